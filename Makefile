@@ -1,0 +1,35 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/demo.done
+	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl || test $$? -eq 1
+	$(BIN)/q2 explain \
+	  --knowledge "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS." \
+	  --response "i love that show ! it aired on pbs from 1983 to 1991 ."
+
+test: $(VENV)/test.done
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/test.done
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/test.done
+	$(BIN)/python benchmarks/throughput.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.done: $(BIN)/python setup.cfg
+	$(BIN)/python -m pip install -q -e .
+	touch $@
+
+$(VENV)/test.done: $(BIN)/python setup.cfg
+	$(BIN)/python -m pip install -q -e ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info scores.jsonl

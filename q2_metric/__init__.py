@@ -1,0 +1,51 @@
+"""Is a generated response supported by the text it was grounded in?
+
+>>> from q2_metric import Q2, Scale, Example
+>>> example = Example("it was founded in 1903 .", "Harley was founded in Milwaukee in 1903.")
+>>> [score] = Q2.from_preset("bundled").score([example])  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from q2_metric._version import __version__
+
+if TYPE_CHECKING:
+    from q2_metric.errors import DataError, InputError, MissingExtra, ModelError, Q2Error
+    from q2_metric.metrics.q2 import Q2
+    from q2_metric.metrics.scale import Scale
+    from q2_metric.metrics.system import system_score
+    from q2_metric.types import (
+        Comparison,
+        Evidence,
+        Example,
+        Question,
+        Score,
+        Span,
+        SystemScore,
+        Verdict,
+    )
+
+_HOME = {
+    "Q2": "metrics.q2", "Scale": "metrics.scale", "system_score": "metrics.system",
+    **dict.fromkeys(("Comparison", "Evidence", "Example", "Question", "Score", "Span",
+                     "SystemScore", "Verdict"), "types"),
+    **dict.fromkeys(("DataError", "InputError", "MissingExtra", "ModelError", "Q2Error"),
+                    "errors"),
+}
+
+__all__ = [
+    "Comparison", "DataError", "Evidence", "Example", "InputError", "MissingExtra",
+    "ModelError", "Q2", "Q2Error", "Question", "Scale", "Score", "Span", "SystemScore",
+    "Verdict", "__version__", "system_score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first asked for: "import q2_metric" stays instant.
+    if name in _HOME:
+        from importlib import import_module
+
+        return getattr(import_module(f"q2_metric.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'q2_metric' has no attribute {name!r}")

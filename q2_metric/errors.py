@@ -1,0 +1,45 @@
+"""The errors that users meet::
+
+    Q2Error
+    |-- InputError        a row, file or argument is not what it should be (also ValueError)
+    |-- MissingExtra      an optional package is not installed (also ImportError)
+    |-- ModelError        a model cannot be loaded or does not fit its role (also OSError)
+    `-- DataError         a data set cannot be found or downloaded (also OSError)
+
+Each message is one line: what was wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class Q2Error(Exception):
+    """Base of all errors raised on purpose by this package."""
+
+
+class InputError(Q2Error, ValueError):
+    """A row, a file or an argument is not what it should be."""
+
+
+class MissingExtra(Q2Error, ImportError):
+    """An optional package is needed.
+
+    Args:
+        what: what was asked for ("the preset 'paper'").
+        package: the package that is missing ("torch").
+        extra: the extra of q2-metric that installs it ("torch").
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs the package {package!r}: pip install \"q2-metric[{extra}]\""
+        )
+        self.package = package
+        self.extra = extra
+
+
+class ModelError(Q2Error, OSError):
+    """A model cannot be loaded, or it does not fit the role it was given."""
+
+
+class DataError(Q2Error, OSError):
+    """A data set cannot be found, downloaded or read."""

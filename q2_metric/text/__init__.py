@@ -1,0 +1,1 @@
+"""Pure Python on strings: normalisation, overlap, chunks and tree search. No model."""

@@ -1,0 +1,78 @@
+"""Lexical alignment of a query (hypothesis, question) with a text (premise, passage).
+
+Each word gets a type that says whether it occurs on the other side. The bundled
+networks take the types in place of BERT's segment ids: a network of this size is
+told which words match instead of having to find out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+TEXT, TEXT_EXACT, TEXT_STEM = 0, 1, 2
+QUERY, QUERY_EXACT, QUERY_STEM, QUERY_FUNCTION, QUERY_NUMBER, QUERY_RUN = 3, 4, 5, 6, 7, 8
+N_TYPES = 9
+"""TEXT_*: a word of the text that is not, is exactly, is by its stem in the query.
+QUERY_*: likewise; a function word; an unmatched number; an exact match whose
+neighbour matches at the same place (a run of two or more words)."""
+
+FUNCTION_WORDS = frozenset(
+    """a an the this that these those and or but if then so as of in on at by for to from
+    with about into over under between during before after is are was were be been being
+    am do does did has have had will would can could may might shall should must not no
+    it its he she they them his her their him i you we my your our me us there here what
+    which who whom whose when where why how also too very just well yes yeah oh than s t
+    re ve ll d m . , ! ? ; : ' " ( ) - ` “ ” ’ ‘ – —""".split()
+)
+
+_SUFFIXES = ("ations", "ation", "ingly", "ness", "ment", "ings", "ies", "ing", "ers", "ity",
+             "ed", "er", "es", "ly", "al", "s", "e", "y")
+
+
+def stem(word: str) -> str:
+    """A crude stem: enough to meet "founded" with "founder", "painting" with "painter".
+
+    >>> stem("paintings"), stem("painters"), stem("its")
+    ('paint', 'paint', 'its')
+    """
+    if len(word) < 4 or not word.isalpha():
+        return word
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            return word[: -len(suffix)]
+    return word
+
+
+def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Types for the lower-case words of a query and of a text, in order.
+
+    >>> align(["he", "painted", "rivers", "in", "1994"], ["bob", "paints", "rivers"])
+    ([6, 5, 4, 6, 7], [0, 2, 1])
+    """
+    in_text, in_query = set(text), set(query)
+    text_stems = {stem(word) for word in in_text if word not in FUNCTION_WORDS}
+    query_stems = {stem(word) for word in in_query if word not in FUNCTION_WORDS}
+    pairs = set(zip(text, text[1:], strict=False))
+    query_types = []
+    for i, word in enumerate(query):
+        if word in in_text:
+            before = i > 0 and (query[i - 1], word) in pairs
+            after = i + 1 < len(query) and (word, query[i + 1]) in pairs
+            if before or after:
+                query_types.append(QUERY_RUN)
+            else:
+                query_types.append(QUERY_FUNCTION if word in FUNCTION_WORDS else QUERY_EXACT)
+        elif word in FUNCTION_WORDS:
+            query_types.append(QUERY_FUNCTION)
+        elif any(character.isdigit() for character in word):
+            query_types.append(QUERY_NUMBER)
+        else:
+            query_types.append(QUERY_STEM if stem(word) in text_stems else QUERY)
+    text_types = [
+        TEXT if word in FUNCTION_WORDS
+        else TEXT_EXACT if word in in_query
+        else TEXT_STEM if stem(word) in query_stems
+        else TEXT
+        for word in text
+    ]
+    return query_types, text_types

@@ -1,0 +1,42 @@
+"""Answer normalisation and token F1 (Q², section 2.3; SQuAD's evaluation script)."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+
+ARTICLES = frozenset({"a", "an", "the"})
+DROPPED = ARTICLES | {"in", "our"}
+"""Words that the authors' code drops: SQuAD's articles, and "in" and "our"."""
+
+_PUNCTUATION = re.compile("[" + re.escape(string.punctuation) + "‘’“”«»–—…]")
+
+
+def normalise(text: str) -> str:
+    """Lower-case, strip punctuation, drop a/an/the/in/our, collapse blanks.
+
+    >>> normalise("In the U.S., 1994")
+    'us 1994'
+    """
+    words = _PUNCTUATION.sub("", text.lower()).split()
+    return " ".join(word for word in words if word not in DROPPED)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of the normalised text."""
+    return normalise(text).split()
+
+
+def token_f1(candidate: str, reference: str) -> float:
+    """Harmonic mean of token precision and recall, in [0, 1]; 0 where either is empty.
+
+    >>> round(token_f1("the red hair", "red hair and freckles"), 3)
+    0.667
+    """
+    left, right = tokens(candidate), tokens(reference)
+    common = sum((Counter(left) & Counter(right)).values())
+    if common == 0:
+        return 0.0
+    precision, recall = common / len(left), common / len(right)
+    return 2 * precision * recall / (precision + recall)

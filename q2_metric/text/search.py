@@ -1,0 +1,90 @@
+"""Tree search for the unit that supports a sentence (SCALE, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Units [first, last) of the knowledge of search number ``search``."""
+
+    search: int
+    first: int
+    last: int
+
+
+def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
+    """[first, last) in at most ``branches`` parts whose sizes differ by one at most.
+
+    >>> divide(0, 5, 2)
+    [(0, 3), (3, 5)]
+    """
+    count = last - first
+    branches = min(branches, count)
+    whole, rest = divmod(count, branches)
+    bounds = [first]
+    for i in range(branches):
+        bounds.append(bounds[-1] + whole + (i < rest))
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tuple[int, int]]:
+    """[first, last) halved until each part has at most ``limit`` tokens or is one unit."""
+    if last - first <= 1 or sum(sizes[first:last]) <= limit:
+        return [(first, last)]
+    return [
+        part
+        for half in divide(first, last, 2)
+        for part in fitting(sizes, *half, limit)
+    ]
+
+
+def tree_search(
+    sizes: Sequence[Sequence[int]],
+    judge: Callable[[Sequence[Part]], Sequence[float]],
+    branches: int = 2,
+    limit: int = 512,
+) -> list[tuple[int, float] | None]:
+    """The best unit of each search and its score, or ``None`` where there is no unit.
+
+    Each level divides the best part so far into ``branches`` and keeps the best of
+    those: O(branches * log n) judgements a search. A level of all the searches is one
+    call of ``judge``; parts over ``limit`` tokens are divided further first. Ties go to
+    the earlier part.
+
+    Args:
+        sizes: the tokens of each unit (sentence, utterance), for each search.
+        judge: one score for each part, in order.
+        branches: parts a level, at least 2.
+
+    Raises:
+        ValueError: ``branches`` is below 2 (the search would never end).
+    """
+    if branches < 2:
+        raise ValueError(f"branches must be at least 2, not {branches}")
+    found: list[tuple[int, float] | None] = [None] * len(sizes)
+    level = [
+        Part(i, *part)
+        for i, units in enumerate(sizes)
+        if units
+        for part in (divide(0, len(units), branches) if len(units) > 1 else [(0, 1)])
+    ]
+    while level:
+        level = [
+            Part(part.search, *piece)
+            for part in level
+            for piece in fitting(sizes[part.search], part.first, part.last, limit)
+        ]
+        best: dict[int, tuple[float, Part]] = {}
+        for part, score in zip(level, judge(level), strict=True):
+            if part.search not in best or score > best[part.search][0]:
+                best[part.search] = (score, part)
+        level = []
+        for i, (score, part) in best.items():
+            if part.last - part.first == 1:
+                found[i] = (part.first, score)
+            else:
+                level += [Part(i, *piece) for piece in divide(part.first, part.last, branches)]
+    return found

@@ -1,0 +1,264 @@
+"""The nouns (frozen dataclasses) and the verbs (protocols) of the package.
+
+A response travels one way::
+
+    Example -> Span -> Question -> Comparison -> Score
+
+Each item carries its parent, so a stage may flatten the items of many
+responses into one batch and regroup them afterwards. Nothing here imports a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, runtime_checkable
+
+Label = Literal["entailment", "neutral", "contradiction"]
+"""The three classes of natural language inference."""
+
+How = Literal["equal", "nli", "token_f1", "no_answer"]
+"""How two answers were compared (Q², section 2.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A generated response and the text that it should be grounded in.
+
+    ``id`` names the row for people; two examples with the same texts are equal
+    whatever their ids, so that a stage computes equal work once.
+    """
+
+    response: str
+    knowledge: str
+    history: tuple[str, ...] = ()
+    id: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An informative span of a response: ``response[start:start + len(text)] == text``.
+
+    ``start`` is in characters of the text that was searched (the response, or its
+    coreference-resolved form). ``label`` is the entity type, or "" for a noun chunk.
+    """
+
+    example: Example
+    text: str
+    start: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question whose answer in the response is ``span``."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reader's answer, taken from the context by offsets.
+
+    ``context[start:start + len(text)] == text``; ``score`` is the best span's
+    logit sum minus that of no answer (higher: surer that there is an answer).
+    """
+
+    text: str
+    start: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An entailment model's judgement: probabilities in [0, 1] that sum to 1.
+
+    A two-way model (Yes/No) leaves ``contradiction`` at 0 and puts "No" in ``neutral``.
+    """
+
+    entailment: float
+    neutral: float
+    contradiction: float = 0.0
+
+    @property
+    def label(self) -> Label:
+        """The most probable class (the earlier of equals, in the order of the fields)."""
+        best = max(self.entailment, self.neutral, self.contradiction)
+        if self.entailment == best:
+            return "entailment"
+        return "neutral" if self.neutral == best else "contradiction"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One question of a response, answered from both sides and compared.
+
+    ``knowledge_answer`` is ``None`` where the knowledge has no answer. ``f1`` is the
+    token F1 of the two answers, the question's score in "Q² without NLI".
+    ``verdict`` is ``None`` where no NLI model was asked.
+    """
+
+    question: Question
+    response_answer: str
+    knowledge_answer: str | None
+    f1: float
+    verdict: Verdict | None
+    how: How
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """SCALE's finding for one sentence of a response.
+
+    ``score`` is P(sentence follows from the best chunk), in [0, 1]. ``support`` is the
+    knowledge sentence that supports it best (``None`` until the tree search was asked
+    for), ``support_start`` its place in the knowledge, in characters.
+    """
+
+    sentence: str
+    start: int
+    score: float
+    support: str | None = None
+    support_start: int | None = None
+    support_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A response's score and what it rests on.
+
+    ``value`` is in [0, 1], or ``None`` where the metric does not apply (Q² without a
+    valid question and without fallback). ``because`` holds the questions (Q²) or the
+    sentences (SCALE). ``fallback`` marks a Q² score that is end-to-end NLI.
+    ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics.
+    """
+
+    example: Example
+    value: float | None
+    because: tuple[Comparison, ...] | tuple[Evidence, ...] = ()
+    fallback: bool = False
+    no_nli: float | None = None
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemScore:
+    """A system's score: the mean of its responses' scores.
+
+    ``interval`` is the 95 % bootstrap percentile interval of the mean. ``coverage`` is
+    the share of responses with a valid question, ``no_answer_rate`` the share of
+    questions that the knowledge does not answer; both are ``None`` for metrics that
+    ask nothing. ``signature`` says what was measured, with which models and settings.
+    """
+
+    name: str
+    value: float | None
+    n: int
+    n_fallback: int
+    interval: tuple[float, float] | None
+    signature: str
+    coverage: float | None = None
+    no_answer_rate: float | None = None
+    n_questions: int | None = None
+
+
+# --- verbs: batch in, batch out, order kept ------------------------------------------
+
+
+@runtime_checkable
+class SpanFinder(Protocol):
+    """Finds the informative spans of texts."""
+
+    name: str
+
+    def find(self, examples: Sequence[Example]) -> list[list[Span]]:
+        """One list of spans for each example, in text order, unique by position."""
+        ...
+
+
+@runtime_checkable
+class QuestionGenerator(Protocol):
+    """Asks questions whose answer is a given span."""
+
+    name: str
+
+    def generate(self, spans: Sequence[Span]) -> list[list[str]]:
+        """Candidate questions for each span, the best first; may be empty."""
+        ...
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Extractive question answering with "no answer"."""
+
+    name: str
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+        """An answer for each (question, context), ``None`` where there is none."""
+        ...
+
+
+@runtime_checkable
+class Entailment(Protocol):
+    """Judges whether a hypothesis follows from a premise."""
+
+    name: str
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+        """A verdict for each (premise, hypothesis)."""
+        ...
+
+
+@runtime_checkable
+class Backbone(Entailment, Protocol):
+    """An entailment model that SCALE can cut chunks for."""
+
+    prompt: str
+    """The prompt around chunk and sentence, "" for a cross-encoder."""
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Character offsets of the model's tokens in ``text``, no special tokens."""
+        ...
+
+
+@runtime_checkable
+class SentenceSplitter(Protocol):
+    """Cuts texts into sentences."""
+
+    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """(start, end) characters of the sentences of each text, blanks trimmed."""
+        ...
+
+
+@runtime_checkable
+class PersonalFilter(Protocol):
+    """Recognises questions about the speakers rather than the world."""
+
+    def personal(self, questions: Sequence[str]) -> list[bool]:
+        """True where the subject is I/you or a possessor my/your."""
+        ...
+
+
+@runtime_checkable
+class CoreferenceResolver(Protocol):
+    """Replaces mentions by their entity's first mention (Q² v1, appendix A)."""
+
+    name: str
+
+    def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
+        """The last turn of each dialogue, resolved with the turns before it."""
+        ...
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """Scores responses."""
+
+    name: str
+    signature: str
+
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        """One score for each example, in order."""
+        ...
