@@ -1,0 +1,294 @@
+"""Q²: ask about the response, answer from the knowledge, compare by NLI.
+
+Honovich et al., "Q²: Evaluating Factual Consistency in Knowledge-Grounded Dialogues via
+Question Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.settings import settings_from
+from q2_metric.metrics.signature import signature
+from q2_metric.text.normalise import normalise, token_f1
+from q2_metric.types import (
+    Answer,
+    Comparison,
+    CoreferenceResolver,
+    Entailment,
+    Example,
+    PersonalFilter,
+    Question,
+    QuestionGenerator,
+    Reader,
+    Score,
+    Span,
+    SpanFinder,
+    Verdict,
+)
+
+FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
+"""End-to-end NLI as a score (Q², section 4.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Q2Settings:
+    """What the papers leave open or vary; the defaults are the EMNLP paper's.
+
+    Attributes:
+        decoding: how questions are generated (section 2.2, and table 8's ablation).
+        questions_per_span: stop at a span's first valid question, or keep all.
+        personal: remove questions about the speakers, or keep them (persona data).
+        nli: compare unequal answers by NLI; otherwise by token F1 alone.
+        fallback: score a response without valid question by end-to-end NLI; otherwise
+            its value is ``None``.
+        drop_unanswerable: leave out the questions that the knowledge does not answer
+            where it answers at least one (v1's Q²*, for persona data).
+        coreference: resolve the response with its dialogue history first (v1, appendix A).
+    """
+
+    decoding: Literal["beam", "greedy", "sample"] = "beam"
+    questions_per_span: Literal["first_valid", "all"] = "first_valid"
+    personal: Literal["remove", "keep"] = "remove"
+    nli: bool = True
+    fallback: bool = True
+    drop_unanswerable: bool = False
+    coreference: bool = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("decoding", ("beam", "greedy", "sample")),
+            ("questions_per_span", ("first_valid", "all")),
+            ("personal", ("remove", "keep")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}"
+                )
+
+
+class Q2:
+    """Scores responses by question generation and question answering.
+
+    >>> Q2.from_preset("bundled").score([Example("...", "...")])  # doctest: +SKIP
+    """
+
+    name = "q2"
+
+    def __init__(
+        self,
+        spans: SpanFinder,
+        questions: QuestionGenerator,
+        reader: Reader,
+        entailment: Entailment,
+        personal: PersonalFilter,
+        coreference: CoreferenceResolver | None = None,
+        settings: Q2Settings | None = None,
+        preset: str = "custom",
+    ) -> None:
+        self.spans, self.questions, self.reader = spans, questions, reader
+        self.entailment, self.personal, self.coreference = entailment, personal, coreference
+        self.settings = settings or Q2Settings()
+        if self.settings.coreference and coreference is None:
+            raise InputError("coreference=True needs a coreference resolver")
+        self.signature = self._signature(preset)
+
+    @classmethod
+    def from_preset(
+        cls,
+        preset: str = "bundled",
+        *,
+        device: str = "auto",
+        dtype: str = "float32",
+        batch_size: int | None = None,
+        question_model: str | None = None,
+        reader_model: str | None = None,
+        nli_model: str | None = None,
+        coreference_model: str | None = None,
+        **settings: Any,
+    ) -> Q2:
+        """The metric with a preset's models, any of them replaced.
+
+        Args:
+            preset: "bundled" (offline), "paper", "paper-small" or "modern".
+            device: "auto", "cpu", "cuda", "cuda:1", "mps".
+            dtype: "float32", "bfloat16", "float16" (other presets than ``bundled`` on CPU).
+            batch_size: rows of a model call; ``None`` lets each model choose.
+            question_model, reader_model, nli_model: a Hub name or local folder in place
+                of the preset's model.
+            coreference_model: of the coreference backend; its own default if ``None``.
+            settings: the fields of :class:`Q2Settings`.
+
+        Raises:
+            InputError: an unknown preset or setting.
+            MissingExtra: the preset needs a package that is not installed.
+            ModelError: a model cannot be loaded.
+        """
+        from q2_metric.models import presets
+
+        chosen = settings_from(Q2Settings, settings)
+        common: dict[str, Any] = {"device": device, "dtype": dtype, "batch_size": batch_size}
+        stages = presets.preset(preset)
+        spans, personal = presets.load_spans(), presets.load_personal()
+        return cls(
+            spans=spans,
+            questions=presets.load_questions(
+                stages, question_model, decoding=chosen.decoding, **common),
+            reader=presets.load_reader(stages, reader_model, **common),
+            entailment=presets.load_nli(stages, nli_model, **common),
+            personal=personal,
+            coreference=presets.load_coreference(coreference_model, device=device)
+            if chosen.coreference else None,
+            settings=chosen,
+            preset=stages.name,
+        )
+
+    def _signature(self, preset: str) -> str:
+        chosen = self.settings
+        return signature("q2", {
+            "preset": preset,
+            "spans": self.spans.name,
+            "qg": self.questions.name,
+            "reader": self.reader.name,
+            "nli": self.entailment.name if chosen.nli or chosen.fallback else "off",
+            "decoding": chosen.decoding,
+            "questions": chosen.questions_per_span,
+            "personal": chosen.personal,
+            "compare": "nli" if chosen.nli else "f1",
+            "fallback": "nli" if chosen.fallback else "off",
+            "unanswerable": "drop" if chosen.drop_unanswerable else "keep",
+            "coref": self.coreference.name if self.coreference and chosen.coreference else "off",
+        })
+
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        """A score for each example, in order.
+
+        Each stage runs once over all examples; equal work is done once. Values are in
+        [0, 1]; a response without valid question has ``fallback=True``, or the value
+        ``None`` with ``fallback=False`` in the settings.
+        """
+        resolved = self._resolve(examples)
+        unique = list(dict.fromkeys(resolved))
+        questions = self._valid_questions(unique)
+        comparisons = self._compare(questions)
+        because: dict[Example, list[Comparison]] = {example: [] for example in unique}
+        for comparison in comparisons:
+            because[comparison.question.span.example].append(comparison)
+        asked_nothing = [example for example in unique if not because[example]]
+        verdicts: dict[Example, Verdict] = {}
+        if self.settings.fallback and asked_nothing:
+            judged = self.entailment.judge([(e.knowledge, e.response) for e in asked_nothing])
+            verdicts = dict(zip(asked_nothing, judged, strict=True))
+        return [
+            self._total(original, because[example], verdicts.get(example))
+            for original, example in zip(examples, resolved, strict=True)
+        ]
+
+    def _resolve(self, examples: Sequence[Example]) -> list[Example]:
+        """The examples with their responses' pronouns resolved, where asked for."""
+        if not self.settings.coreference or self.coreference is None:
+            return list(examples)
+        texts = self.coreference.resolve([(*e.history, e.response) for e in examples])
+        return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
+
+    def _valid_questions(self, examples: Sequence[Example]) -> list[Question]:
+        """Questions that are not personal and whose answer in the response is their span.
+
+        Where the first valid question of a span is enough, the best candidates of all
+        spans are read first, then the second best of the spans that failed, and so on.
+        """
+        spans = [span for found in self.spans.find(examples) for span in found]
+        candidates = self.questions.generate(spans)
+        texts = list(dict.fromkeys(text for found in candidates for text in found))
+        if self.settings.personal == "remove":
+            flags = self.personal.personal(texts)
+            kept = {text for text, flag in zip(texts, flags, strict=True) if not flag}
+            candidates = [[text for text in found if text in kept] for found in candidates]
+        valid: dict[int, list[str]] = {i: [] for i in range(len(spans))}
+        for rank in range(max(map(len, candidates), default=0)):
+            turn = [
+                i for i, found in enumerate(candidates)
+                if rank < len(found)
+                and not (valid[i] and self.settings.questions_per_span == "first_valid")
+            ]
+            answers = self._read([(candidates[i][rank], spans[i].example.response) for i in turn])
+            for i, answer in zip(turn, answers, strict=True):
+                if answer is not None and _agrees(answer, spans[i]):
+                    valid[i].append(candidates[i][rank])
+        return [Question(spans[i], text) for i, found in valid.items() for text in found]
+
+    def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+        """The reader's answers; the same question about the same text is read once."""
+        unique = list(dict.fromkeys(pairs))
+        answers = dict(zip(unique, self.reader.read(unique), strict=True)) if unique else {}
+        return [answers[pair] for pair in pairs]
+
+    def _compare(self, questions: Sequence[Question]) -> list[Comparison]:
+        """Each question answered from the knowledge and compared (section 2.3)."""
+        answers = self._read([(q.text, q.span.example.knowledge) for q in questions])
+        open_pairs = {
+            (q, a.text): (answer_sentence(q.text, a.text), answer_sentence(q.text, q.span.text))
+            for q, a in zip(questions, answers, strict=True)
+            if a is not None and self.settings.nli
+            and normalise(a.text) != normalise(q.span.text)
+        }
+        pairs = list(dict.fromkeys(open_pairs.values()))
+        verdicts = dict(zip(pairs, self.entailment.judge(pairs), strict=True)) if pairs else {}
+        found = []
+        for question, answer in zip(questions, answers, strict=True):
+            pair = open_pairs.get((question, answer.text)) if answer is not None else None
+            found.append(compare(question, answer, verdicts[pair] if pair else None))
+        return found
+
+    def _total(
+        self, example: Example, because: list[Comparison], verdict: Verdict | None
+    ) -> Score:
+        """The mean over a response's questions, or its fallback (section 2.4)."""
+        if not because:
+            value = FALLBACK_SCORE[verdict.label] if verdict else None
+            return Score(example, value, (), verdict is not None, value, verdict)
+        counted = because
+        if self.settings.drop_unanswerable:
+            counted = [c for c in because if c.knowledge_answer is not None] or because
+        return Score(
+            example,
+            value=sum(c.score for c in counted) / len(counted),
+            because=tuple(counted),
+            no_nli=sum(c.f1 for c in counted) / len(counted),
+        )
+
+
+def _agrees(answer: Answer, span: Span) -> bool:
+    """The round trip: the answer in the response is the span, and is not empty."""
+    wanted = normalise(span.text)
+    return wanted != "" and normalise(answer.text) == wanted
+
+
+def answer_sentence(question: str, answer: str) -> str:
+    """A question with its answer as the NLI model reads it (section 2.3).
+
+    >>> answer_sentence("Who owns it?", "Acme Corp.")
+    'Who owns it? Acme Corp.'
+    """
+    return f"{question} {answer.rstrip(' .')}."
+
+
+def compare(question: Question, answer: Answer | None, verdict: Verdict | None) -> Comparison:
+    """One question's score (section 2.3).
+
+    No answer 0; equal after normalisation 1; entailment 1, contradiction 0; neutral, or
+    no verdict, token F1.
+    """
+    span = question.span.text
+    if answer is None:
+        return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
+    if normalise(answer.text) == normalise(span):
+        return Comparison(question, span, answer.text, 1.0, None, "equal", 1.0)
+    f1 = token_f1(span, answer.text)
+    if verdict is None or verdict.label == "neutral":
+        return Comparison(question, span, answer.text, f1, verdict, "token_f1", f1)
+    score = 1.0 if verdict.label == "entailment" else 0.0
+    return Comparison(question, span, answer.text, f1, verdict, "nli", score)

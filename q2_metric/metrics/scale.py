@@ -1,0 +1,210 @@
+"""SCALE: does a large chunk of the knowledge imply each sentence of the response?
+
+Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long
+Documents", EMNLP 2023 (arXiv 2310.13189).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.settings import settings_from
+from q2_metric.metrics.signature import signature
+from q2_metric.text.chunks import chunks
+from q2_metric.text.search import Part, tree_search
+from q2_metric.types import Backbone, Evidence, Example, Score, SentenceSplitter
+
+PAPER_CHUNK_SIZE = 512
+"""Tokens of a chunk (section 4.1; the authors' later code uses 1000)."""
+OVERLAP = 0.25
+"""Share of a chunk that the next repeats (the authors' code)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleSettings:
+    """SCALE's settings.
+
+    Attributes:
+        chunk_size: tokens of a chunk, at least 1.
+        overlap: share of a chunk that the next repeats, in [0, 1).
+        aggregate: how a response's sentences make its score: their mean (the paper),
+            the least of them, or their harmonic mean.
+        branches: parts a level of the evidence search, at least 2.
+    """
+
+    chunk_size: int = PAPER_CHUNK_SIZE
+    overlap: float = OVERLAP
+    aggregate: Literal["mean", "min", "hmean"] = "mean"
+    branches: int = 2
+
+    def __post_init__(self) -> None:
+        if self.chunk_size < 1:
+            raise InputError(f"chunk_size must be at least 1 token, not {self.chunk_size}")
+        if not 0 <= self.overlap < 1:
+            raise InputError(f"overlap must be at least 0 and below 1, not {self.overlap}")
+        if self.aggregate not in ("mean", "min", "hmean"):
+            raise InputError(f"aggregate must be mean, min or hmean, not {self.aggregate!r}")
+        if self.branches < 2:
+            raise InputError(
+                f"branches must be at least 2, not {self.branches}: the search would never end"
+            )
+
+
+class Scale:
+    """Scores responses by entailment from chunks of the knowledge.
+
+    >>> Scale.from_preset("bundled").score([Example("...", "...")])  # doctest: +SKIP
+    """
+
+    name = "scale"
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        sentences: SentenceSplitter,
+        settings: ScaleSettings | None = None,
+        preset: str = "custom",
+    ) -> None:
+        self.backbone, self.sentences = backbone, sentences
+        self.settings = settings or ScaleSettings()
+        self.signature = signature("scale", {
+            "preset": preset,
+            "backbone": backbone.name,
+            "prompt": backbone.prompt or "pair",
+            "chunk": self.settings.chunk_size,
+            "overlap": self.settings.overlap,
+            "aggregate": self.settings.aggregate,
+        })
+
+    @classmethod
+    def from_preset(
+        cls,
+        preset: str = "bundled",
+        *,
+        device: str = "auto",
+        dtype: str = "float32",
+        batch_size: int | None = None,
+        scale_model: str | None = None,
+        **settings: Any,
+    ) -> Scale:
+        """The metric with a preset's backbone, or with ``scale_model`` in its place.
+
+        Args:
+            preset, device, dtype, batch_size: as for :meth:`Q2.from_preset`.
+            scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model
+                or any NLI cross-encoder.
+            settings: the fields of :class:`ScaleSettings`; ``chunk_size`` is the
+                preset's own unless given.
+
+        Raises:
+            InputError: an unknown preset or setting.
+            MissingExtra: the preset needs a package that is not installed.
+            ModelError: the model cannot be loaded.
+        """
+        from q2_metric.models import presets
+
+        stages = presets.preset(preset)
+        if settings.get("chunk_size") is None:
+            settings["chunk_size"] = stages.chunk_size
+        chosen = settings_from(ScaleSettings, settings)
+        backbone = presets.load_backbone(
+            stages, scale_model, device=device, dtype=dtype, batch_size=batch_size)
+        return cls(backbone, presets.load_sentences(), chosen, stages.name)
+
+    def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+        """A score in [0, 1] for each example, in order.
+
+        ``because`` holds the response's sentences with their scores; with ``evidence``
+        also the knowledge sentence that supports each best. The value is ``None`` for a
+        response or knowledge without any sentence.
+        """
+        unique = list(dict.fromkeys(examples))
+        split = self.sentences.split([example.response for example in unique])
+        claims = [
+            (i, start, end) for i, found in enumerate(split) for start, end in found
+        ]
+        scores = self._judge_chunks(unique, claims)
+        because: list[list[Evidence]] = [[] for _ in unique]
+        for (i, start, end), score in zip(claims, scores, strict=True):
+            if score is not None:
+                because[i].append(Evidence(unique[i].response[start:end], start, score))
+        if evidence:
+            because = self._with_support(unique, because)
+        totals = {
+            example: Score(example, self._aggregate([e.score for e in found]), tuple(found))
+            for example, found in zip(unique, because, strict=True)
+        }
+        return [replace(totals[example], example=example) for example in examples]
+
+    def _judge_chunks(
+        self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]]
+    ) -> list[float | None]:
+        """P(entailment) from the best chunk for each claim (section 3.1)."""
+        settings = self.settings
+        cut = [
+            [e.knowledge[a:b] for a, b in
+             chunks(self.backbone.offsets(e.knowledge), settings.chunk_size, settings.overlap)]
+            for e in examples
+        ]
+        pairs = list(dict.fromkeys(
+            (chunk, examples[i].response[start:end])
+            for i, start, end in claims for chunk in cut[i]
+        ))
+        judged = dict(zip(pairs, self.backbone.judge(pairs), strict=True)) if pairs else {}
+        return [
+            max(
+                (judged[chunk, examples[i].response[start:end]].entailment for chunk in cut[i]),
+                default=None,
+            )
+            for i, start, end in claims
+        ]
+
+    def _with_support(
+        self, examples: Sequence[Example], because: Sequence[list[Evidence]]
+    ) -> list[list[Evidence]]:
+        """The sentences with their support from the knowledge (section 3.2)."""
+        units = self.sentences.split([example.knowledge for example in examples])
+        sizes = []
+        for example, found in zip(examples, units, strict=True):
+            starts = [start for start, _ in self.backbone.offsets(example.knowledge)]
+            sizes.append([
+                bisect_left(starts, end) - bisect_left(starts, start) for start, end in found
+            ])
+        searches = [(i, evidence) for i, found in enumerate(because) for evidence in found]
+
+        def judge(parts: Sequence[Part]) -> list[float]:
+            pairs = []
+            for part in parts:
+                i, evidence = searches[part.search]
+                start, end = units[i][part.first][0], units[i][part.last - 1][1]
+                pairs.append((examples[i].knowledge[start:end], evidence.sentence))
+            return [verdict.entailment for verdict in self.backbone.judge(pairs)]
+
+        best = tree_search(
+            [sizes[i] for i, _ in searches], judge, self.settings.branches,
+            self.settings.chunk_size,
+        )
+        supported: list[list[Evidence]] = [[] for _ in examples]
+        for (i, evidence), found_unit in zip(searches, best, strict=True):
+            if found_unit is not None:
+                index, score = found_unit
+                start, end = units[i][index]
+                evidence = replace(
+                    evidence, support=examples[i].knowledge[start:end],
+                    support_start=start, support_score=score,
+                )
+            supported[i].append(evidence)
+        return supported
+
+    def _aggregate(self, scores: Sequence[float]) -> float | None:
+        if not scores:
+            return None
+        if self.settings.aggregate == "min":
+            return min(scores)
+        if self.settings.aggregate == "hmean":
+            return len(scores) / sum(1 / max(score, 1e-9) for score in scores)
+        return sum(scores) / len(scores)

@@ -1,0 +1,68 @@
+"""Signatures: one line that says what was measured, with which models and settings.
+
+The form is sacrebleu's, with the metric's name in front::
+
+    q2|preset:bundled|reader:bundled-reader|decoding:beam|nli:yes|version:0.1.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote, unquote
+
+from q2_metric._version import __version__
+from q2_metric.errors import InputError
+
+_PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%|:")
+"""Printable ASCII without the separators and the escape sign: written as it is."""
+
+
+def signature(name: str, settings: Mapping[str, object]) -> str:
+    """The signature of a metric; :func:`parse` reads it back.
+
+    Args:
+        name: the metric's name, first in the line.
+        settings: written in their own order. A ``bool`` becomes yes/no, ``None``
+            "none", a float its shortest form; anything else its text. ``version`` of
+            this package is added at the end unless it is among the settings.
+
+    >>> signature("f1", {"lower": True, "model": "a|b", "version": "1.0"})
+    'f1|lower:yes|model:a%7Cb|version:1.0'
+    """
+    if "version" not in settings:
+        settings = {**settings, "version": __version__}
+    parts = (f"{_escape(key)}:{_escape(_text(value))}" for key, value in settings.items())
+    return "|".join([_escape(name), *parts])
+
+
+def parse(text: str) -> tuple[str, dict[str, str]]:
+    """The name and the settings of a signature, in order, values as text.
+
+    Raises:
+        InputError: a part has no ``key:value`` form, or a key comes twice.
+
+    >>> parse("f1|model:a%7Cb|version:1.0")
+    ('f1', {'model': 'a|b', 'version': '1.0'})
+    """
+    name, *parts = text.split("|")
+    settings: dict[str, str] = {}
+    for part in parts:
+        key, colon, value = part.partition(":")
+        if not colon or not key or unquote(key) in settings:
+            raise InputError(f"{text!r} is not a signature: see the part {part!r}")
+        settings[unquote(key)] = unquote(value)
+    return unquote(name), settings
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format(value, "g")
+    return str(value)
+
+
+def _escape(text: str) -> str:
+    return quote(text, safe=_PLAIN)

@@ -1,0 +1,129 @@
+"""From the scores of responses to the score of a system."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+
+from q2_metric.types import Comparison, Score, SystemScore
+
+N_BOOTSTRAP = 1000
+"""Resamples behind an interval (sacrebleu's default)."""
+
+SEED = 12345
+"""Seed of the resampling (sacrebleu's default): the same scores, the same interval."""
+
+LEVEL = 0.95
+
+Q2 = "q2"
+Q2_NO_NLI = "q2_no_nli"
+"""The name under which the token-F1 variant of Q² ("Q² without NLI") is averaged."""
+
+_DRAWS_AT_ONCE = 1 << 20
+"""Values drawn at a time (16 MB), or one resample where that is more."""
+
+
+class Tally:
+    """Adds up the scores of responses, block by block, keeping 8 bytes for each.
+
+    Args:
+        name: the metric's name. ``"q2_no_nli"`` averages ``Score.no_nli`` of Q² scores
+            instead of their ``value``.
+
+    Scores without a value (``None`` or not finite) are left out of the mean, and still
+    count for coverage.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._values = array("d")
+        self._fallbacks = 0
+        self._responses = 0
+        self._with_question = 0
+        self._questions = 0
+        self._unanswered = 0
+
+    def add(self, scores: Iterable[Score]) -> None:
+        """Counts the scores of further responses."""
+        for score in scores:
+            self._responses += 1
+            value = score.no_nli if self.name == Q2_NO_NLI else score.value
+            if value is not None and math.isfinite(value):
+                self._values.append(value)
+                self._fallbacks += score.fallback
+            questions = [item for item in score.because if isinstance(item, Comparison)]
+            self._with_question += bool(questions)
+            self._questions += len(questions)
+            self._unanswered += sum(item.how == "no_answer" for item in questions)
+
+    def result(
+        self, signature: str, *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
+    ) -> SystemScore:
+        """The system's score so far; see :func:`system_score`."""
+        n = len(self._values)
+        asks = self.name in (Q2, Q2_NO_NLI)
+        return SystemScore(
+            name=self.name,
+            value=math.fsum(self._values) / n if n else None,
+            n=n,
+            n_fallback=self._fallbacks,
+            interval=bootstrap_interval(self._values, n_bootstrap=n_bootstrap, seed=seed),
+            signature=signature,
+            coverage=self._with_question / self._responses if asks and self._responses else None,
+            no_answer_rate=self._unanswered / self._questions if self._questions else None,
+            n_questions=self._questions if asks else None,
+        )
+
+
+def system_score(
+    metric_name: str,
+    scores: Sequence[Score],
+    signature: str,
+    *,
+    n_bootstrap: int = N_BOOTSTRAP,
+    seed: int = SEED,
+) -> SystemScore:
+    """The mean of the responses' scores, with what it rests on.
+
+    ``n`` is the number of responses that have a value, ``coverage`` the share of all
+    responses with a valid question, ``no_answer_rate`` the share of all their questions
+    that the knowledge does not answer. Both are ``None`` for metrics that ask nothing,
+    the second also where no question was asked. ``value`` and ``interval`` are ``None``
+    where no response has a value.
+
+    Args:
+        metric_name: "q2", "scale", …; "q2_no_nli" averages ``Score.no_nli``.
+        scores: one for each response; those without a value are left out of the mean.
+        signature: of the metric, kept with the result.
+        n_bootstrap: resamples behind the interval; 0 for no interval.
+        seed: of the resampling.
+    """
+    tally = Tally(metric_name)
+    tally.add(scores)
+    return tally.result(signature, n_bootstrap=n_bootstrap, seed=seed)
+
+
+def bootstrap_interval(
+    values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
+) -> tuple[float, float] | None:
+    """95 % percentile interval of the mean, ``None`` without values or resamples.
+
+    Each resample draws ``len(values)`` values with replacement; the interval runs from
+    the 2.5th to the 97.5th percentile of their means (Efron and Tibshirani, 1993, §13.3).
+    """
+    if not len(values) or n_bootstrap <= 0:
+        return None
+    import numpy as np
+
+    pool = np.asarray(values, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    at_once = max(1, _DRAWS_AT_ONCE // len(pool))
+    means = np.empty(n_bootstrap)
+    for start in range(0, n_bootstrap, at_once):
+        rows = min(at_once, n_bootstrap - start)
+        drawn = rng.integers(0, len(pool), size=(rows, len(pool)))
+        means[start : start + rows] = pool[drawn].mean(axis=1)
+    tail = 100 * (1 - LEVEL) / 2
+    low, high = np.percentile(means, [tail, 100 - tail])
+    return float(low), float(high)

@@ -1,0 +1,227 @@
+"""Q² against the papers' worked examples and by its rules, with stand-ins for models."""
+
+from __future__ import annotations
+
+import pytest
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.q2 import Q2, Q2Settings, answer_sentence
+from q2_metric.types import Comparison, Example
+from fakes import (
+    FakeEntailment,
+    FakePersonal,
+    FakeQuestions,
+    FakeReader,
+    FakeResolver,
+    FakeSpans,
+)
+
+
+def q2(
+    spans: dict[str, list[str]] | None = None,
+    questions: dict[str, list[str]] | None = None,
+    reader: FakeReader | None = None,
+    judge: FakeEntailment | None = None,
+    speakers: FakePersonal | None = None,
+    **settings: object,
+) -> Q2:
+    return Q2(
+        FakeSpans(spans), FakeQuestions(questions), reader or FakeReader(),
+        judge or FakeEntailment(), speakers or FakePersonal(),
+        settings=Q2Settings(**settings),  # type: ignore[arg-type]
+    )
+
+
+COFFEE = Example(
+    "coffee is very acidic . it has stimulating effects on humans .",
+    "Coffee is slightly acidic and has a stimulating effect on humans because of its "
+    "caffeine content.",
+)
+
+
+def coffee(**settings: object) -> Q2:
+    """Figure 2 of the paper: one answer is contradicted, one agrees."""
+    acidic, humans = "What is coffee?", "On whom does it have stimulating effects?"
+    return q2(
+        {COFFEE.response: ["very acidic", "humans"]},
+        {"very acidic": [acidic], "humans": [humans]},
+        FakeReader({
+            (acidic, COFFEE.response): "very acidic", (humans, COFFEE.response): "humans",
+            (acidic, COFFEE.knowledge): "slightly acidic", (humans, COFFEE.knowledge): "humans",
+        }),
+        FakeEntailment({
+            (f"{acidic} slightly acidic.", f"{acidic} very acidic."): "contradiction",
+        }),
+        **settings,
+    )
+
+
+def test_the_papers_coffee_example() -> None:
+    [score] = coffee().score([COFFEE])
+    assert score.value == 0.5
+    assert score.no_nli == pytest.approx((0.5 + 1) / 2)
+    assert not score.fallback
+    first, second = score.because
+    assert isinstance(first, Comparison)
+    assert isinstance(second, Comparison)
+    assert (first.how, first.score, first.knowledge_answer) == ("nli", 0.0, "slightly acidic")
+    assert first.question.span.start == COFFEE.response.index("very acidic")
+    assert (second.how, second.score) == ("equal", 1.0)
+
+
+def test_without_nli_the_answers_are_compared_by_token_f1() -> None:
+    metric = coffee(nli=False)
+    [score] = metric.score([COFFEE])
+    assert score.value == pytest.approx(0.75)
+    assert metric.entailment.calls == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"), [("entailment", 1.0), ("neutral", 0.5), ("contradiction", 0.0)]
+)
+def test_what_an_nli_label_is_worth(label: str, expected: float) -> None:
+    # Token F1 of "very acidic" and "slightly acidic" is 0.5: what neutral leaves.
+    metric = coffee()
+    question = "What is coffee?"
+    metric.entailment.table = {  # type: ignore[attr-defined]
+        (f"{question} slightly acidic.", f"{question} very acidic."): label
+    }
+    [score] = metric.score([COFFEE])
+    assert score.because[0].score == expected
+
+
+def test_an_unanswerable_question_scores_zero_and_can_be_dropped() -> None:
+    example = Example("Rome has 3 hills.", "Rome is old.")
+    [kept] = q2().score([example])
+    assert [c.how for c in kept.because] == ["equal", "no_answer"]  # type: ignore[union-attr]
+    assert kept.value == 0.5
+    [dropped] = q2(drop_unanswerable=True).score([example])
+    assert dropped.value == 1.0
+    assert len(dropped.because) == 1
+    nowhere = Example("Rome has 3 hills.", "paris .")
+    [nothing] = q2(drop_unanswerable=True).score([nowhere])
+    assert nothing.value == 0.0, "with no answerable question all stay"
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"), [("entailment", 1.0), ("neutral", 0.5), ("contradiction", 0.0)]
+)
+def test_fallback_is_nli_from_knowledge_to_response(label: str, expected: float) -> None:
+    example = Example("nothing to ask here", "Some Knowledge.")
+    nli = FakeEntailment({(example.knowledge, example.response): label})  # type: ignore[dict-item]
+    [score] = q2(judge=nli).score([example])  # type: ignore[arg-type]
+    assert (score.value, score.fallback, score.because) == (expected, True, ())
+    assert score.verdict is not None
+
+
+def test_without_fallback_there_is_no_value() -> None:
+    [score] = q2(fallback=False).score([Example("nothing here", "Some Knowledge.")])
+    assert (score.value, score.fallback, score.no_nli) == (None, False, None)
+
+
+def test_round_trip_must_give_the_span_back() -> None:
+    example = Example("Ann met Bob", "Ann met Bob.")
+    reader = FakeReader({("Who?", example.response): "Bob"})
+    [score] = q2(questions={"Ann": ["Who?"], "Bob": ["Who?"]}, reader=reader).score([example])
+    assert reader.asked.count(("Who?", example.response)) == 1, "the same pair is read once"
+    assert [c.question.span.text for c in score.because] == ["Bob"]  # type: ignore[union-attr]
+
+
+def test_a_span_that_normalises_to_nothing_is_never_valid() -> None:
+    example = Example("it is the the", "the the")
+    reader = FakeReader({("What?", example.response): "the", ("What?", example.knowledge): "the"})
+    [score] = q2({example.response: ["the"]}, {"the": ["What?"]}, reader).score([example])
+    assert score.because == ()
+    assert score.fallback
+
+
+def test_first_valid_stops_and_asks_rank_by_rank() -> None:
+    example = Example("Ann met Bob", "Ann met Bob.")
+    questions = {"Ann": ["bad?", "What about Ann?", "third?"], "Bob": ["What about Bob?", "no?"]}
+    metric = q2(questions=questions)
+    [score] = metric.score([example])
+    assert [c.question.text for c in score.because] == [  # type: ignore[union-attr]
+        "What about Ann?", "What about Bob?"
+    ]
+    asked = [q for q, context in metric.reader.asked if context == example.response]  # type: ignore[attr-defined]
+    assert asked == ["bad?", "What about Bob?", "What about Ann?"]
+
+
+def test_all_keeps_every_valid_question() -> None:
+    example = Example("Ann left", "Ann left.")
+    reader = FakeReader({("A?", "Ann left"): "Ann", ("B?", "Ann left"): "Ann",
+                         ("A?", "Ann left."): "Ann"})
+    metric = q2(questions={"Ann": ["A?", "B?"]}, reader=reader, questions_per_span="all")
+    [score] = metric.score([example])
+    assert score.value == 0.5
+    assert len(score.because) == 2
+
+
+def test_personal_questions_are_removed_or_kept() -> None:
+    example = Example("my name is Ann", "Ann is her name.")
+    questions = {"Ann": ["What is my name?", "What about Ann?"]}
+    [removed] = q2(questions=questions).score([example])
+    assert [c.question.text for c in removed.because] == ["What about Ann?"]  # type: ignore[union-attr]
+    reader = FakeReader({("What is my name?", example.response): "Ann",
+                         ("What is my name?", example.knowledge): "Ann"})
+    [kept] = q2(questions=questions, reader=reader, personal="keep").score([example])
+    assert [c.question.text for c in kept.because] == ["What is my name?"]  # type: ignore[union-attr]
+
+
+def test_the_same_word_at_two_places_is_two_spans() -> None:
+    example = Example("Rome or Rome", "Rome.")
+    [score] = q2().score([example])
+    assert [c.question.span.start for c in score.because] == [0, 8]  # type: ignore[union-attr]
+
+
+def test_one_batch_a_stage_and_equal_work_once() -> None:
+    examples = [Example("Rome has 3 hills.", "Rome has 7 hills.", id=str(i)) for i in range(50)]
+    metric = q2()
+    scores = metric.score(examples)
+    assert metric.spans.calls == metric.questions.calls == 1  # type: ignore[attr-defined]
+    assert metric.reader.calls == 2  # type: ignore[attr-defined]
+    assert len(metric.reader.asked) == 4  # type: ignore[attr-defined]
+    assert [score.example.id for score in scores] == [str(i) for i in range(50)]
+    assert len({score.value for score in scores}) == 1
+
+
+def test_scores_do_not_depend_on_company_or_order() -> None:
+    examples = [Example(f"Ann has {i} cats and {i + 1} dogs", f"Ann has {i} cats.")
+                for i in range(9)]
+    together = q2().score(examples)
+    assert [q2().score([e])[0] for e in examples] == together
+    assert q2().score(examples[::-1])[::-1] == together
+
+
+def test_coreference_resolves_the_response_with_its_history() -> None:
+    example = Example("it has 3 hills", "Rome has 3 hills.", history=("i love Rome",))
+    metric = Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
+                FakeResolver({"it": "Rome"}), Q2Settings(coreference=True))
+    [score] = metric.score([example])
+    assert [c.question.span.text for c in score.because] == ["Rome", "3"]  # type: ignore[union-attr]
+    assert score.example is example, "the score is about the response as it was given"
+    assert "coref:fake-coreference" in metric.signature
+    with pytest.raises(InputError, match="coreference"):
+        q2(coreference=True)
+
+
+def test_answers_that_look_like_missing_values_are_text() -> None:
+    example = Example("NaN and None and Null", "NaN and None and Null")
+    [score] = q2().score([example])
+    assert score.value == 1.0
+    assert [c.knowledge_answer for c in score.because] == ["NaN", "None", "Null"]  # type: ignore[union-attr]
+
+
+def test_no_double_full_stop_before_nli() -> None:
+    assert answer_sentence("Who owns it?", "Acme Inc.") == "Who owns it? Acme Inc."
+
+
+def test_empty_input_and_settings() -> None:
+    assert q2().score([]) == []
+    with pytest.raises(InputError, match="decoding must be one of"):
+        q2(decoding="greedily")
+    settings = {"decoding:sample", "personal:keep", "questions:all", "compare:f1",
+                "fallback:off", "unanswerable:drop"}
+    signature = q2(decoding="sample", personal="keep", questions_per_span="all", nli=False,
+                   fallback=False, drop_unanswerable=True).signature
+    assert settings <= set(signature.split("|"))

@@ -1,0 +1,93 @@
+"""SCALE by its rules, with a stand-in for the backbone."""
+
+from __future__ import annotations
+
+import pytest
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.types import Evidence, Example, Verdict
+from fakes import FakeBackbone, FakeSentences
+
+
+def scale(
+    table: dict[tuple[str, str], Verdict] | None = None, **settings: object
+) -> Scale:
+    return Scale(FakeBackbone(table), FakeSentences(), ScaleSettings(**settings))  # type: ignore[arg-type]
+
+
+def test_mean_over_sentences_of_the_best_chunk() -> None:
+    example = Example("red cat. blue dog.", "a red cat sat here and a dog ran off")
+    [score] = scale(chunk_size=5, overlap=0.0).score([example])
+    # "red cat" is in the first chunk; of "blue dog", the second chunk has "dog" alone.
+    assert [e.score for e in score.because] == [1.0, 0.5]
+    assert score.value == 0.75
+    assert [example.response[e.start:][: len(e.sentence)] for e in score.because] == [  # type: ignore[union-attr]
+        "red cat.", "blue dog."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "expected"), [("mean", 0.75), ("min", 0.5), ("hmean", 2 / (1 + 2))]
+)
+def test_aggregates(aggregate: str, expected: float) -> None:
+    example = Example("red cat. blue dog.", "a red cat and a dog")
+    [score] = scale(aggregate=aggregate).score([example])
+    assert score.value == pytest.approx(expected)
+
+
+def test_hmean_of_a_zero_is_next_to_zero() -> None:
+    [score] = scale(aggregate="hmean").score([Example("red cat. xyz.", "red cat")])
+    assert score.value == pytest.approx(0.0, abs=1e-6)
+
+
+def test_evidence_is_the_sentence_that_supports() -> None:
+    knowledge = " ".join(f"filler number {i}." for i in range(30)) + " The cat is red. Bye."
+    example = Example("red cat.", knowledge)
+    metric = scale(branches=3, chunk_size=40)
+    [score] = metric.score([example], evidence=True)
+    [found] = score.because
+    assert isinstance(found, Evidence)
+    assert found.support == "The cat is red."
+    assert knowledge[found.support_start :].startswith("The cat is red.")
+    assert found.support_score == 1.0
+    assert metric.backbone.calls <= 6, "one batch a level"  # type: ignore[attr-defined]
+
+
+def test_without_evidence_nothing_is_searched() -> None:
+    metric = scale()
+    [score] = metric.score([Example("red cat.", "The cat is red. Bye.")])
+    assert score.because[0].support is None  # type: ignore[union-attr]
+    assert metric.backbone.calls == 1  # type: ignore[attr-defined]
+
+
+def test_one_batch_for_all_and_equal_work_once() -> None:
+    metric = scale()
+    examples = [Example("red cat. blue dog.", "the red cat", id=str(i)) for i in range(40)]
+    scores = metric.score(examples)
+    assert metric.backbone.calls == 1  # type: ignore[attr-defined]
+    assert len(metric.backbone.asked) == 2  # type: ignore[attr-defined]
+    assert [s.example.id for s in scores] == [str(i) for i in range(40)]
+
+
+def test_nothing_to_judge_has_no_value() -> None:
+    [empty, blank] = scale().score([Example("...", "text"), Example("a cat.", "   ")])
+    assert (empty.value, blank.value) == (None, None)
+    assert scale().score([]) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"chunk_size": 0}, {"overlap": 1.0}, {"overlap": -0.1}, {"branches": 1},
+     {"aggregate": "median"}],
+)
+def test_settings_that_make_no_sense(settings: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=next(iter(settings))):
+        scale(**settings)
+
+
+def test_signature_has_what_changes_the_number() -> None:
+    signature = scale(chunk_size=77, overlap=0.5, aggregate="min").signature
+    assert {"chunk:77", "overlap:0.5", "aggregate:min", "backbone:fake-backbone"} <= set(
+        signature.split("|")
+    )
