@@ -1,0 +1,1 @@
+"""Evaluation sets: what there is, how to get it, how to read it."""

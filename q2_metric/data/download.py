@@ -1,0 +1,136 @@
+"""Where data sets lie, and fetching those that do not lie there yet.
+
+A file is looked for in the folder that ``Q2_DATA_DIR`` names, then in the user's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from q2_metric.data.catalogue import DataFile, DataSet, select
+from q2_metric.errors import DataError
+
+ENVIRONMENT = "Q2_DATA_DIR"
+"""The environment variable that names a folder with data sets."""
+
+State = Literal["here", "differs", "missing"]
+"""A file is there with its published checksum, there with another one, or not there."""
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for data sets, which need not exist."""
+    return Path(_pooch().os_cache("q2-metric"))
+
+
+def folder(name: str) -> Path:
+    """The folder that holds all files of the data set ``name``; nothing is fetched.
+
+    Raises:
+        DataError: there is no such set, or it is not there yet.
+    """
+    chosen = select(name)
+    if len(chosen) > 1:
+        raise DataError(f"{name!r} is {len(chosen)} data sets; name one, as {chosen[0].name!r}")
+    place = _place(chosen[0])
+    if place is None:
+        raise DataError(f"the data set {name!r} is not here yet; {_remedy(chosen[0])}")
+    return place
+
+
+def download(name: str) -> list[Path]:
+    """Fetches a data set (or all below a name such as "true"); the paths of its files.
+
+    A set that lies in ``Q2_DATA_DIR`` is left as it is. Others go to the cache, each file
+    checked against its checksum; of several sets, those that are not published are left out.
+
+    Raises:
+        DataError: there is no such set, it has no public address, or the download fails.
+    """
+    chosen = select(name)
+    if len(chosen) > 1:
+        chosen = [dataset for dataset in chosen if dataset.published]
+    return [path for dataset in chosen for path in _download(dataset)]
+
+
+def state(dataset: DataSet) -> State:
+    """Whether a data set is there, by the checksums of its files."""
+    place = _place(dataset)
+    if place is None:
+        return "missing"
+    same = all(_sha256(place / file.name) == file.sha256 for file in dataset.files)
+    return "here" if same else "differs"
+
+
+def _place(dataset: DataSet) -> Path | None:
+    """The first folder with all files of the set."""
+    own = _own_folder()
+    roots = [cache_folder()] if own is None else [own, cache_folder()]
+    places = (root / dataset.folder for root in roots)
+    return next((place for place in places if _complete(place, dataset)), None)
+
+
+def _own_folder() -> Path | None:
+    given = os.environ.get(ENVIRONMENT)
+    return Path(given) if given else None
+
+
+def _complete(place: Path, dataset: DataSet) -> bool:
+    return all((place / file.name).is_file() for file in dataset.files)
+
+
+def _download(dataset: DataSet) -> list[Path]:
+    own = _own_folder()
+    if own is not None and _complete(own / dataset.folder, dataset):
+        return [own / dataset.folder / file.name for file in dataset.files]
+    return [_fetch(dataset, file) for file in dataset.files]
+
+
+def _fetch(dataset: DataSet, file: DataFile) -> Path:
+    """The file in the cache; pooch keeps one that has its checksum and fetches any other."""
+    if file.url is None:
+        raise DataError(f"the data set {dataset.name!r} is not here; {_remedy(dataset)}")
+    pooch = _pooch()
+    pooch.get_logger().setLevel("WARNING")  # it announces each file otherwise
+    try:
+        fetched = pooch.retrieve(
+            file.url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=file.name,
+            path=cache_folder() / dataset.folder,
+        )
+    # requests raises OSErrors; pooch a ValueError where the checksum is another.
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"cannot download {file.url} ({_reason(error)}); try again with a network, or put the "
+            f"file at {dataset.folder}/{file.name} in a folder that {ENVIRONMENT} names"
+        ) from error
+    return Path(fetched)
+
+
+def _reason(error: Exception) -> str:
+    from requests import ConnectionError, Timeout
+
+    if isinstance(error, (ConnectionError, Timeout)):
+        return "the server cannot be reached"  # its own text is a paragraph of internals
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _remedy(dataset: DataSet) -> str:
+    if dataset.published:
+        return f"run: q2 data download {dataset.name}"
+    names = ", ".join(f"{dataset.folder}/{file.name}" for file in dataset.files)
+    return f"it is not published: put {names} in a folder that {ENVIRONMENT} names"
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _pooch() -> Any:
+    """pooch, which has no types; imported when data is asked for, since it is slow."""
+    return import_module("pooch")

@@ -1,0 +1,58 @@
+"""A response with a person's judgement, and the csv that such responses come in."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from q2_metric.errors import DataError
+from q2_metric.types import Example
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An example that people judged.
+
+    ``consistent`` is true where they found the response supported by the knowledge.
+    ``system`` names the model that wrote it, where the set says so.
+    """
+
+    example: Example
+    consistent: bool
+    system: str | None = None
+
+
+def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The rows of a csv file, every value as its text ("nan" too).
+
+    Raises:
+        DataError: the file is missing, is no UTF-8 csv, or lacks one of ``columns``.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            missing = [name for name in columns if name not in (reader.fieldnames or ())]
+            if missing:
+                raise DataError(f"{path}: has no column {missing[0]!r}; is it the right file?")
+            rows = list(reader)
+    except (OSError, ValueError, csv.Error) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    for number, row in enumerate(rows, start=1):
+        if any(row[name] is None for name in columns):
+            raise DataError(f"{path}, row {number}: is cut short; download the file again")
+    return rows
+
+
+def read_label(value: str, path: Path, number: int) -> bool:
+    """True for "1", false for "0".
+
+    Raises:
+        DataError: anything else; ``path`` and ``number`` (from 1) say where.
+    """
+    if value not in ("0", "1"):
+        raise DataError(f"{path}, row {number}: the label is {value!r}, not 0 or 1")
+    return value == "1"

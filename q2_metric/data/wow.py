@@ -1,0 +1,74 @@
+"""Wizard of Wikipedia responses judged for consistency (Q², section 3).
+
+``cross_annotation.csv`` holds 544 contexts, each with the responses of dodecaDialogue
+and MemNet; label 1 means **in**consistent there. Four further files hold 150 responses
+each that are all consistent or all inconsistent.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from q2_metric.data.download import folder
+from q2_metric.data.labelled import Labelled, read_csv, read_label
+from q2_metric.types import Example
+
+SYSTEMS = ("dodeca", "memnet")
+_CONTEXT = ("episode_idx", "round", "message", "knowledge")
+
+
+def read_annotated(path: Path | None = None) -> list[Labelled]:
+    """The 1,088 annotated responses: each context's dodeca, then its memnet response.
+
+    The order and the texts are those of ``true/q2``. The history is the message that
+    is answered, empty where the response opens the dialogue; the id is
+    ``episode-round-system``.
+
+    Args:
+        path: of ``cross_annotation.csv``; by default that of the downloaded set.
+
+    Raises:
+        DataError: the file is missing or not what it should be.
+    """
+    path = path or folder("wow_q2") / "cross_annotation.csv"
+    needed = [*_CONTEXT, *(f"{s}_{part}" for s in SYSTEMS for part in ("response", "label"))]
+    return [
+        Labelled(
+            _example(row, row[f"{system}_response"], system),
+            consistent=not read_label(row[f"{system}_label"], path, number),
+            system=system,
+        )
+        for number, row in enumerate(read_csv(path, needed), start=1)
+        for system in SYSTEMS
+    ]
+
+
+def read_selected(directory: Path | None = None) -> list[Labelled]:
+    """The 4 x 150 selected responses: per system, the consistent ones first.
+
+    Args:
+        directory: that holds ``dodeca_consistent.csv`` and its three siblings; by
+            default that of the downloaded set.
+
+    Raises:
+        DataError: a file is missing or not what it should be.
+    """
+    directory = directory or folder("wow_q2")
+    return [
+        Labelled(_example(row, row["response"], system), consistent, system)
+        for system in SYSTEMS
+        for consistent in (True, False)
+        for row in read_csv(
+            directory / f"{system}_{'' if consistent else 'in'}consistent.csv",
+            [*_CONTEXT, "response"],
+        )
+    ]
+
+
+def _example(row: dict[str, str], response: str, system: str) -> Example:
+    return Example(
+        response=response,
+        knowledge=row["knowledge"],
+        history=(row["message"],) if row["message"].strip() else (),
+        id=f"{row['episode_idx']}-{row['round']}-{system}",
+    )

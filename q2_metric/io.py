@@ -1,0 +1,614 @@
+"""Rows in, scores out: jsonl, csv, tsv, parquet and standard input.
+
+Reading streams, and a row that cannot be scored becomes a :class:`BadRow` in its place.
+Writing appends block by block, so that what was scored survives a crash.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from q2_metric.errors import InputError, MissingExtra
+from q2_metric.types import Comparison, Evidence, Example, Score
+
+STDIN = "-"
+"""The path that stands for standard input (jsonl)."""
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "response": (
+        "response",
+        "prediction",
+        "generated_text",
+        "generated",
+        "output",
+        "answer",
+        "hypothesis",
+        "candidate",
+        "claim",
+        "summary",
+    ),
+    "knowledge": (
+        "knowledge",
+        "grounding",
+        "reference",
+        "references",
+        "context",
+        "contexts",
+        "evidence",
+        "premise",
+        "document",
+        "source",
+        "passages",
+    ),
+    "history": ("history", "dialogue", "dialog", "message", "messages", "conversation", "turns"),
+    "id": ("id", "idx", "example_id", "row_id", "uid"),
+}
+"""Column names that are recognised, the first that is there wins; case does not matter."""
+
+PEEKED = 100
+"""Rows looked at to find out which columns there are (jsonl rows may leave some out)."""
+
+_BATCH = 256
+"""Rows of a parquet file held at a time."""
+
+_LONGEST_FIELD = 2**31 - 1
+
+
+# --- reading ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be scored, and why.
+
+    ``index`` counts the rows of the file from 0; ``error`` names file and line.
+    """
+
+    index: int
+    id: str | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Names of the columns to read; ``None`` for the usual ones (:data:`ALIASES`).
+
+    ``history=""`` reads no history.
+    """
+
+    response: str | None = None
+    knowledge: str | None = None
+    history: str | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A row as its format gives it: its fields, or the problem that hides them."""
+
+    where: str
+    fields: Mapping[str, object]
+    problem: str | None = None
+
+
+def read_rows(path: str | Path, columns: Columns | None = None) -> Iterator[Example | BadRow]:
+    """The rows of a file, in order, one at a time.
+
+    The format follows the suffix: ``.jsonl`` (or ``.ndjson``), ``.csv``, ``.tsv``,
+    ``.parquet``; ``-`` is jsonl on standard input. All text is UTF-8. Blank lines are no
+    rows. Words such as "nan", "None" and "null" are text.
+
+    The response is a string; the knowledge a string or a list of strings, joined by a
+    newline; the history, if any, a string with one turn a line or a list of turns, each
+    a string or a chat message (an object with a string ``content``).
+
+    Args:
+        path: file to read, or ``-``.
+        columns: names of the columns where they are not the usual ones.
+
+    Raises:
+        InputError: (when the first row is asked for, or on reading on) the file cannot be
+            read, its suffix is unknown, or it has no column for response or knowledge.
+        MissingExtra: parquet without pyarrow.
+    """
+    name = "standard input" if str(path) == STDIN else str(path)
+    records = _records(path, name)
+    first = list(islice(records, PEEKED))
+    if not first:
+        return
+    resolved = _resolve(columns or Columns(), first, name)
+    for index, record in enumerate(chain(first, records)):
+        yield _row(index, record, resolved)
+
+
+def _records(path: str | Path, name: str) -> Iterator[_Record]:
+    if str(path) == STDIN:
+        yield from _jsonl(sys.stdin.buffer, name)
+        return
+    suffix = Path(path).suffix.lower()
+    if suffix not in _READERS:
+        raise InputError(
+            f"{name}: cannot tell the format from the suffix {suffix!r}; "
+            f"use one of {', '.join(_READERS)} or - for jsonl on standard input"
+        )
+    try:
+        with open(path, "rb") as file:
+            yield from _READERS[suffix](file, name)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"{name}: there is no such file") from None
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def _jsonl(file: IO[bytes], name: str) -> Iterator[_Record]:
+    for number, line in enumerate(file, start=1):
+        where = f"{name}, line {number}"
+        if number == 1:
+            _refuse_utf16(line, name)
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            yield _Record(where, {}, "is not UTF-8")
+        except (ValueError, RecursionError) as error:
+            yield _Record(where, {}, f"is not JSON ({_json_problem(error)})")
+        else:
+            if isinstance(value, dict):
+                yield _Record(where, value)
+            else:
+                yield _Record(where, {}, f"is not a JSON object but {_kind(value)}")
+
+
+def _table(file: IO[bytes], name: str, delimiter: str) -> Iterator[_Record]:
+    csv.field_size_limit(_LONGEST_FIELD)
+    lines = _text_lines(file, name)
+    # Strict, so that a stray quote is reported instead of swallowing the rows after it.
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    while True:
+        first = reader.line_num + 1
+        where = f"{name}, line {first}"
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if header is None:
+                raise InputError(f"{where}: the header cannot be read: {error}") from error
+            problem = f"has a misplaced quotation mark ({error})"
+            if reader.line_num > first:
+                problem += f"; lines {first} to {reader.line_num} were taken for one row"
+            yield _Record(where, {}, problem)
+            continue
+        if not cells:
+            continue
+        if header is None:
+            header = cells
+        elif len(cells) > len(header):
+            problem = f"has {len(cells)} fields where the header has {len(header)}"
+            yield _Record(where, {}, problem)
+        else:
+            yield _Record(where, dict(zip(header, cells, strict=False)))
+
+
+def _csv(file: IO[bytes], name: str) -> Iterator[_Record]:
+    return _table(file, name, ",")
+
+
+def _tsv(file: IO[bytes], name: str) -> Iterator[_Record]:
+    return _table(file, name, "\t")
+
+
+def _parquet(file: IO[bytes], name: str) -> Iterator[_Record]:
+    pa, parquet = _pyarrow()
+    try:
+        number = 0
+        for batch in parquet.ParquetFile(file).iter_batches(batch_size=_BATCH):
+            for fields in batch.to_pylist():
+                number += 1
+                yield _Record(f"{name}, row {number}", fields)
+    except pa.ArrowException as error:
+        raise InputError(f"{name}: is not a parquet file that can be read: {error}") from error
+
+
+_READERS = {
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".csv": _csv,
+    ".tsv": _tsv,
+    ".parquet": _parquet,
+}
+
+
+def _text_lines(file: IO[bytes], name: str) -> Iterator[str]:
+    """Lines with their ends kept; bytes that are not UTF-8 become lone surrogates."""
+    for number, line in enumerate(file, start=1):
+        if number == 1:
+            _refuse_utf16(line, name)
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        yield line.decode("utf-8", errors="surrogateescape")
+
+
+def _refuse_utf16(first_line: bytes, name: str) -> None:
+    if first_line.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{name}: is UTF-16; save it as UTF-8")
+
+
+def _resolve(columns: Columns, records: Sequence[_Record], name: str) -> dict[str, str | None]:
+    """The column of each field, out of those that the first rows have."""
+    found = list(dict.fromkeys(key for record in records for key in record.fields))
+    if not found:  # nothing readable yet: each row says for itself what is wrong
+        return {field: getattr(columns, field) or names[0] for field, names in ALIASES.items()}
+    by_lower = {key.strip().lower(): key for key in reversed(found)}
+    resolved: dict[str, str | None] = {}
+    for field, aliases in ALIASES.items():
+        asked: str | None = getattr(columns, field)
+        if asked is None:
+            resolved[field] = next((by_lower[a] for a in aliases if a in by_lower), None)
+        elif asked in found or not asked:
+            resolved[field] = asked or None
+        else:
+            raise InputError(
+                f"{name}: there is no column {asked!r} for the {field}; "
+                f"the columns are {_listed(found)}"
+            )
+    for field in ("response", "knowledge"):
+        if resolved[field] is None:
+            raise InputError(
+                f"{name}: no column looks like the {field}; the columns are {_listed(found)}; "
+                f"name it with --{field} (in Python: Columns({field}=...))"
+            )
+    return resolved
+
+
+def _row(index: int, record: _Record, columns: Mapping[str, str | None]) -> Example | BadRow:
+    if record.problem:
+        return BadRow(index, None, f"{record.where}: {record.problem}")
+    id_ = _id(record.fields, columns["id"])
+    try:
+        return Example(
+            response=_text(record.fields, "response", columns["response"]),
+            knowledge=_text(record.fields, "knowledge", columns["knowledge"]),
+            history=_history(record.fields, columns["history"]),
+            id=id_,
+        )
+    except InputError as error:
+        return BadRow(index, id_, f"{record.where}: {error}")
+
+
+def _id(fields: Mapping[str, object], column: str | None) -> str | None:
+    value = fields.get(column) if column else None
+    if value is None or value == "":
+        return None
+    return str(value).encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _text(fields: Mapping[str, object], field: str, column: str | None) -> str:
+    """The text of the response or of the knowledge."""
+    if column is None or column not in fields:
+        raise InputError(f"the {field} is missing: the row has no field {column!r}")
+    value = fields[column]
+    if isinstance(value, list) and field == "knowledge" and _all_text(value):
+        value = "\n".join(value)
+    if not isinstance(value, str):
+        wanted = "a string" + (" or a list of strings" if field == "knowledge" else "")
+        raise InputError(f"the {field} (field {column!r}) is {_kind(value)}, not {wanted}")
+    if not value.strip():
+        raise InputError(f"the {field} (field {column!r}) is empty")
+    return _encodable(value, field, column)
+
+
+def _history(fields: Mapping[str, object], column: str | None) -> tuple[str, ...]:
+    value = fields.get(column) if column else None
+    if value is None:
+        return ()
+    turns = value.splitlines() if isinstance(value, str) else value
+    if isinstance(turns, list):
+        turns = [turn.get("content") if isinstance(turn, dict) else turn for turn in turns]
+    if not isinstance(turns, list) or not _all_text(turns):
+        raise InputError(
+            f"the history (field {column!r}) is {_kind(value)}, not a string or a list of strings"
+        )
+    return tuple(_encodable(turn, "history", column) for turn in turns if turn.strip())
+
+
+def _encodable(text: str, field: str, column: str | None) -> str:
+    """The text itself; lone surrogates could not be tokenised or written."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the {field} (field {column!r}) is not valid Unicode at character {error.start + 1}"
+        ) from None
+    return text
+
+
+def _all_text(values: list[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def _kind(value: object) -> str:
+    """What a value is, in JSON's words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, list):
+        if not value or _all_text(value):
+            return "a list of strings" if value else "an empty list"
+        strange = next(item for item in value if not isinstance(item, str))
+        return f"a list with {_kind(strange)} in it"
+    return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
+
+
+def _json_problem(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.colno}"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:20])
+    return shown + (", …" if len(names) > 20 else "")
+
+
+# --- rows of the output ----------------------------------------------------------------
+
+OutputRow = dict[str, Any]
+
+
+def output_fields(metrics: Sequence[str], *, with_file: bool = False) -> list[str]:
+    """The fields of an output row, in order, for the requested metrics."""
+    numbers = {"q2": ["q2", "q2_no_nli"]}
+    fields = ["file"] if with_file else []
+    fields.append("id")
+    for name in metrics:
+        fields += numbers.get(name, [name])
+    if "q2" in metrics:
+        fields.append("fallback")
+    fields.append("error")
+    if "q2" in metrics:
+        fields.append("questions")
+    if "scale" in metrics:
+        fields.append("evidence")
+    return fields
+
+
+def output_row(
+    index: int,
+    row: Example | BadRow,
+    scores: Mapping[str, Score],
+    metrics: Sequence[str],
+    *,
+    file: str | None = None,
+) -> OutputRow:
+    """One row of the output, every field of :func:`output_fields` present.
+
+    Args:
+        index: of the row in its file, from 0; its number from 1 is the id of a row that
+            has none.
+        row: as it was read.
+        scores: by metric; empty for a bad row.
+        metrics: the requested metrics.
+        file: named in the row where several files are scored.
+    """
+    out: OutputRow = dict.fromkeys(output_fields(metrics, with_file=file is not None))
+    if file is not None:
+        out["file"] = file
+    out["id"] = row.id if row.id is not None else str(index + 1)
+    if isinstance(row, BadRow):
+        out["error"] = row.error
+    for name, score in scores.items():
+        out[name] = _number(score.value)
+        if name == "q2":
+            out["q2_no_nli"] = _number(score.no_nli)
+            out["fallback"] = score.fallback
+            out["questions"] = [_question(c) for c in score.because if isinstance(c, Comparison)]
+        elif name == "scale":
+            out["evidence"] = [_evidence(e) for e in score.because if isinstance(e, Evidence)]
+    return out
+
+
+QUESTION_FIELDS = (
+    "span",
+    "start",
+    "question",
+    "response_answer",
+    "knowledge_answer",
+    "how",
+    "verdict",
+    "verdict_p",
+    "f1",
+    "score",
+)
+"""Fields of an item of ``questions``; ``verdict_p`` is the probability of ``verdict``."""
+
+EVIDENCE_FIELDS = ("sentence", "start", "score", "support", "support_start", "support_score")
+"""Fields of an item of ``evidence``; places are in characters."""
+
+
+def _question(comparison: Comparison) -> OutputRow:
+    span, verdict = comparison.question.span, comparison.verdict
+    return {
+        "span": span.text,
+        "start": span.start,
+        "question": comparison.question.text,
+        "response_answer": comparison.response_answer,
+        "knowledge_answer": comparison.knowledge_answer,
+        "how": comparison.how,
+        "verdict": verdict.label if verdict else None,
+        "verdict_p": _number(getattr(verdict, verdict.label)) if verdict else None,
+        "f1": _number(comparison.f1),
+        "score": _number(comparison.score),
+    }
+
+
+def _evidence(evidence: Evidence) -> OutputRow:
+    return {
+        "sentence": evidence.sentence,
+        "start": evidence.start,
+        "score": _number(evidence.score),
+        "support": evidence.support,
+        "support_start": evidence.support_start,
+        "support_score": _number(evidence.support_score),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """A number that JSON can hold."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+# --- writing ---------------------------------------------------------------------------
+
+
+class Writer(Protocol):
+    """Appends rows; what was written is on disk when ``write`` returns."""
+
+    def write(self, rows: Sequence[OutputRow]) -> None:
+        """Appends rows, each with the same fields in the same order."""
+        ...
+
+
+@contextmanager
+def open_writer(
+    path: str | Path,
+    metrics: Sequence[str],
+    *,
+    with_file: bool = False,
+    inputs: Sequence[str | Path] = (),
+) -> Iterator[Writer]:
+    """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
+
+    jsonl and csv grow in place. A parquet file is readable only when complete, so its
+    rows are kept in ``<path>.partial.jsonl`` and converted at the end; after a crash
+    that file holds what was scored. In csv, ``questions`` and ``evidence`` are JSON.
+
+    Args:
+        path: file to write, replaced where it exists.
+        metrics: the requested metrics, which give the fields.
+        with_file: whether rows carry a ``file`` field.
+        inputs: files that must not be overwritten.
+
+    Raises:
+        InputError: unknown suffix, no such folder, or ``path`` is one of the inputs.
+        MissingExtra: parquet without pyarrow.
+    """
+    path = Path(path)
+    check_output(path, inputs)
+    fields = output_fields(metrics, with_file=with_file)
+    suffix = path.suffix.lower()
+    target = path.with_name(path.name + ".partial.jsonl") if suffix == ".parquet" else path
+    with _create(target) as file:
+        yield _CsvWriter(file, fields) if suffix == ".csv" else _JsonlWriter(file)
+    if suffix == ".parquet":
+        _to_parquet(target, path, fields)
+
+
+def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
+    """Refuses a path that :func:`open_writer` would refuse, without touching the file."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in (".jsonl", ".csv", ".parquet"):
+        raise InputError(
+            f"{path}: cannot tell the format from the suffix {suffix!r}; "
+            "use one of .jsonl, .csv, .parquet"
+        )
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {str(path.parent)!r}")
+    if any(path.resolve() == Path(item).resolve() for item in inputs if str(item) != STDIN):
+        raise InputError(f"{path}: is read, so it cannot be written; choose another name")
+    if suffix == ".parquet":
+        _pyarrow()
+
+
+def _create(path: Path) -> IO[str]:
+    try:
+        # newline="": the csv module writes its own line ends.
+        return open(path, "w", encoding="utf-8", errors="backslashreplace", newline="")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+class _JsonlWriter:
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, rows: Sequence[OutputRow]) -> None:
+        self._file.writelines(_json(row) + "\n" for row in rows)
+        self._file.flush()
+
+
+class _CsvWriter:
+    def __init__(self, file: IO[str], fields: Sequence[str]) -> None:
+        self._file = file
+        self._plain = csv.writer(file, lineterminator="\n")
+        # The csv module leaves a lone carriage return unquoted, which ends a row on reading.
+        self._quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        self._plain.writerow(fields)
+        file.flush()
+
+    def write(self, rows: Sequence[OutputRow]) -> None:
+        for row in rows:
+            cells = [_cell(value) for value in row.values()]
+            returns = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+            (self._quoted if returns else self._plain).writerow(cells)
+        self._file.flush()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _json(value) if isinstance(value, (list, dict)) else value
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _to_parquet(partial: Path, path: Path, fields: Sequence[str]) -> None:
+    """Converts the collected rows, then removes them."""
+    pa, parquet = _pyarrow()
+    text, real, whole = pa.string(), pa.float64(), pa.int64()
+    question = {"start": whole, "verdict_p": real, "f1": real, "score": real}
+    evidence = {"start": whole, "score": real, "support_start": whole, "support_score": real}
+    types = {
+        **dict.fromkeys(("file", "id", "error"), text),
+        "fallback": pa.bool_(),
+        "questions": pa.list_(pa.struct([(f, question.get(f, text)) for f in QUESTION_FIELDS])),
+        "evidence": pa.list_(pa.struct([(f, evidence.get(f, text)) for f in EVIDENCE_FIELDS])),
+    }
+    schema = pa.schema([(field, types.get(field, real)) for field in fields])
+    unfinished = path.with_name(path.name + ".tmp")
+    with open(partial, "rb") as lines, parquet.ParquetWriter(unfinished, schema) as writer:
+        while batch := [json.loads(line) for line in islice(lines, _BATCH)]:
+            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+    os.replace(unfinished, path)
+    partial.unlink()
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    """pyarrow and its parquet module, which have no types."""
+    try:
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise MissingExtra("parquet", "pyarrow", "parquet") from error

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from q2_metric.data import catalogue, download
+from q2_metric.data.catalogue import CATALOGUE, DataFile, DataSet
+from q2_metric.data.true import read_true
+from q2_metric.data.wow import read_annotated, read_selected
+from q2_metric.errors import DataError
+from q2_metric.types import Example
+
+ANNOTATED = (
+    ",episode_idx,round,topic,message,dodeca_response,memnet_response,knowledge,gold,"
+    "dodeca_label,memnet_label\n"
+    '0,7,3,Tea,"Hot, or not?",it is nan .,null,Tea is hot.,g,1,0\n'
+    "1,8,0,Tea,,a,b,Tea is cold.,g,0,1\n"
+)
+
+
+# --- readers ---------------------------------------------------------------------------
+
+
+def test_wow_label_one_is_inconsistent(tmp_path: Path) -> None:
+    path = tmp_path / "cross_annotation.csv"
+    path.write_text(ANNOTATED)
+    items = read_annotated(path)
+    assert [(item.example.response, item.system, item.consistent) for item in items] == [
+        ("it is nan .", "dodeca", False),
+        ("null", "memnet", True),
+        ("a", "dodeca", True),
+        ("b", "memnet", False),
+    ]
+    assert items[0].example == Example("it is nan .", "Tea is hot.", ("Hot, or not?",))
+    assert items[2].example.history == ()  # the response opens the dialogue
+    assert [item.example.id for item in items[:2]] == ["7-3-dodeca", "7-3-memnet"]
+
+
+def test_wow_selected(tmp_path: Path) -> None:
+    for system in ("dodeca", "memnet"):
+        for kind in ("consistent", "inconsistent"):
+            (tmp_path / f"{system}_{kind}.csv").write_text(
+                f"episode_idx,round,message,response,knowledge\n1,2,m,{system} {kind},k\n"
+            )
+    items = read_selected(tmp_path)
+    assert [(item.example.response, item.consistent) for item in items] == [
+        ("dodeca consistent", True),
+        ("dodeca inconsistent", False),
+        ("memnet consistent", True),
+        ("memnet inconsistent", False),
+    ]
+
+
+def test_true_label_one_is_consistent(tmp_path: Path) -> None:
+    path = tmp_path / "set.csv"
+    path.write_text(",grounding,generated_text,label\n0,k1,r1,1\n1,nan,None,0\n")
+    items = read_true(path)
+    assert [item.consistent for item in items] == [True, False]
+    assert items[1].example == Example("None", "nan")
+    assert [item.example.id for item in items] == ["0", "1"]
+    assert items[0].system is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("grounding,label\nk,1\n", "has no column 'generated_text'"),
+        ("grounding,generated_text,label\nk,r,yes\n", "row 1: the label is 'yes', not 0 or 1"),
+        ("grounding,generated_text,label\nk,r,1\nk,r\n", "row 2: is cut short"),
+        ('grounding,generated_text,label\nk,"r,1\n', "cannot be read"),
+        ("", "has no column 'grounding'"),
+    ],
+)
+def test_files_that_are_not_what_they_should_be(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "set.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_true(path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        read_true(tmp_path / "none.csv")
+
+
+# --- catalogue -------------------------------------------------------------------------
+
+
+def test_catalogue_is_well_formed() -> None:
+    for name, dataset in CATALOGUE.items():
+        assert dataset.name == name
+        assert dataset.licence
+        assert dataset.description
+        for file in dataset.files:
+            assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
+            if file.url is not None:  # pinned to a commit
+                assert re.search(r"/[0-9a-f]{40}/.*/" + re.escape(file.name) + "$", file.url)
+    unpublished = [name for name, dataset in CATALOGUE.items() if not dataset.published]
+    assert unpublished == ["true/dialfact_a"]
+
+
+def test_select() -> None:
+    assert [dataset.name for dataset in catalogue.select("true/q2")] == ["true/q2"]
+    assert len(catalogue.select("true")) == len(CATALOGUE) - 1
+    with pytest.raises(DataError, match="no data set 'foo'; there are wow_q2, true/q2"):
+        catalogue.select("foo")
+
+
+# --- download --------------------------------------------------------------------------
+
+TEXT = b"grounding,generated_text,label\nk,r,1\n"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and two sets to fetch into it: one published, one not."""
+    folder = tmp_path / "cache"
+    monkeypatch.delenv("Q2_DATA_DIR", raising=False)
+    monkeypatch.setattr(download, "cache_folder", lambda: folder)
+    digest = hashlib.sha256(TEXT).hexdigest()
+    sets = (
+        DataSet("true/a", "true", "d", "l", (DataFile("a.csv", digest, "https://x.test/a.csv"),)),
+        DataSet("true/b", "true", "d", "l", (DataFile("b.csv", digest, None),)),
+    )
+    monkeypatch.setattr(catalogue, "_SETS", sets)
+    monkeypatch.setattr(catalogue, "CATALOGUE", {item.name: item for item in sets})
+    return folder
+
+
+class FakePooch:
+    """Writes TEXT in place of a download, or raises; counts what it was asked for."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.asked: list[str] = []
+
+    def retrieve(self, url: str, known_hash: str, fname: str, path: Path) -> str:
+        self.asked.append(url)
+        assert known_hash == "sha256:" + hashlib.sha256(TEXT).hexdigest()
+        if self.error is not None:
+            raise self.error
+        path.mkdir(parents=True, exist_ok=True)
+        (path / fname).write_bytes(TEXT)
+        return str(path / fname)
+
+    def get_logger(self) -> Any:
+        return SimpleNamespace(setLevel=lambda _level: None)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, pooch: FakePooch) -> FakePooch:
+    monkeypatch.setattr(download, "_pooch", lambda: pooch)
+    return pooch
+
+
+def test_download_into_the_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pooch = use(monkeypatch, FakePooch())
+    with pytest.raises(DataError, match="run: q2 data download true/a"):
+        download.folder("true/a")
+    assert download.download("true") == [cache / "true" / "a.csv"]  # b is not published
+    assert pooch.asked == ["https://x.test/a.csv"]
+    assert download.folder("true/a") == cache / "true"
+    assert [item.consistent for item in read_true("a")] == [True]
+
+
+def test_the_users_folder_comes_first(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pooch = use(monkeypatch, FakePooch())
+    download.download("true/a")
+    own = tmp_path / "own"
+    (own / "true").mkdir(parents=True)
+    monkeypatch.setenv("Q2_DATA_DIR", str(own))
+    assert download.folder("true/a") == cache / "true"  # not there: the cache serves
+    (own / "true" / "a.csv").write_bytes(TEXT + b"k,r,0\n")
+    (own / "true" / "b.csv").write_bytes(TEXT)
+    assert download.folder("true/a") == own / "true"
+    assert download.download("true/b") == [own / "true" / "b.csv"]
+    assert len(pooch.asked) == 1
+    states = [download.state(dataset) for dataset in catalogue.CATALOGUE.values()]
+    assert states == ["differs", "here"]
+
+
+def test_a_set_that_is_not_published(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, FakePooch())
+    assert not cache.exists()
+    for act in (download.download, download.folder):
+        with pytest.raises(DataError, match=r"it is not published: put true/b\.csv in a folder"):
+            act("true/b")
+    assert download.state(catalogue.CATALOGUE["true/b"]) == "missing"
+
+
+def test_several_sets_have_no_single_folder(cache: Path) -> None:
+    with pytest.raises(DataError, match="'true' is 2 data sets; name one"):
+        download.folder("true")
+
+
+def test_without_network_there_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = pytest.importorskip("requests")
+    use(monkeypatch, FakePooch(requests.ConnectionError("HTTPSConnectionPool(\nlong story)")))
+    with pytest.raises(DataError) as caught:
+        download.download("true/a")
+    assert str(caught.value) == (
+        "cannot download https://x.test/a.csv (the server cannot be reached); try again with a "
+        "network, or put the file at true/a.csv in a folder that Q2_DATA_DIR names"
+    )
+
+
+def test_another_checksum_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("requests")
+    use(monkeypatch, FakePooch(ValueError("SHA256 hash of file\ndoes not match")))
+    with pytest.raises(DataError, match=r"\(SHA256 hash of file does not match\)"):
+        download.download("true/a")
+
+
+def test_pooch_refuses_a_corrupt_file(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real pooch, with a file as its server."""
+    pooch = pytest.importorskip("pooch")
+    served = tmp_path / "a.csv"
+
+    def fetch(_url: str, output: str, _pooch: object) -> None:
+        Path(output).write_bytes(served.read_bytes())
+
+    monkeypatch.setattr(pooch.core, "choose_downloader", lambda *_args, **_keywords: fetch)
+    served.write_bytes(TEXT + b"more")
+    with pytest.raises(DataError, match="cannot download"):
+        download.download("true/a")
+    assert not (cache / "true" / "a.csv").exists()
+    served.write_bytes(TEXT)
+    assert download.download("true/a") == [cache / "true" / "a.csv"]
+    (cache / "true" / "a.csv").write_bytes(b"spoilt")  # on disk, later
+    assert download.download("true/a")[0].read_bytes() == TEXT
+
+
+# --- the sets themselves ---------------------------------------------------------------
+
+needs_data = pytest.mark.skipif(
+    not os.environ.get("Q2_DATA_DIR"), reason="needs the data sets: set Q2_DATA_DIR"
+)
+
+
+def _here(name: str) -> None:
+    if download.state(CATALOGUE[name]) != "here":
+        pytest.skip(f"{name} is not in Q2_DATA_DIR")
+
+
+@needs_data
+def test_real_wow() -> None:
+    _here("wow_q2")
+    items = read_annotated()
+    assert len(items) == 1088
+    # 628 consistent of 1,088, and 150 for each of the selected files.
+    assert sum(item.consistent for item in items) == 628
+    selected = read_selected()
+    assert (len(selected), sum(item.consistent for item in selected)) == (600, 300)
+
+
+@needs_data
+def test_true_q2_is_annotated_wow() -> None:
+    _here("wow_q2")
+    _here("true/q2")
+    ours = [(i.example.response, i.example.knowledge, i.consistent) for i in read_annotated()]
+    theirs = [(i.example.response, i.example.knowledge, i.consistent) for i in read_true("q2")]
+    assert ours == theirs
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "rows", "consistent"),
+    [
+        ("summeval", 1600, 1306),
+        ("qags_cnndm", 235, 113),
+        ("dialfact_a", 4473, 1703),
+    ],
+)
+def test_real_true(name: str, rows: int, consistent: int) -> None:
+    _here(f"true/{name}")
+    items = read_true(name)
+    assert (len(items), sum(item.consistent for item in items)) == (rows, consistent)
