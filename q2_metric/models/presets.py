@@ -1,0 +1,416 @@
+"""Which model does which job: the presets, and the loaders of their stages.
+
+Each stage of a preset can be replaced by a Hub name or a local folder. Weights are loaded
+once for each (kind, model, device, dtype) of a process, whatever is built on them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from q2_metric.errors import InputError, ModelError
+
+if TYPE_CHECKING:
+    from q2_metric.models.torch_common import AutoClass, Loaded
+    from q2_metric.models.torch_entailment import Prompt
+    from q2_metric.models.torch_questions import Decoding
+    from q2_metric.types import (
+        Backbone,
+        CoreferenceResolver,
+        Entailment,
+        PersonalFilter,
+        QuestionGenerator,
+        Reader,
+        SentenceSplitter,
+        SpanFinder,
+    )
+
+Kind = Literal["syntactic", "bundled", "seq2seq", "reader", "nli", "yes-no"]
+Runtime = Literal["auto", "onnx", "torch"]
+
+BATCH_SIZE = 16
+"""Rows of a torch model's batch where none is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a preset.
+
+    Args:
+        kind: "syntactic" and "bundled" come with the package; "seq2seq", "reader", "nli"
+            (sequence classification) and "yes-no" (encoder-decoder) are torch models.
+        model: Hub name or local folder; "" where the package has its own.
+        template: the input format of "seq2seq", the prompt of "yes-no"; "" for the default.
+    """
+
+    kind: Kind
+    model: str = ""
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """The models of a Q² or SCALE run.
+
+    Args:
+        name: what :func:`preset` knows it by.
+        questions, reader, nli: Q²'s stages.
+        scale: SCALE's backbone.
+        chunk_size: tokens of SCALE's chunks: the paper's 512 for prompts; 300 for the bundled
+            model, which then reads a chunk and a sentence in one window.
+        description: one line for people.
+        needs_network: whether models are downloaded at first use.
+        extra: the extra of q2-metric that it needs, "" for none.
+    """
+
+    name: str
+    questions: Stage
+    reader: Stage
+    nli: Stage
+    scale: Stage
+    chunk_size: int
+    description: str
+    needs_network: bool
+    extra: str
+
+
+PAPER_CHUNK_SIZE = 512
+"""Tokens (SCALE, section 4.1)."""
+
+_OURS = Stage("bundled")
+_SNLI = Stage("nli", "boychaboy/SNLI_roberta-large")
+
+PRESETS: dict[str, Preset] = {
+    item.name: item
+    for item in (
+        Preset(
+            name="bundled",
+            questions=Stage("syntactic"),
+            reader=_OURS,
+            nli=_OURS,
+            scale=_OURS,
+            chunk_size=300,
+            description="the package's own small models: offline, no torch",
+            needs_network=False,
+            extra="",
+        ),
+        Preset(
+            name="paper",
+            questions=Stage(
+                "seq2seq",
+                "mrm8488/t5-base-finetuned-question-generation-ap",
+                "answer-context",
+            ),
+            reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2"),
+            nli=_SNLI,
+            scale=Stage("yes-no", "google/flan-t5-xl", "scale"),
+            chunk_size=PAPER_CHUNK_SIZE,
+            description="the models of the Q² and SCALE papers",
+            needs_network=True,
+            extra="torch",
+        ),
+        Preset(
+            name="paper-small",
+            questions=Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced"),
+            reader=Stage("reader", "twmkn9/albert-base-v2-squad2"),
+            nli=_SNLI,
+            scale=Stage("yes-no", "google/flan-t5-base", "scale"),
+            chunk_size=PAPER_CHUNK_SIZE,
+            description="smaller models of the same kinds, for smaller machines",
+            needs_network=True,
+            extra="torch",
+        ),
+        Preset(
+            name="modern",
+            questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight"),
+            reader=Stage("reader", "deepset/deberta-v3-large-squad2"),
+            nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
+            scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck"),
+            chunk_size=PAPER_CHUNK_SIZE,
+            description="stronger models than the papers had",
+            needs_network=True,
+            extra="torch",
+        ),
+    )
+}
+"""The presets by name."""
+
+DEFAULT = "bundled"
+
+
+def preset(name: str | Preset = DEFAULT) -> Preset:
+    """The preset of that name (a :class:`Preset` is given back as it is).
+
+    Raises:
+        InputError: no preset has this name; the message lists them.
+    """
+    if isinstance(name, Preset):
+        return name
+    if name not in PRESETS:
+        near = difflib.get_close_matches(name.lower(), PRESETS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"unknown preset {name!r}: the presets are {', '.join(PRESETS)}{hint}")
+    return PRESETS[name]
+
+
+# --- stages that come with the package --------------------------------------------------
+
+
+def load_spans() -> SpanFinder:
+    """Named entities and noun chunks (spaCy), in every preset.
+
+    Raises:
+        MissingExtra: spaCy or its English model is not installed.
+    """
+    from q2_metric.models.spacy_parser import SpacySpans
+
+    return SpacySpans()
+
+
+def load_sentences() -> SentenceSplitter:
+    """The sentence splitter of every preset."""
+    from q2_metric.models.spacy_parser import SpacySentences
+
+    return SpacySentences()
+
+
+def load_personal() -> PersonalFilter:
+    """The filter of personal questions of every preset (spaCy).
+
+    Raises:
+        MissingExtra: spaCy or its English model is not installed.
+    """
+    from q2_metric.models.spacy_parser import SpacyPersonal
+
+    return SpacyPersonal()
+
+
+def load_coreference(model: str | None = None, *, device: str = "auto") -> CoreferenceResolver:
+    """The coreference resolver of every preset (coreferee).
+
+    Args:
+        model: name or folder of a spaCy pipeline that coreferee supports, such as
+            "en_core_web_lg"; the package's own small one if ``None``.
+        device: not used, coreferee runs on the CPU.
+
+    Raises:
+        MissingExtra: coreferee is not installed.
+        ModelError: coreferee's English model is not installed, or not for this pipeline.
+    """
+    from q2_metric.models.coreference import CorefereeResolver
+
+    return CorefereeResolver(model)
+
+
+# --- stages with a model ----------------------------------------------------------------
+
+
+def load_questions(
+    chosen: str | Preset = DEFAULT,
+    model: str | None = None,
+    *,
+    template: str | None = None,
+    decoding: Decoding = "beam",
+    seed: int = 0,
+    device: str = "auto",
+    dtype: str = "float32",
+    batch_size: int | None = None,
+) -> QuestionGenerator:
+    """The question generator of a preset.
+
+    Args:
+        chosen: preset.
+        model: Hub name or folder of an encoder-decoder model to use instead.
+        template: its input format (a key of ``torch_questions.TEMPLATES``); by default the
+            preset's own for the preset's model, else what the tokenizer suggests.
+        decoding, seed: see ``Seq2SeqQuestions``; syntactic questions have neither.
+        device, dtype: where and how to run.
+        batch_size: rows of a model call; ``None`` for the model's own choice.
+
+    Raises:
+        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
+    """
+    stage = _replaced(preset(chosen).questions, model, Stage("seq2seq", model or ""))
+    if stage.kind == "syntactic":
+        from q2_metric.models.syntactic import SyntacticQuestions
+
+        return SyntacticQuestions()
+    from q2_metric.models.torch_questions import Seq2SeqQuestions
+
+    return Seq2SeqQuestions(
+        _weights("AutoModelForSeq2SeqLM", stage.model, device, dtype),
+        template=template or stage.template or None,
+        decoding=decoding,
+        seed=seed,
+        batch_size=_size(batch_size),
+    )
+
+
+def load_reader(
+    chosen: str | Preset = DEFAULT,
+    model: str | None = None,
+    *,
+    threshold: float = 0.0,
+    device: str = "auto",
+    dtype: str = "float32",
+    batch_size: int | None = None,
+    runtime: Runtime = "auto",
+) -> Reader:
+    """The reader of a preset.
+
+    Args:
+        chosen: preset.
+        model: Hub name or folder of an extractive question answering model.
+        threshold: how far above "no answer" an answer must score (torch models; the
+            bundled reader has its own, tuned one).
+        device, dtype: where and how to run.
+        batch_size: rows of a model call; ``None`` for the model's own choice.
+        runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
+
+    Raises:
+        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
+    """
+    stage = _replaced(preset(chosen).reader, model, Stage("reader", model or ""))
+    if stage.kind == "bundled":
+        from q2_metric.models.bundled import BundledReader
+
+        return BundledReader(runtime, device, dtype, batch_size)
+    from q2_metric.models.torch_reader import TorchReader
+
+    return TorchReader(
+        _weights("AutoModelForQuestionAnswering", stage.model, device, dtype),
+        threshold=threshold,
+        batch_size=_size(batch_size),
+    )
+
+
+def load_nli(
+    chosen: str | Preset = DEFAULT,
+    model: str | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    prompt: str | Prompt | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    batch_size: int | None = None,
+    runtime: Runtime = "auto",
+) -> Entailment:
+    """The NLI model of a preset; arguments as for :func:`load_backbone`."""
+    stage = preset(chosen).nli
+    return _entailment(stage, model, labels, prompt, device, dtype, batch_size, runtime)
+
+
+def load_backbone(
+    chosen: str | Preset = DEFAULT,
+    model: str | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    prompt: str | Prompt | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    batch_size: int | None = None,
+    runtime: Runtime = "auto",
+) -> Backbone:
+    """The SCALE backbone of a preset.
+
+    Args:
+        chosen: preset.
+        model: Hub name or folder; its config says whether it is a sequence classifier or
+            an encoder-decoder model to be asked Yes or No.
+        labels: class names in the order of a classifier's logits, where its config has
+            none.
+        prompt: the Yes/No prompt (a key of ``torch_entailment.PROMPTS``, or a ``Prompt``);
+            by default the preset's own, else "minicheck" for MiniCheck models and "scale".
+        device, dtype: where and how to run.
+        batch_size: rows of a model call; ``None`` for the model's own choice.
+        runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
+
+    Raises:
+        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
+    """
+    stage = preset(chosen).scale
+    return _entailment(stage, model, labels, prompt, device, dtype, batch_size, runtime)
+
+
+def _entailment(
+    stage: Stage,
+    model: str | None,
+    labels: Sequence[str] | None,
+    prompt: str | Prompt | None,
+    device: str,
+    dtype: str,
+    batch_size: int | None,
+    runtime: Runtime,
+) -> Backbone:
+    if model is not None and model != stage.model:
+        kind = entailment_kind(model)
+        template = "minicheck" if "minicheck" in Path(model).name.lower() else "scale"
+        stage = Stage(kind, model, template if kind == "yes-no" else "")
+    if stage.kind == "bundled":
+        from q2_metric.models.bundled import BundledEntailment
+
+        return BundledEntailment(runtime, device, dtype, batch_size)
+    from q2_metric.models.torch_entailment import TorchNli, YesNoEntailment
+
+    if stage.kind == "nli":
+        loaded = _weights("AutoModelForSequenceClassification", stage.model, device, dtype)
+        return TorchNli(loaded, labels=labels, batch_size=_size(batch_size))
+    loaded = _weights("AutoModelForSeq2SeqLM", stage.model, device, dtype)
+    return YesNoEntailment(loaded, prompt=prompt or stage.template, batch_size=_size(batch_size))
+
+
+def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
+    """Whether a model is a sequence classifier or an encoder-decoder, by its config.
+
+    Raises:
+        MissingExtra: torch or transformers is not installed.
+        ModelError: it is neither, or it cannot be loaded.
+    """
+    from q2_metric.models.torch_common import load_config
+
+    config = load_config(model)
+    architectures = [str(item) for item in config.architectures or ()]
+    if any(item.endswith("ForSequenceClassification") for item in architectures):
+        return "nli"
+    if config.is_encoder_decoder:
+        return "yes-no"
+    raise ModelError(
+        f"{model}: its architecture ({', '.join(architectures) or 'not stated'}) is neither a "
+        "sequence classifier nor an encoder-decoder model, so it cannot judge entailment"
+    )
+
+
+def _size(batch_size: int | None) -> int:
+    return BATCH_SIZE if batch_size is None else batch_size
+
+
+def _replaced(stage: Stage, model: str | None, replacement: Stage) -> Stage:
+    """The stage, or its replacement where another model is asked for."""
+    return stage if model is None or model == stage.model else replacement
+
+
+# --- loaded once ------------------------------------------------------------------------
+
+
+def _weights(auto_class: AutoClass, model: str, device: str, dtype: str) -> Loaded:
+    from q2_metric.models.torch_common import resolve_device
+
+    # "auto" and the device that it stands for are the same weights.
+    return _cached_weights(auto_class, model, resolve_device(device), dtype)
+
+
+@functools.cache
+def _cached_weights(auto_class: AutoClass, model: str, device: str, dtype: str) -> Loaded:
+    from q2_metric.models.torch_common import load_pretrained
+
+    return load_pretrained(auto_class, model, device, dtype)
+
+
+def clear_cache() -> None:
+    """Forget the loaded torch models, so that their memory can be freed."""
+    _cached_weights.cache_clear()

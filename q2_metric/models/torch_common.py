@@ -1,0 +1,444 @@
+"""What the torch models share: devices, loading with clear errors, windows, batches.
+
+torch and transformers are imported inside the functions, so that importing this module
+needs neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from q2_metric.errors import InputError, MissingExtra, ModelError
+
+if TYPE_CHECKING:
+    import torch
+
+DtypeName = Literal["float32", "bfloat16", "float16"]
+DTYPES: tuple[DtypeName, ...] = ("float32", "bfloat16", "float16")
+AutoClass = Literal[
+    "AutoModelForSeq2SeqLM",
+    "AutoModelForQuestionAnswering",
+    "AutoModelForSequenceClassification",
+]
+
+EXTRA = "torch"
+"""The extra of q2-metric that installs torch and transformers."""
+
+NO_LIMIT = 1_000_000
+"""Tokenizers without a length limit announce a number far above this one."""
+
+DEFAULT_WINDOW = 512
+"""Window in tokens where neither tokenizer nor config names one (T5, BERT: 512)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A tokenizer and a model in evaluation mode, on their device.
+
+    ``name`` is the Hub name or folder that they came from; it goes into signatures.
+    """
+
+    name: str
+    tokenizer: Any
+    model: Any
+    device: Any
+
+
+# --- environment ------------------------------------------------------------------------
+
+
+def require(what: str) -> None:
+    """Check that torch and transformers can be imported.
+
+    Raises:
+        MissingExtra: one of them is not installed.
+    """
+    for package in ("torch", "transformers"):
+        try:
+            __import__(package)
+        except ImportError as error:
+            raise MissingExtra(what, package, EXTRA) from error
+
+
+def resolve_device(device: str = "auto") -> str:
+    """The device to run on: "cpu", "cuda", "cuda:1", "mps".
+
+    ``"auto"`` takes CUDA, then Apple's MPS, then the CPU.
+
+    Raises:
+        InputError: an unknown device, or one that this machine does not have.
+        MissingExtra: torch is not installed.
+    """
+    require(f"the device {device!r}")
+    import torch
+
+    if device == "auto":
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    kind, _, index = device.partition(":")
+    if kind not in ("cpu", "cuda", "mps") or (index and not index.isdigit()):
+        raise InputError(f"unknown device {device!r}: use auto, cpu, cuda, cuda:N or mps")
+    if kind == "cuda" and int(index or 0) >= torch.cuda.device_count():
+        raise InputError(f"device {device!r} is not there: torch sees {_cuda_devices()}")
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise InputError("device 'mps' is not there: use device='auto' or 'cpu'")
+    return device
+
+
+def _cuda_devices() -> str:
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return f"{count} CUDA device{'' if count == 1 else 's'}; use device='auto' or 'cpu'"
+
+
+def resolve_dtype(dtype: str = "float32") -> torch.dtype:
+    """The torch dtype named "float32", "bfloat16" or "float16".
+
+    Raises:
+        InputError: another name.
+    """
+    if dtype not in DTYPES:
+        raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
+    import torch
+
+    found: torch.dtype = getattr(torch, dtype)
+    return found
+
+
+# --- loading ----------------------------------------------------------------------------
+
+
+def load_config(name: str) -> Any:
+    """The model's transformers config, without its weights.
+
+    Raises:
+        MissingExtra: torch or transformers is not installed.
+        ModelError: there is no such model or folder, or the Hub cannot be reached.
+    """
+    require(f"the model {name!r}")
+    from transformers import AutoConfig
+
+    _check_folder(name)
+    with _errors_about(name), _quiet():
+        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+
+
+def load_pretrained(
+    auto_class: AutoClass, name: str, device: str = "auto", dtype: str = "float32"
+) -> Loaded:
+    """Load a tokenizer and a model from the Hub or from a local folder.
+
+    safetensors are preferred; a pickled checkpoint is read only where the model has
+    nothing else (several of the paper's models), and then by torch's weights-only reader.
+    Code that comes with a model is never run.
+
+    Args:
+        auto_class: name of the transformers class, which says what the model is for.
+        name: Hub name ("google/flan-t5-base") or local folder.
+        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+        dtype: "float32", "bfloat16" or "float16".
+
+    Raises:
+        InputError: an unknown device or dtype.
+        MissingExtra: torch, transformers or a tokenizer's package is not installed.
+        ModelError: no such model, the Hub cannot be reached, the model is for another
+            task (its head would be random), or its tokenizer gives no offsets.
+    """
+    place, kind = resolve_device(device), resolve_dtype(dtype)
+    # One quick request first: an unreachable Hub then costs one round of retries, not three.
+    config = load_config(name)
+    import transformers
+
+    with _errors_about(name), _quiet():
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model, info = getattr(transformers, auto_class).from_pretrained(
+            name, config=config, dtype=kind, trust_remote_code=False, output_loading_info=True
+        )
+    _check_head(name, auto_class, model, info)
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
+    return Loaded(name, tokenizer, model.to(place).eval(), place)
+
+
+def _check_folder(name: str) -> None:
+    path = Path(name).expanduser()
+    looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise ModelError(f"{name}: the folder has no config.json, so it is not a saved model")
+    elif looks_local:
+        raise ModelError(f"{name}: no such folder; give a folder or a Hub name like 'owner/model'")
+
+
+def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:
+    """Refuse a model whose task layers would have to be made up."""
+    inside = f"{model.base_model_prefix}."
+    head = sorted(key for key in info.get("missing_keys", ()) if not key.startswith(inside))
+    if head:
+        raise ModelError(
+            f"{name}: not trained for {auto_class} (it has no weights for {', '.join(head[:3])})"
+        )
+
+
+@contextlib.contextmanager
+def _errors_about(name: str) -> Iterator[None]:
+    """Turn whatever a library raises while it loads ``name`` into one clear line."""
+    try:
+        yield
+    except ImportError as error:
+        package = getattr(error, "name", None) or _package_named_in(str(error))
+        raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
+    except Exception as error:
+        # transformers, huggingface_hub, httpx and safetensors each raise their own kinds.
+        raise ModelError(f"{name}: {_reason(error)}") from error
+
+
+def _package_named_in(message: str) -> str:
+    known = ("sentencepiece", "protobuf", "tiktoken")
+    return next((package for package in known if package in message.lower()), "transformers")
+
+
+def _reason(error: BaseException) -> str:
+    """Why a model could not be loaded, and what to do, in one line."""
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    kinds = {type(item).__name__ for item in chain}
+    text = " ".join(str(item) for item in chain).lower()
+    offline = (
+        "use the preset 'bundled', which needs no network, or give the folder of a saved model"
+    )
+    if "GatedRepoError" in kinds or "gated repo" in text:
+        return "a gated model: accept its terms on the Hub and run 'hf auth login', or " + offline
+    if kinds & {"RepositoryNotFoundError", "RevisionNotFoundError", "HFValidationError"} or (
+        "is not a valid model identifier" in text
+    ):
+        return "no such model on the Hub and no such folder (private models need 'hf auth login')"
+    if (
+        kinds
+        & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectError", "ConnectTimeout"}
+        or "couldn't connect" in text
+        or "offline mode" in text
+    ):
+        return "the Hub cannot be reached and the model is not in the local cache: " + offline
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return f"cannot be loaded ({type(error).__name__}: {first[:200]})"
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars or advice while loading; the caller's settings are restored."""
+    from transformers.utils import logging as noise
+
+    bars = noise.is_progress_bar_enabled()
+    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    try:
+        noise.disable_progress_bar()
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if bars:
+            noise.enable_progress_bar()
+
+
+# --- tokens -----------------------------------------------------------------------------
+
+
+def window_size(loaded: Loaded) -> int:
+    """How many tokens, special ones included, the model can read at once."""
+    config, limits = loaded.model.config, []
+    announced = getattr(loaded.tokenizer, "model_max_length", NO_LIMIT)
+    if announced < NO_LIMIT:
+        limits.append(int(announced))
+    positions = getattr(config, "max_position_embeddings", None)
+    if isinstance(positions, int) and positions > 0:
+        # RoBERTa and its kin number positions from padding_idx + 1, so 514 hold 512 tokens.
+        offset = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
+        limits.append(positions - offset)
+    return min(limits) if limits else DEFAULT_WINDOW
+
+
+def token_ids(tokenizer: Any, text: str) -> list[int]:
+    """The text's tokens without special ones, however the text is written."""
+    encoded = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
+    ids: list[int] = encoded["input_ids"]
+    return ids
+
+
+def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    """(start, end) characters of the text's tokens; blanks trimmed, blank tokens dropped.
+
+    >>> token_offsets(roberta, "a dog")  # its second token is " dog"  # doctest: +SKIP
+    [(0, 1), (2, 5)]
+    """
+    spans = (trim(text, start, end) for start, end in raw_offsets(tokenizer, text))
+    return [(start, end) for start, end in spans if start < end]
+
+
+def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    """(start, end) characters of all of the text's tokens, those of mere blanks included."""
+    encoded = tokenizer(
+        text,
+        add_special_tokens=False,
+        split_special_tokens=True,
+        return_offsets_mapping=True,
+        verbose=False,
+    )
+    offsets: list[tuple[int, int]] = encoded["offset_mapping"]
+    return offsets
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """``(start, end)`` without the blanks at either end of ``text[start:end]``.
+
+    >>> trim("a dog", 1, 5)
+    (2, 5)
+    """
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def cut(tokenizer: Any, text: str, limit: int) -> str:
+    """The beginning of ``text`` that has at most ``limit`` tokens."""
+    spans = raw_offsets(tokenizer, text)
+    return text if len(spans) <= limit else text[: spans[limit - 1][1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Model inputs for one pair of texts, or for a part of its longer text.
+
+    ``item`` is the pair's index. ``inputs`` maps the tokenizer's names to lists of the same
+    length. ``offsets[i]`` is the place of token ``i`` in the long text, blanks trimmed, or
+    ``None`` where it belongs elsewhere.
+    """
+
+    item: int
+    inputs: dict[str, list[int]]
+    offsets: list[tuple[int, int] | None]
+
+
+def encode_pairs(
+    loaded: Loaded,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    long: Literal[0, 1],
+    max_length: int,
+    overlap: int,
+) -> list[Window]:
+    """Encode pairs of texts, the longer of the two in overlapping windows.
+
+    Args:
+        loaded: tokenizer and model.
+        pairs: the texts, in the model's order.
+        long: which of the two may be cut into windows (0 or 1); the other must leave
+            room for it.
+        max_length: tokens of a window, special ones included.
+        overlap: tokens that neighbouring windows share; less where the room is small.
+    """
+    tokenizer = loaded.tokenizer
+    windows: list[Window] = []
+    specials = tokenizer.num_special_tokens_to_add(pair=True)
+    for item, pair in enumerate(pairs):
+        room = max_length - specials - len(token_ids(tokenizer, pair[1 - long]))
+        encoded = tokenizer(
+            *pair,
+            truncation="only_first" if long == 0 else "only_second",
+            max_length=max_length,
+            stride=max(0, min(overlap, room // 2)),
+            split_special_tokens=True,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+        names = [name for name in tokenizer.model_input_names if name in encoded]
+        for row in range(len(encoded["input_ids"])):
+            sequence = encoded.sequence_ids(row)
+            offsets = [
+                trim(pair[long], *span) if which == long else None
+                for span, which in zip(encoded["offset_mapping"][row], sequence, strict=True)
+            ]
+            windows.append(Window(item, {name: encoded[name][row] for name in names}, offsets))
+    return windows
+
+
+# --- batches ----------------------------------------------------------------------------
+
+
+def in_batches(
+    loaded: Loaded,
+    rows: Sequence[dict[str, list[int]]],
+    batch_size: int,
+    run: Callable[[dict[str, Any]], Sequence[Any]],
+) -> list[Any]:
+    """Run rows through a model in batches of similar length; results in the rows' order.
+
+    The longest rows go first, so that too large a batch fails at once.
+
+    Args:
+        loaded: gives the padding ids and the device.
+        rows: model inputs, each a map from names to token lists.
+        batch_size: rows per batch, at least 1.
+        run: takes padded tensors of shape (batch, tokens), gives one result per row.
+
+    Raises:
+        InputError: a batch size below 1.
+    """
+    if batch_size < 1:
+        raise InputError(f"batch_size is {batch_size}, but must be at least 1")
+    import torch
+
+    order = sorted(range(len(rows)), key=lambda i: -len(rows[i]["input_ids"]))
+    results: list[Any] = [None] * len(rows)
+    for first in range(0, len(order), batch_size):
+        chosen = order[first : first + batch_size]
+        batch = pad(loaded.tokenizer, [rows[i] for i in chosen])
+        tensors = {name: torch.tensor(ids, device=loaded.device) for name, ids in batch.items()}
+        with torch.inference_mode():
+            for i, result in zip(chosen, run(tensors), strict=True):
+                results[i] = result
+    return results
+
+
+def pad(tokenizer: Any, rows: Sequence[dict[str, list[int]]]) -> dict[str, list[list[int]]]:
+    """Pad rows on the right to the longest; the attention mask is 0 on padding."""
+    longest = max(len(row["input_ids"]) for row in rows)
+    fill = {
+        "input_ids": tokenizer.pad_token_id or 0,
+        "token_type_ids": getattr(tokenizer, "pad_token_type_id", 0),
+    }
+    padded = {
+        name: [row[name] + [fill.get(name, 0)] * (longest - len(row[name])) for row in rows]
+        for name in rows[0]
+    }
+    padded["attention_mask"] = [
+        [1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"])) for row in rows
+    ]
+    return padded
+
+
+def check_finite(name: str, scores: Any) -> Any:
+    """``scores`` unchanged, if all are finite.
+
+    Raises:
+        ModelError: they are not, as happens to some models in float16.
+    """
+    if not bool(scores.isfinite().all()):
+        raise ModelError(f"{name}: gives numbers that are not finite; use bfloat16 or float32")
+    return scores

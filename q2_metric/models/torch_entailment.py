@@ -1,0 +1,397 @@
+"""Entailment with torch models: NLI cross-encoders, and Yes/No prompts as in SCALE."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.models.torch_common import (
+    Loaded,
+    check_finite,
+    cut,
+    encode_pairs,
+    in_batches,
+    load_pretrained,
+    raw_offsets,
+    token_ids,
+    token_offsets,
+    window_size,
+)
+from q2_metric.types import Label, Verdict
+
+OVERLAP = 0.25
+"""Share of a window that the next one repeats, where a premise is too long for one."""
+
+# --- NLI cross-encoders -----------------------------------------------------------------
+
+ENTAILMENT_NAMES = frozenset({"entailment", "entails", "entail", "supported"})
+NEUTRAL_NAMES = frozenset(
+    {"neutral", "not_entailment", "non_entailment", "no_entailment", "unsupported"}
+)
+CONTRADICTION_NAMES = frozenset({"contradiction", "contradicts", "contradict"})
+
+
+class TorchNli:
+    """Judges entailment with any sequence classification model trained on NLI.
+
+    It is a SCALE backbone too. The order of the classes is read from the model's config
+    (any case; two-way models say "entailment" and "not_entailment", whose probability goes
+    to ``neutral``).
+
+    Args:
+        model: Hub name, local folder, or a :class:`Loaded` model.
+        labels: names of the logits in order, for models whose config has only LABEL_0 …
+        batch_size: windows at a time.
+        max_length: tokens of premise and hypothesis together; ``None`` for the model's.
+        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+        dtype: "float32", "bfloat16" or "float16".
+
+    Raises:
+        InputError: an unknown device or dtype, labels that name no entailment class.
+        MissingExtra: torch or transformers is not installed.
+        ModelError: the model cannot be loaded, is not a classifier, or does not say which
+            of its classes is entailment.
+    """
+
+    prompt = ""
+
+    def __init__(
+        self,
+        model: str | Loaded,
+        *,
+        labels: Sequence[str] | None = None,
+        batch_size: int = 16,
+        max_length: int | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+    ) -> None:
+        if isinstance(model, str):
+            model = load_pretrained("AutoModelForSequenceClassification", model, device, dtype)
+        window = window_size(model)
+        self.name = model.name
+        self.batch_size = batch_size
+        self.max_length = window if max_length is None else min(max_length, window)
+        self._loaded = model
+        self._order = label_order(model.name, model.model.config, labels)
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+        """A verdict for each (premise, hypothesis); equal pairs are judged once.
+
+        A premise too long for the model is read in windows that overlap by a quarter, and
+        the window with the highest P(entailment) gives the verdict. Only a hypothesis that
+        would fill more than half a window is cut.
+        """
+        asked = list(dict.fromkeys(pairs))
+        tokenizer, limit = self._loaded.tokenizer, self.max_length // 2
+        windows = encode_pairs(
+            self._loaded,
+            [(premise, cut(tokenizer, hypothesis, limit)) for premise, hypothesis in asked],
+            long=0,
+            max_length=self.max_length,
+            overlap=int(OVERLAP * self.max_length),
+        )
+        verdicts = in_batches(
+            self._loaded, [window.inputs for window in windows], self.batch_size, self._run
+        )
+        found = best_verdicts([window.item for window in windows], verdicts, len(asked))
+        by_pair = dict(zip(asked, found, strict=True))
+        return [by_pair[pair] for pair in pairs]
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """(start, end) characters of the model's tokens, without special tokens or blanks."""
+        return token_offsets(self._loaded.tokenizer, text)
+
+    def _run(self, batch: dict[str, Any]) -> list[Verdict]:
+        logits = check_finite(self.name, self._loaded.model(**batch).logits.float())
+        verdicts = []
+        for row in logits.softmax(dim=-1).tolist():
+            chances = dict.fromkeys(("entailment", "neutral", "contradiction"), 0.0)
+            for label, chance in zip(self._order, row, strict=True):
+                chances[label] += chance
+            verdicts.append(Verdict(**chances))
+        return verdicts
+
+
+def label_order(name: str, config: Any, labels: Sequence[str] | None = None) -> list[Label]:
+    """Which class each logit stands for.
+
+    Args:
+        name: the model, for the message.
+        config: has ``id2label`` and ``num_labels``.
+        labels: class names in the order of the logits, instead of the config's.
+
+    Raises:
+        InputError: ``labels`` has the wrong length or unknown names.
+        ModelError: the config does not tell which class is entailment.
+    """
+    given = labels is not None
+    names = (
+        list(labels)
+        if labels is not None
+        else [str(config.id2label[i]) for i in range(config.num_labels)]
+    )
+    error: type[InputError] | type[ModelError] = InputError if given else ModelError
+    if len(names) != config.num_labels:
+        raise error(f"{name}: {len(names)} labels given, but the model has {config.num_labels}")
+    order = [_label(item) for item in names]
+    known = [label for label in order if label is not None]
+    if len(known) != len(order) or len(set(known)) != len(known) or "entailment" not in known:
+        raise error(
+            f"{name}: cannot tell its classes from the names {', '.join(names)}; give "
+            "labels=('entailment', 'neutral', 'contradiction') in the order of its logits"
+        )
+    if len(known) < 2:
+        raise error(f"{name}: has one output only; an NLI model needs two or three classes")
+    return known
+
+
+def _label(name: str) -> Label | None:
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    if plain in ENTAILMENT_NAMES:
+        return "entailment"
+    if plain in NEUTRAL_NAMES:
+        return "neutral"
+    return "contradiction" if plain in CONTRADICTION_NAMES else None
+
+
+def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int) -> list[Verdict]:
+    """For each of ``count`` items the verdict with the highest P(entailment)."""
+    best: list[Verdict | None] = [None] * count
+    for item, verdict in zip(items, verdicts, strict=True):
+        known = best[item]
+        if known is None or verdict.entailment > known.entailment:
+            best[item] = verdict
+    return [verdict for verdict in best if verdict is not None]
+
+
+# --- Yes/No prompts ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question to an encoder-decoder model, and its two answers.
+
+    ``text`` holds ``{chunk}`` and then ``{sentence}``, once each.
+    """
+
+    text: str
+    yes: str
+    no: str
+
+    def parts(self) -> tuple[str, str, str]:
+        """The prompt before, between and after its two places.
+
+        Raises:
+            InputError: a place is missing, repeated, or they are the other way round.
+        """
+        before, *rest = self.text.split("{chunk}")
+        between, *after = "".join(rest).split("{sentence}") if len(rest) == 1 else [""]
+        if len(after) != 1 or "{sentence}" in before:
+            raise InputError("a prompt must hold {chunk} and then {sentence}, once each")
+        return before, between, after[0]
+
+    def fill(self, chunk: str, sentence: str) -> str:
+        """The prompt with its places filled; braces in the texts mean nothing.
+
+        >>> PROMPTS["minicheck"].fill("a {sentence}", "b")
+        'predict: a {sentence}</s>b'
+        """
+        before, between, after = self.parts()
+        return before + chunk + between + sentence + after
+
+
+PROMPTS: dict[str, Prompt] = {
+    # SCALE (arXiv 2310.13189).
+    "scale": Prompt(
+        '{chunk} Question: does this imply "{sentence}"? Yes or no?', yes="Yes", no="No"
+    ),
+    # MiniCheck's published inference.py; it reads the logits of tokens 209 ("1") and
+    # 3 (the blank that begins "0"), the first tokens of these two words.
+    "minicheck": Prompt("predict: {chunk}</s>{sentence}", yes="1", no="0"),
+}
+"""Prompts by name."""
+
+MAX_INPUT = 2048
+"""Longest prompt in tokens: T5 has no limit of its own; MiniCheck's code uses this one."""
+MIN_INPUT = 64
+"""Fewest tokens that leave room for the prompt's own words, a sentence and a chunk."""
+
+
+class YesNoEntailment:
+    """SCALE's backbone: an encoder-decoder model asked a Yes/No question.
+
+    P(entailment) is the softmax of the logits of the two answers' first tokens at the first
+    decoder step: one forward pass, and of the output head only two rows are computed.
+
+    Args:
+        model: Hub name, local folder, or a :class:`Loaded` model (left unchanged).
+        prompt: a key of :data:`PROMPTS`, or a :class:`Prompt`.
+        batch_size: prompts at a time.
+        max_length: longest prompt in tokens; longer chunks are read in windows.
+        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+        dtype: "float32", "bfloat16" or "float16".
+
+    Raises:
+        InputError: an unknown prompt, device or dtype, a ``max_length`` below 64.
+        MissingExtra: torch or transformers is not installed.
+        ModelError: the model cannot be loaded, or its tokenizer begins both answers alike.
+    """
+
+    def __init__(
+        self,
+        model: str | Loaded,
+        *,
+        prompt: str | Prompt = "scale",
+        batch_size: int = 16,
+        max_length: int = MAX_INPUT,
+        device: str = "auto",
+        dtype: str = "float32",
+    ) -> None:
+        if isinstance(prompt, str):
+            if prompt not in PROMPTS:
+                raise InputError(f"unknown prompt {prompt!r}: use {', '.join(PROMPTS)}")
+            prompt = PROMPTS[prompt]
+        prompt.parts()
+        if max_length < MIN_INPUT:
+            raise InputError(f"max_length is {max_length}, but must be at least {MIN_INPUT}")
+        if isinstance(model, str):
+            model = load_pretrained("AutoModelForSeq2SeqLM", model, device, dtype)
+        self.name = model.name
+        self.prompt = prompt.text
+        self.batch_size = batch_size
+        self.max_length = max_length
+        self._prompt = prompt
+        self._loaded = model
+        self._start = _decoder_start(model)
+        self._model = with_head_rows(model.model, answer_ids(model, prompt))
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+        """A verdict for each (chunk, sentence): "No" counts as ``neutral``.
+
+        Equal pairs are judged once. A chunk that does not fit is read in windows that
+        overlap by a quarter, and the highest P(entailment) is taken; a sentence is cut only
+        where it would fill more than half the prompt.
+        """
+        asked = list(dict.fromkeys(pairs))
+        texts: list[str] = []
+        items: list[int] = []
+        for item, (chunk, sentence) in enumerate(asked):
+            for text in self._prompts(chunk, sentence):
+                texts.append(text)
+                items.append(item)
+        verdicts = in_batches(
+            self._loaded, [self._encode(text) for text in texts], self.batch_size, self._run
+        )
+        by_pair = dict(zip(asked, best_verdicts(items, verdicts, len(asked)), strict=True))
+        return [by_pair[pair] for pair in pairs]
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """(start, end) characters of the model's tokens, without special tokens or blanks."""
+        return token_offsets(self._loaded.tokenizer, text)
+
+    def _prompts(self, chunk: str, sentence: str) -> list[str]:
+        """The filled prompt, or one for each window of a chunk that is too long."""
+        tokenizer = self._loaded.tokenizer
+        chunk, sentence = (self._without_specials(text) for text in (chunk, sentence))
+        sentence = cut(tokenizer, sentence, self.max_length // 2)
+        whole = self._prompt.fill(chunk, sentence)
+        if len(self._encode(whole)["input_ids"]) <= self.max_length:
+            return [whole]
+        # A window's first and last words may be cut differently: leave room for two tokens.
+        frame = len(self._encode(self._prompt.fill("", sentence))["input_ids"]) + 2
+        spans = raw_offsets(tokenizer, chunk)
+        return [
+            self._prompt.fill(chunk[spans[first][0] : spans[last - 1][1]].strip(), sentence)
+            for first, last in windows(len(spans), max(1, self.max_length - frame))
+        ]
+
+    def _without_specials(self, text: str) -> str:
+        """The text without the model's special tokens, whose meaning it must not take on."""
+        for mark in self._loaded.tokenizer.all_special_tokens:
+            text = text.replace(mark, " ")
+        return text
+
+    def _encode(self, text: str) -> dict[str, list[int]]:
+        return {"input_ids": self._loaded.tokenizer(text, verbose=False)["input_ids"]}
+
+    def _run(self, batch: dict[str, Any]) -> list[Verdict]:
+        import torch
+
+        size = len(batch["input_ids"])
+        start = torch.full((size, 1), self._start, device=self._loaded.device)
+        logits = self._model(**batch, decoder_input_ids=start, use_cache=False).logits[:, 0]
+        chances = check_finite(self.name, logits.float()).softmax(dim=-1)
+        return [Verdict(entailment=yes, neutral=no) for yes, no in chances.tolist()]
+
+
+def windows(count: int, size: int, overlap: float = OVERLAP) -> list[tuple[int, int]]:
+    """[first, last) of windows of ``size`` that cover ``count`` tokens and overlap.
+
+    The last window ends at the end and is as long as the others.
+
+    >>> windows(10, 4, overlap=0.25)
+    [(0, 4), (3, 7), (6, 10)]
+    """
+    step = max(1, size - int(size * overlap))
+    firsts = list(range(0, max(1, count - size), step))
+    if firsts[-1] + size < count:
+        firsts.append(count - size)
+    return [(first, min(first + size, count)) for first in firsts]
+
+
+def answer_ids(loaded: Loaded, prompt: Prompt) -> tuple[int, int]:
+    """The first tokens of the two answers, special tokens (a BOS) passed over.
+
+    Raises:
+        ModelError: an answer has no tokens that the model knows, or both begin alike.
+    """
+    tokenizer = loaded.tokenizer
+    first = []
+    for word in (prompt.yes, prompt.no):
+        ids = token_ids(tokenizer, word)
+        known = [token for token in ids if token not in tokenizer.all_special_ids]
+        if not known:
+            raise ModelError(f"{loaded.name}: its vocabulary lacks the answer {word!r}")
+        first.append(known[0])
+    if first[0] == first[1]:
+        raise ModelError(
+            f"{loaded.name}: {prompt.yes!r} and {prompt.no!r} begin with the same token"
+        )
+    return first[0], first[1]
+
+
+def _decoder_start(loaded: Loaded) -> int:
+    model = loaded.model
+    for config in (model.config, getattr(model, "generation_config", None)):
+        start = getattr(config, "decoder_start_token_id", None)
+        if isinstance(start, int):
+            return start
+    raise ModelError(f"{loaded.name}: its config has no decoder_start_token_id")
+
+
+def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
+    """A view of ``model`` whose output head has only the given rows of the vocabulary.
+
+    It shares all other weights with ``model``, which stays as it is. What the model does
+    before its head (T5 scales its output where the head is tied to the embeddings) is thus
+    the model's own code.
+    """
+    import torch
+
+    chosen = list(rows)
+    full = model.get_output_embeddings()
+    head = torch.nn.Linear(full.in_features, len(chosen), bias=full.bias is not None)
+    head.weight = torch.nn.Parameter(full.weight.detach()[chosen], requires_grad=False)
+    if full.bias is not None:
+        head.bias = torch.nn.Parameter(full.bias.detach()[chosen], requires_grad=False)
+    view = copy.copy(model)
+    # A shallow copy shares these two dictionaries, and a new head must not reach the model.
+    view._modules = dict(model._modules)
+    view._buffers = dict(model._buffers)
+    view.set_output_embeddings(head)
+    if "final_logits_bias" in view._buffers:  # BART adds it to the logits
+        view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]
+    return view
