@@ -1,0 +1,145 @@
+"""Pairs of texts as the bundled networks read them: ``[CLS] query [SEP] text [SEP]``.
+
+The query is the hypothesis or the question, the text the premise or the passage. Long
+texts are cut into overlapping windows; long queries lose their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.text.alignment import TEXT, align
+
+CLS, SEP, PAD = 101, 102, 0
+MAX_QUERY = 128
+"""Tokens of a query that are read; the rest is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A tokenised text: word-piece ids, their characters, and the words they spell."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    word_of: list[int]
+    words: list[str]
+
+    def cut(self, start: int, end: int) -> Tokens:
+        """The tokens in [start, end), with words renumbered from 0."""
+        if start == 0 and end >= len(self.ids):
+            return self
+        if start >= end:
+            return Tokens([], [], [], [])
+        first, last = self.word_of[start], self.word_of[end - 1]
+        return Tokens(
+            self.ids[start:end],
+            self.offsets[start:end],
+            [word - first for word in self.word_of[start:end]],
+            self.words[first : last + 1],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One row of a batch: a query with a window of its text.
+
+    ``text_start`` is the position of the text's first token in ``ids``;
+    ``offsets[i]`` are the characters of token ``text_start + i`` in the whole text.
+    """
+
+    ids: list[int]
+    types: list[int]
+    query_length: int
+    text_start: int
+    offsets: list[tuple[int, int]]
+
+
+class Tokeniser:
+    """The uncased word-piece tokeniser, with a bounded cache."""
+
+    def __init__(self, path: Path) -> None:
+        from tokenizers import Tokenizer
+
+        self._tokenizer = Tokenizer.from_file(str(path))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._cached = lru_cache(maxsize=20_000)(self._tokenise)
+
+    def __call__(self, text: str) -> Tokens:
+        return self._cached(text)
+
+    def _tokenise(self, text: str) -> Tokens:
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        words: list[str] = []
+        word_of: list[int] = []
+        previous: int | None = None
+        for piece, word in zip(encoding.tokens, encoding.word_ids, strict=True):
+            if word is not None and word == previous:
+                words[-1] += piece.removeprefix("##")
+            else:
+                words.append(piece)
+            previous = word
+            word_of.append(len(words) - 1)
+        return Tokens(list(encoding.ids), list(encoding.offsets), word_of, words)
+
+
+def pair(query: Tokens, text: Tokens) -> Window:
+    """The row for a query and a text that fits."""
+    query_words, text_words = align(query.words, text.words)
+    types = (
+        [TEXT]
+        + [query_words[word] for word in query.word_of]
+        + [TEXT]
+        + [text_words[word] for word in text.word_of]
+        + [TEXT]
+    )
+    ids = [CLS, *query.ids, SEP, *text.ids, SEP]
+    return Window(ids, types, len(query.ids), len(query.ids) + 2, text.offsets)
+
+
+def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Window]:
+    """The rows that cover the text, each at most ``length`` tokens.
+
+    Neighbours share ``stride`` tokens; the last window ends with the text and is
+    never inside the one before.
+    """
+    query = query.cut(0, MAX_QUERY)
+    room = length - len(query.ids) - 3
+    step = max(1, room - stride)
+    start = 0
+    while True:
+        yield pair(query, text.cut(start, start + room))
+        if start + room >= len(text.ids):
+            return
+        start += step
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Padded rows: ``ids`` and ``types`` (batch, length), ``lengths`` (batch,)."""
+
+    ids: NDArray[np.int64]
+    types: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    query: NDArray[np.float32]
+
+
+def collate(rows: Sequence[Window], multiple: int = 8) -> Batch:
+    """Pads rows to the longest, rounded up to ``multiple`` so that shapes recur."""
+    longest = max(len(row.ids) for row in rows)
+    length = -(-longest // multiple) * multiple
+    ids = np.full((len(rows), length), PAD, dtype=np.int64)
+    types = np.zeros((len(rows), length), dtype=np.int64)
+    query = np.zeros((len(rows), length), dtype=np.float32)
+    for i, row in enumerate(rows):
+        ids[i, : len(row.ids)] = row.ids
+        types[i, : len(row.types)] = row.types
+        query[i, 1 : 1 + row.query_length] = 1.0
+    lengths = np.array([len(row.ids) for row in rows], dtype=np.int32)
+    return Batch(ids, types, lengths, query)

