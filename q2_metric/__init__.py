@@ -36,9 +36,23 @@ _HOME = {
 }
 
 __all__ = [
-    "Comparison", "DataError", "Evidence", "Example", "InputError", "MissingExtra",
-    "ModelError", "Q2", "Q2Error", "Question", "Scale", "Score", "Span", "SystemScore",
-    "Verdict", "__version__", "system_score",
+    "Q2",
+    "Comparison",
+    "DataError",
+    "Evidence",
+    "Example",
+    "InputError",
+    "MissingExtra",
+    "ModelError",
+    "Q2Error",
+    "Question",
+    "Scale",
+    "Score",
+    "Span",
+    "SystemScore",
+    "Verdict",
+    "__version__",
+    "system_score",
 ]
 
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-from q2_metric.errors import InputError
-from q2_metric.metrics.q2 import Q2, Q2Settings, answer_sentence
-from q2_metric.types import Comparison, Example
 from fakes import (
     FakeEntailment,
     FakePersonal,
@@ -15,6 +11,10 @@ from fakes import (
     FakeResolver,
     FakeSpans,
 )
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.q2 import Q2, Q2Settings, answer_sentence
+from q2_metric.types import Comparison, Example
 
 
 def q2(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.types import Evidence, Example, Verdict
-from fakes import FakeBackbone, FakeSentences
 
 
 def scale(

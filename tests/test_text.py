@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -123,7 +124,7 @@ def test_divide_is_even_and_complete(count: int, branches: int) -> None:
     assert sum(sizes) == count
     assert max(sizes) - min(sizes) <= 1
     assert parts[0][0] == 0
-    assert all(a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False))
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(parts))
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=60), st.integers(1, 80))

@@ -61,7 +61,7 @@ class Encoder(nn.Module):
         bias = bias.masked_fill(places >= lengths[:, None], -1e4)[:, None, None, :]
         for layer in self.layers:
             x = layer(x, bias)
-        return x
+        return x  # type: ignore[no-any-return]
 
 
 class EntailmentNetwork(nn.Module):

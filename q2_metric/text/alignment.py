@@ -7,6 +7,7 @@ told which words match instead of having to find out.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 TEXT, TEXT_EXACT, TEXT_STEM = 0, 1, 2
@@ -52,7 +53,7 @@ def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[in
     in_text, in_query = set(text), set(query)
     text_stems = {stem(word) for word in in_text if word not in FUNCTION_WORDS}
     query_stems = {stem(word) for word in in_query if word not in FUNCTION_WORDS}
-    pairs = set(zip(text, text[1:], strict=False))
+    pairs = set(itertools.pairwise(text))
     query_types = []
     for i, word in enumerate(query):
         if word in in_text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
     bounds = [first]
     for i in range(branches):
         bounds.append(bounds[-1] + whole + (i < rest))
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(itertools.pairwise(bounds))
 
 
 def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tuple[int, int]]:

@@ -69,8 +69,8 @@ def main(data: Path, runs: Path, part: str, reader_examples: int, entailment_exa
               entailment.evaluator([entailment_data.narrowed(e) for e in kept], tokeniser, place),
               Settings(entailment_examples, seed=seed), runs / "entailment", place)
     if part in ("export", "all"):
-        for name, network in zip(("reader", "entailment"), networks, strict=True):
-            averaged(network, runs / name / "state.safetensors")
+        averaged(networks[0], runs / "reader" / "state.safetensors")
+        averaged(networks[1], runs / "entailment" / "state.safetensors")
         export(networks[0], networks[1], base / "tokenizer.json", out or WEIGHTS)
         click.echo(f"wrote {out or WEIGHTS}")
 

@@ -16,6 +16,9 @@ from q2_metric.training.examples import Example, Source
 from q2_metric.types import Example as Pair
 from q2_metric.types import QuestionGenerator, SpanFinder
 
+OWN, PREMISE, NONE = 0.3, 0.5, 0.3
+"""How often the questions of each kind are seen in an epoch."""
+
 
 def find(text: str, words: str) -> tuple[int, int] | None:
     """Characters of the first whole-word occurrence, whatever the case."""
@@ -46,5 +49,5 @@ def questions(
             premise.append(Example(question, pair.text, place, "asked_premise"))
         elif pair.target == "not_supported" and not place:
             none.append(Example(question, pair.text, None, "asked_none"))
-    return [Source("asked_own", 1.0, own), Source("asked_premise", 1.0, premise),
-            Source("asked_none", 0.6, none)]
+    return [Source("asked_own", OWN, own), Source("asked_premise", PREMISE, premise),
+            Source("asked_none", NONE, none)]

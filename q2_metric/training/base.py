@@ -51,4 +51,4 @@ def load_base(network: nn.Module, folder: Path) -> None:
                  ("query", "key", "value")])
             for ours, theirs in names.items():
                 new[f"layers.{i}.{ours}.{kind}"] = old[f"{prefix}{theirs}.{kind}"]
-    network.encoder.load_state_dict(new)  # type: ignore[operator, union-attr]
+    network.encoder.load_state_dict(new)  # type: ignore[union-attr]

@@ -162,9 +162,8 @@ def _answers(folder: Path, rng: random.Random) -> Source:
                 for other in row.get("alternatives") or ():
                     other = other["text"] if isinstance(other, dict) else other
                     if isinstance(other, str) and normalise(other) != normalise(answer):
-                        pair = [answer, other]
-                        rng.shuffle(pair)
-                        rows.append(_answer_pair(asked, *pair, "supported", name))
+                        known, said = rng.sample([answer, other], 2)
+                        rows.append(_answer_pair(asked, known, said, "supported", name))
                         break
                 wrong = [q["answer"] for q in questions
                          if not set(tokens(q["answer"])) & set(tokens(answer))]
@@ -193,6 +192,15 @@ def _sentences(folder: Path, rng: random.Random, limit: int) -> list[str]:
     sentences = sorted(found)
     rng.shuffle(sentences)
     return sentences[:limit]
+
+
+def claims(folder: Path) -> list[Example]:
+    """Supported claims and responses over short texts."""
+    names = ("fever_dev", "fool_me_twice", "fever_symmetric", "faithdial_audit_wow")
+    found = [*_begin(folder), *(s for s in _groundedness(folder / "groundedness")
+                                if s.name in names)]
+    return [e for s in found for e in s.examples
+            if e.target == "supported" and len(e.text.split()) < 80]
 
 
 def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from onnx import TensorProto, helper
 
 from q2_metric.models.network import (

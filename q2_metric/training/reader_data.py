@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from q2_metric.training.examples import Example, Source, read_jsonl
@@ -77,3 +78,21 @@ def sources(folder: Path) -> list[Source]:
             ]
             found.append(Source(name + suffix, rate * share, rows, shorten))
     return found
+
+
+def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Source]:
+    """Self-labelled questions about supported claims and retold sentences.
+
+    Args:
+        folder: the training-data folder.
+        sentences: encyclopaedic sentences that are retold.
+    """
+    from q2_metric.models.spacy_parser import Parser, SpacySpans
+    from q2_metric.models.syntactic import SyntacticQuestions
+    from q2_metric.training.asked import questions
+    from q2_metric.training.entailment_data import claims, retold
+
+    rng = random.Random(seed)
+    pairs = claims(folder) + retold(folder / "qa", rng, sentences).examples
+    parser = Parser()
+    return questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng)

@@ -26,8 +26,8 @@ OPENINGS = (
     "oh that ' s interesting . ", "it ' s great . ", "ok , so ", "actually , ",
 )
 ENDINGS = (" .", " . do you like it ?", " . that is so cool .", " . have you ever tried it ?",
-           " !", " . i love that .", " , right ?", " . what about you ?", " . i find that amazing .",
-           " . it ' s pretty interesting .")
+           " !", " . i love that .", " , right ?", " . what about you ?",
+           " . i find that amazing .", " . it ' s pretty interesting .")
 SYNONYMS = {
     "created": "made", "founded": "established", "established": "founded", "located": "situated",
     "began": "started", "started": "began", "known": "famous", "released": "published",
@@ -120,7 +120,7 @@ def _clause(doc: Any, rng: random.Random) -> tuple[list[Any], list[Any]] | None:
             kept += keep(child)
         return sorted([*kept, token], key=lambda t: t.i)
 
-    left, right = keep(subject), [t for t in keep(verb)]
+    left, right = keep(subject), list(keep(verb))
     if not 3 <= len(left) + len(right) <= 28 or len(right) < 2:
         return None
     return left, right
@@ -157,7 +157,7 @@ def _corrupt(
     doc: Any, subject: list[Any], rest: list[Any], pool: Pool, rng: random.Random
 ) -> tuple[dict[int, str], str, str] | None:
     """(replacements, suffix, label) that make a clause unsupported."""
-    chosen = set(t.i for t in subject + rest)
+    chosen = {t.i for t in subject + rest}
     inside = [e for e in doc.ents if all(t.i in chosen for t in e)]
     premise = doc.text.lower()
     kinds = ["entity", "entity", "other_entity", "word", "word", "word", "word", "own_noun",
@@ -238,7 +238,8 @@ def retell(doc: Any, pool: Pool, rng: random.Random) -> list[Example]:
             continue
         subject, rest = parts
         tokens = sorted(subject + rest, key=lambda t: t.i)
-        premise, replaced, suffix, label = doc.text, {}, "", "supported"
+        premise, suffix, label = doc.text, "", "supported"
+        replaced: dict[int, str] = {}
         if wanted == "changed":
             change = _corrupt(doc, subject, rest, pool, rng)
             if change is None:

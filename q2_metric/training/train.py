@@ -61,7 +61,8 @@ def batches(
                 rows.append((pair(query, text.cut(0, settings.length - len(query.ids) - 3)),
                              example))
             rows.sort(key=lambda row: len(row[0].ids))
-            ready, batch = [], []
+            ready: list[list[tuple[Window, Example]]] = []
+            batch: list[tuple[Window, Example]] = []
             for row in rows:
                 size = -(-len(row[0].ids) // 8) * 8
                 if batch and size * (len(batch) + 1) > settings.tokens:
@@ -83,8 +84,11 @@ def train(
     settings: Settings,
     folder: Path,
     device: torch.device,
+    stop: int | None = None,
 ) -> None:
     """Trains ``network`` in place and leaves its averaged weights in it.
+
+    ``stop`` ends the run after so many examples, within the schedule of ``settings``.
 
     ``folder`` receives ``state.safetensors`` (weights, their average, optimiser) and
     ``progress.json`` every few minutes, and ``log.jsonl``. Started again with the same
@@ -96,7 +100,7 @@ def train(
     folder.mkdir(parents=True, exist_ok=True)
     network.to(device).train()
     frozen = network.encoder.words.weight  # type: ignore[union-attr]
-    frozen.requires_grad_(False)  # type: ignore[operator]
+    frozen.requires_grad_(False)
     named = {name: p for name, p in network.named_parameters() if p.requires_grad}
     new = {name for name in named if not name.startswith("encoder.") or ".types." in name}
     optimiser = torch.optim.AdamW(
@@ -124,7 +128,7 @@ def train(
         next(stream)
     started = saved_at = time.monotonic()
     running, seen_before = 0.0, seen
-    while seen < settings.examples:
+    while seen < (stop or settings.examples):
         rows, examples = next(stream)
         part = seen / settings.examples
         scale = min(1.0, part / settings.warmup + 1e-3) * max(

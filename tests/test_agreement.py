@@ -1,0 +1,33 @@
+"""The bundled preset agrees with people, on the real annotated responses."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from q2_metric import Q2, Scale
+from q2_metric.text.normalise import token_f1
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("Q2_DATA_DIR"),
+    reason="Q2_DATA_DIR is not set: the annotated responses are not here",
+)
+
+
+def test_wizard_of_wikipedia() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    from q2_metric.data.wow import read_annotated
+
+    rows = list(read_annotated())
+    assert len(rows) == 1088
+    truth = np.array([row.consistent for row in rows])
+    examples = [row.example for row in rows]
+    q2, scale = Q2.from_preset().score(examples), Scale.from_preset().score(examples)
+    asked = np.array([score.value for score in q2])
+    overlap = metrics.roc_auc_score(truth, [token_f1(e.response, e.knowledge) for e in examples])
+    assert metrics.roc_auc_score(truth, asked) > max(0.72, overlap)
+    assert metrics.roc_auc_score(truth, [score.value for score in scale]) > max(0.72, overlap)
+    assert ((asked > 0.5) == truth).mean() >= 0.72
+    assert np.mean([bool(score.because) for score in q2]) >= 0.90
