@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/demo.done
-	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl || test $$? -eq 1
+	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl
 	$(BIN)/q2 explain \
 	  --knowledge "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS." \
 	  --response "i love that show ! it aired on pbs from 1983 to 1991 ."
@@ -21,7 +21,7 @@ bench: $(VENV)/test.done
 	$(BIN)/python benchmarks/throughput.py
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/demo.done: $(BIN)/python setup.cfg
 	$(BIN)/python -m pip install -q -e .

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from q2_metric import Q2, Scale
+from q2_metric import Q2, DataError, Scale
 from q2_metric.text.normalise import token_f1
 
 pytestmark = pytest.mark.skipif(
@@ -20,7 +20,10 @@ def test_wizard_of_wikipedia() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     from q2_metric.data.wow import read_annotated
 
-    rows = list(read_annotated())
+    try:
+        rows = read_annotated()
+    except DataError as error:
+        pytest.skip(str(error))
     assert len(rows) == 1088
     truth = np.array([row.consistent for row in rows])
     examples = [row.example for row in rows]

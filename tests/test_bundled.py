@@ -72,6 +72,9 @@ def test_both_runtimes_give_the_same_scores() -> None:
         assert onnx.neutral == pytest.approx(torch.neutral, abs=1e-3)
     left, right = BundledReader("onnx").read(QUESTIONS), BundledReader("torch").read(QUESTIONS)
     assert flat(left) == flat(right)
+    for a, b in zip(left, right, strict=True):
+        assert (a is None) == (b is None)
+        assert a is None or b is None or a.score == pytest.approx(b.score, abs=1e-3)
 
 
 def test_the_reader_reads() -> None:
@@ -114,7 +117,7 @@ def test_supported_scores_above_changed(premise: str, right: str, wrong: str) ->
 
 
 def test_empty_texts_do_no_harm() -> None:
-    assert BundledReader().read([("", ""), ("Who?", ""), ("", "Ann left.")])[:2] == [None, None]
+    assert BundledReader().read([("", ""), ("Who?", ""), ("", "Ann left.")]) == [None] * 3
     assert len(BundledEntailment().judge([("", ""), ("text", ""), ("", "claim")])) == 3
     assert BundledReader().read([]) == []
     assert BundledEntailment().judge([]) == []
@@ -152,6 +155,7 @@ def test_padding_is_marked() -> None:
         ({"dtype": "int3"}, "dtype"),
         ({"batch_size": 0}, "batch_size"),
         ({"runtime": "onnx", "device": "cuda"}, "CPU"),
+        ({"device": "foo"}, "foo"),
     ],
 )
 def test_bad_settings(settings: dict[str, object], message: str) -> None:

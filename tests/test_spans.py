@@ -146,9 +146,11 @@ def test_sentences_cover_the_text_once(text: str) -> None:
         assert text[start:end].strip() == text[start:end] != ""
 
 
-@pytest.mark.parametrize("unit", ["it ' s a long text . ", "word ", "x", "a . b . "])
+@pytest.mark.parametrize(
+    "unit", ["it ' s a long text . ", "word ", "x", "a . b . ", "!", "“ a ", "? ! "]
+)
 def test_long_texts(unit: str) -> None:
-    text = unit * (100_000 // len(unit))
+    text = unit * (100_000 // len(unit)) + "x"
     started = time.perf_counter()
     bounds = split_sentences(text)
     assert time.perf_counter() - started < 5

@@ -48,6 +48,7 @@ class Q2Settings:
         drop_unanswerable: leave out the questions that the knowledge does not answer
             where it answers at least one (v1's Q²*, for persona data).
         coreference: resolve the response with its dialogue history first (v1, appendix A).
+        seed: of ``decoding="sample"``.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -57,6 +58,7 @@ class Q2Settings:
     fallback: bool = True
     drop_unanswerable: bool = False
     coreference: bool = False
+    seed: int = 0
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -136,7 +138,8 @@ class Q2:
         return cls(
             spans=spans,
             questions=presets.load_questions(
-                stages, question_model, decoding=chosen.decoding, **common),
+                stages, question_model, decoding=chosen.decoding, seed=chosen.seed,
+                **common),
             reader=presets.load_reader(stages, reader_model, **common),
             entailment=presets.load_nli(stages, nli_model, **common),
             personal=personal,
@@ -148,13 +151,17 @@ class Q2:
 
     def _signature(self, preset: str) -> str:
         chosen = self.settings
+        # Questions made by rule are not decoded, whatever the setting.
+        decoding = getattr(self.questions, "decoding", chosen.decoding)
+        sampled = {"seed": chosen.seed} if decoding == "sample" else {}
         return signature("q2", {
             "preset": preset,
             "spans": self.spans.name,
             "qg": self.questions.name,
             "reader": self.reader.name,
             "nli": self.entailment.name if chosen.nli or chosen.fallback else "off",
-            "decoding": chosen.decoding,
+            "decoding": decoding,
+            **sampled,
             "questions": chosen.questions_per_span,
             "personal": chosen.personal,
             "compare": "nli" if chosen.nli else "f1",

@@ -97,8 +97,8 @@ class Scale:
             preset, device, dtype, batch_size: as for :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model
                 or any NLI cross-encoder.
-            settings: the fields of :class:`ScaleSettings`; ``chunk_size`` is the
-                preset's own unless given.
+            settings: the fields of :class:`ScaleSettings`; unless given, ``chunk_size``
+                is the preset's own, or the paper's with another ``scale_model``.
 
         Raises:
             InputError: an unknown preset or setting.
@@ -109,7 +109,7 @@ class Scale:
 
         stages = presets.preset(preset)
         if settings.get("chunk_size") is None:
-            settings["chunk_size"] = stages.chunk_size
+            settings["chunk_size"] = PAPER_CHUNK_SIZE if scale_model else stages.chunk_size
         chosen = settings_from(ScaleSettings, settings)
         backbone = presets.load_backbone(
             stages, scale_model, device=device, dtype=dtype, batch_size=batch_size)

@@ -7,16 +7,16 @@ torch; with the extra ``torch`` also on a GPU. Both give the same scores to 1e-3
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
-from q2_metric.models.encoding import MAX_QUERY, Batch, Tokeniser, Window, collate, windows
+from q2_metric.models.encoding import Batch, Tokeniser, Window, collate, windows
 from q2_metric.types import Answer, Verdict
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -33,6 +33,10 @@ NULL_THRESHOLD = 0.0
 BATCH_TOKENS = 4096
 """Padded tokens of a batch where no batch size is given."""
 
+SLAB = 4096
+"""Pairs that are tokenised and sorted together."""
+
+T = TypeVar("T")
 Runtime = Literal["auto", "onnx", "torch"]
 Forward = Callable[[Batch], NDArray[np.float32]]
 
@@ -127,6 +131,19 @@ def _torch(prefix: str, device: str, dtype: str) -> Forward:
     return forward
 
 
+def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The pairs in order, as many at a time as may be in memory as rows."""
+    for at in range(0, len(pairs), SLAB):
+        yield pairs[at : at + SLAB]
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class _Bundled:
     """Tokenising, batching by length, and the choice of a runtime."""
 
@@ -143,9 +160,8 @@ class _Bundled:
         """
         Args:
             runtime: "onnx" (CPU), "torch" (any device), or "auto": ONNX Runtime on a CPU
-                in float32, else torch. ``device="auto"`` is the CPU unless torch is
-                asked for: the models are small.
-            device: "auto", "cpu", "cuda", "mps".
+                in float32, else torch.
+            device: "auto" (the CPU: the models are small), "cpu", "cuda", "mps".
             dtype: "float32", or on torch "bfloat16" or "float16".
             batch_size: rows of a batch; as many as fit ``BATCH_TOKENS`` if ``None``.
             threads: of ONNX Runtime; the processors this process may use if ``None``.
@@ -166,11 +182,11 @@ class _Bundled:
             raise InputError("the ONNX runtime of the bundled models is CPU and float32 only")
         self.batch_size = batch_size
         if runtime == "onnx":
-            count = threads or len(os.sched_getaffinity(0)) if hasattr(
-                os, "sched_getaffinity") else threads or os.cpu_count() or 1
-            self._forward = _onnx(self.prefix, count)
+            self._forward = _onnx(self.prefix, threads or _processors())
         else:
-            self._forward = _torch(self.prefix, device, dtype)
+            from q2_metric.models.torch_common import resolve_device
+
+            self._forward = _torch(self.prefix, resolve_device(device), dtype)
         self.name = f"bundled-{self.prefix}-v{VERSION}"
         if dtype != "float32":
             self.name += f"-{dtype}"
@@ -209,11 +225,14 @@ class BundledReader(_Bundled):
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """An answer for each (question, context), ``None`` where there is none."""
+        return [answer for slab in _slabs(pairs) for answer in self._read(slab)]
+
+    def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         owners: list[int] = []
         rows: list[Window] = []
         for i, (question, context) in enumerate(pairs):
             for row in self._rows(question, context):
-                if row.offsets:
+                if row.offsets and row.query_length:
                     owners.append(i)
                     rows.append(row)
         best: dict[int, tuple[float, int, int]] = {}
@@ -256,6 +275,9 @@ class BundledEntailment(_Bundled):
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         """A verdict for each (premise, hypothesis)."""
+        return [verdict for slab in _slabs(pairs) for verdict in self._judge(slab)]
+
+    def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         owners: list[int] = []
         rows: list[Window] = []
         for i, (premise, hypothesis) in enumerate(pairs):
@@ -273,6 +295,3 @@ class BundledEntailment(_Bundled):
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the text's word pieces."""
         return tokeniser()(text).offsets
-
-
-__all__ = ["MAX_QUERY", "BundledEntailment", "BundledReader"]

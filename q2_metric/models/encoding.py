@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from q2_metric.text.alignment import TEXT, align
 
 CLS, SEP, PAD = 101, 102, 0
-MAX_QUERY = 128
-"""Tokens of a query that are read; the rest is cut."""
+MAX_QUERY = 192
+"""Tokens of a query that are read (half a window); the rest is cut."""
+CACHED_TEXTS = 2048
+"""Texts whose tokens are remembered: about 240 bytes a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Tokeniser:
         self._tokenizer = Tokenizer.from_file(str(path))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._cached = lru_cache(maxsize=20_000)(self._tokenise)
+        self._cached = lru_cache(maxsize=CACHED_TEXTS)(self._tokenise)
 
     def __call__(self, text: str) -> Tokens:
         return self._cached(text)

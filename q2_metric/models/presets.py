@@ -165,7 +165,7 @@ def load_spans() -> SpanFinder:
     """Named entities and noun chunks (spaCy), in every preset.
 
     Raises:
-        MissingExtra: spaCy or its English model is not installed.
+        ModelError: spaCy's English model is not installed.
     """
     from q2_metric.models.spacy_parser import SpacySpans
 
@@ -183,7 +183,7 @@ def load_personal() -> PersonalFilter:
     """The filter of personal questions of every preset (spaCy).
 
     Raises:
-        MissingExtra: spaCy or its English model is not installed.
+        ModelError: spaCy's English model is not installed.
     """
     from q2_metric.models.spacy_parser import SpacyPersonal
 

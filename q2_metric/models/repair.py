@@ -54,7 +54,7 @@ _TOKENISED_ONLY = (
     re.compile(r"(?<=\w)( )[-/]( )(?=\w)"),  # co - op
     re.compile(r"[(\[]( )(?=\S)"),
     re.compile(r'"( ?)[^"]*?( ?)"'),
-    re.compile(r"[“«]( )[^”»]*?( )[”»]"),
+    re.compile(r"[“«]( )[^”»]{0,300}?( )[”»]"),
     re.compile(r"^[^'’]*s( )['’] \w[^'’]*$"),  # the dogs ' tails, where no other quote is
 )
 _ALWAYS = (
@@ -196,7 +196,10 @@ def repair(text: str, knowledge: str = "") -> Repaired:
 MAX_SENTENCE = 2000
 """Characters after which a sentence is cut at a blank, so that any text can be parsed."""
 
-_ENDING = re.compile(r"(?:[.!?…]+(?:\s?[.!?…]+)*(?:\s?[\"'”’)\]»]+(?=\s|$))?(?=\s|$))|\n\s*")
+# Possessive, and never from the middle of a run of marks: backtracking would be exponential.
+_ENDING = re.compile(
+    r"(?:(?<![.!?…])[.!?…]++(?:\s[.!?…]++)*(?:\s?[\"'”’)\]»]+(?=\s|$))?(?=\s|$))|\n\s*"
+)
 _ABBREVIATIONS = words(
     "mr mrs ms dr st prof gen rep sen gov capt lt col sgt rev hon jr sr vs ft mt vol fig "
     "approx dept est al inc ltd co corp bros e.g i.e cf ca u.s u.k d.c a.k.a b.c a.d"
@@ -251,10 +254,12 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
             if not stripped:
                 continue
             left += len(piece) - len(piece.lstrip())
-            if sentences and not any(letter.isalnum() for letter in stripped):
-                sentences[-1] = (sentences[-1][0], left + len(stripped))  # a lone '" .'
+            end = left + len(stripped)
+            only_marks = not any(letter.isalnum() for letter in stripped)
+            if sentences and only_marks and end - sentences[-1][0] <= MAX_SENTENCE:
+                sentences[-1] = (sentences[-1][0], end)  # a lone '" .'
             else:
-                sentences.append((left, left + len(stripped)))
+                sentences.append((left, end))
         start = cut
     return sentences
 

@@ -827,6 +827,7 @@ class SyntacticQuestions:
     """
 
     name = "syntactic"
+    decoding = "none"
 
     def __init__(self, parser: Parser | None = None) -> None:
         self.parser = parser or default_parser()

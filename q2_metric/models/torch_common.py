@@ -125,9 +125,9 @@ def load_config(name: str) -> Any:
     require(f"the model {name!r}")
     from transformers import AutoConfig
 
-    _check_folder(name)
+    folder = _check_folder(name)
     with _errors_about(name), _quiet():
-        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+        return AutoConfig.from_pretrained(folder, trust_remote_code=False)
 
 
 def load_pretrained(
@@ -156,18 +156,22 @@ def load_pretrained(
     config = load_config(name)
     import transformers
 
+    folder = _check_folder(name)
     with _errors_about(name), _quiet():
-        tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         model, info = getattr(transformers, auto_class).from_pretrained(
-            name, config=config, dtype=kind, trust_remote_code=False, output_loading_info=True
+            folder, config=config, dtype=kind, trust_remote_code=False, output_loading_info=True
         )
     _check_head(name, auto_class, model, info)
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
-    return Loaded(name, tokenizer, model.to(place).eval(), place)
+    # The name goes into signatures: another precision gives slightly other scores.
+    label = name if dtype == "float32" else f"{name}-{dtype}"
+    return Loaded(label, tokenizer, model.to(place).eval(), place)
 
 
-def _check_folder(name: str) -> None:
+def _check_folder(name: str) -> str:
+    """The name as transformers takes it, ``~`` expanded."""
     path = Path(name).expanduser()
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute()
     if path.is_dir():
@@ -175,6 +179,7 @@ def _check_folder(name: str) -> None:
             raise ModelError(f"{name}: the folder has no config.json, so it is not a saved model")
     elif looks_local:
         raise ModelError(f"{name}: no such folder; give a folder or a Hub name like 'owner/model'")
+    return str(path) if path.is_dir() else name
 
 
 def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:

@@ -1,16 +1,34 @@
 """``python -m q2_metric.training --data FOLDER``: from public data to the shipped weights.
 
-Trains the reader and the entailment network one after the other (or one of them, so that
-two processes may share a machine), then exports both. Each run goes on after a kill.
+Each network is trained in two stages: the first within a long schedule, the second, with
+further data, from the averaged weights of the first down to a learning rate of zero. A run
+that was killed goes on after its last save. Two processes may train one network each.
 """
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Examples of a network's stages: schedule and end of the first, length of the second."""
+
+    schedule: int
+    first: int
+    second: int
+
+
+READER = Stages(schedule=200_000, first=76_000, second=90_000)
+ENTAILMENT = Stages(schedule=225_000, first=123_000, second=100_000)
+"""What the shipped weights saw (docs/results/training.md)."""
+
+SECOND_RATE, SECOND_WARMUP = 1.2e-4, 0.02
 
 
 @click.command(help=__doc__)
@@ -20,15 +38,15 @@ import click
               help="where states and logs are kept")
 @click.option("--part", type=click.Choice(["reader", "entailment", "export", "all"]),
               default="all", show_default=True)
-@click.option("--reader-examples", default=200_000, show_default=True)
-@click.option("--entailment-examples", default=225_000, show_default=True)
+@click.option("--scale", default=1.0, show_default=True,
+              help="times the examples of the shipped weights")
 @click.option("--device", default="cpu", show_default=True)
 @click.option("--threads", default=0, help="of torch; 0: all")
 @click.option("--seed", default=13, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=None,
               help="where the exported files go; the package's own folder by default")
-def main(data: Path, runs: Path, part: str, reader_examples: int, entailment_examples: int,
-         device: str, threads: int, seed: int, out: Path | None) -> None:
+def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: int, seed: int,
+         out: Path | None) -> None:
     import torch
 
     from q2_metric.models.bundled import WEIGHTS
@@ -49,25 +67,37 @@ def main(data: Path, runs: Path, part: str, reader_examples: int, entailment_exa
     networks = ReaderNetwork(), EntailmentNetwork()
     for network in networks:
         load_base(network, base)
+    rng = random.Random(0)
+
+    def settings(stages: Stages, stage: int) -> Settings:
+        if stage == 1:
+            return Settings(int(stages.schedule * scale), seed=seed)
+        return Settings(int(stages.second * scale), seed=seed + 1, rate=SECOND_RATE,
+                        warmup=SECOND_WARMUP)
 
     if part in ("reader", "all"):
-        sources, dev = split(reader_data.sources(data / "qa"))
-        rng = random.Random(0)
-        dev = [reader_data.shorten(example, rng) for example in rng.sample(dev, 1200)]
-        train(networks[0], sources, tokeniser, reader.loss,
-              reader.evaluator(dev, tokeniser, place),
-              Settings(reader_examples, seed=seed), runs / "reader", place)
+        first = reader_data.sources(data / "qa")
+        second, dev = split([*first, *reader_data.asked(data)])
+        first, _ = split(first)
+        dev = [reader_data.shorten(example, rng) for example in rng.sample(dev, 1800)]
+        evaluate = reader.evaluator(dev, tokeniser, place)
+        train(networks[0], first, tokeniser, reader.loss, evaluate, settings(READER, 1),
+              runs / "reader-1", place, stop=int(READER.first * scale))
+        train(networks[0], second, tokeniser, reader.loss, evaluate, settings(READER, 2),
+              runs / "reader", place)
     if part in ("entailment", "all"):
-        sources, dev = split(entailment_data.sources(data))
-        rng = random.Random(0)
+        first, dev = split(entailment_data.sources(data))
+        second, _ = split(entailment_data.sources(data, seed=1, sentences=20_000))
         groups: dict[str, list[Example]] = defaultdict(list)
         for example in dev:
             groups[example.source].append(example)
         kept = [example for _, group in sorted(groups.items())
                 for example in rng.sample(group, min(150, len(group)))]
-        train(networks[1], sources, tokeniser, entailment.loss,
-              entailment.evaluator([entailment_data.narrowed(e) for e in kept], tokeniser, place),
-              Settings(entailment_examples, seed=seed), runs / "entailment", place)
+        score = entailment.evaluator([entailment_data.narrowed(e) for e in kept], tokeniser, place)
+        train(networks[1], first, tokeniser, entailment.loss, score, settings(ENTAILMENT, 1),
+              runs / "entailment-1", place, stop=int(ENTAILMENT.first * scale))
+        train(networks[1], second, tokeniser, entailment.loss, score, settings(ENTAILMENT, 2),
+              runs / "entailment", place)
     if part in ("export", "all"):
         averaged(networks[0], runs / "reader" / "state.safetensors")
         averaged(networks[1], runs / "entailment" / "state.safetensors")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from q2_metric.text.normalise import normalise, tokens
 from q2_metric.training.examples import Example, Source, read_jsonl
-from q2_metric.training.synthetic import ENDINGS, OPENINGS, collect, retell
+from q2_metric.training.synthetic import ENDINGS, OPENINGS, collect, loosen, retell
 
 RATES = {
     "fever_dev": 1.0, "fool_me_twice": 2.0, "fever_symmetric": 2.0,
@@ -76,6 +76,8 @@ class Variation:
             changed = change_number(premise, hypothesis, rng)
             if changed:
                 hypothesis, label = changed, "refuted"
+        elif label == "supported" and rng.random() < 0.3:
+            hypothesis = loosen(hypothesis, rng) or hypothesis
         if rng.random() < 0.12 and len(hypothesis.split()) < 30:
             hypothesis = rng.choice(OPENINGS) + hypothesis
         elif rng.random() < 0.06 and len(hypothesis.split()) < 30:

@@ -17,6 +17,8 @@ def averaged(network: nn.Module, state: Path) -> nn.Module:
     """``network`` with the averaged weights of a training state."""
     found = load_file(state)
     names = {n.removeprefix("average/"): v for n, v in found.items() if n.startswith("average/")}
+    if not names:
+        raise ValueError(f"{state} holds no averaged weights")
     network.load_state_dict(names, strict=False)
     return network
 
@@ -38,7 +40,9 @@ def export(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Path
                 short = name.removeprefix("encoder.")
                 tensors[f"{prefix}.{short}"] = value.detach().half().contiguous()
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, folder / "bundled.safetensors", metadata={"format": "pt"})
+    weights = folder / "bundled.safetensors"
+    save_file(tensors, weights, metadata={"format": "pt"})
+    weights.chmod(0o644)  # readable for all users of an installation
     (folder / "reader.onnx").write_bytes(reader_graph())
     (folder / "entailment.onnx").write_bytes(entailment_graph())
     shutil.copyfile(tokenizer, folder / "tokenizer.json")

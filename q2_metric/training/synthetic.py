@@ -9,6 +9,7 @@ no longer supported. spaCy's parse finds the places.
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,24 @@ SYNONYMS = {
     "constructed": "built", "built": "constructed", "purchased": "bought", "assist": "help",
     "difficult": "hard", "commonly": "often", "entire": "whole", "main": "primary",
 }
+CHAT = (
+    "that ' s cool !", "that is so interesting .", "i love {0} !", "i love it .", "me too !",
+    "do you like {0} ?", "i ' ve never been there .", "i haven ' t seen it .", "wow !",
+    "i didn ' t know that .", "that ' s great .", "i ' m not sure .", "i don ' t know .",
+    "have you ever tried it ?", "i would love to try it .", "what do you think ?",
+    "i like {0} too .", "i am a big fan of {0} .", "that sounds like fun !", "yes , i do .",
+    "i know what you mean .", "i ' ve heard of {0} .", "oh , i see .", "good question .",
+    "i hope you have fun .", "that ' s a good point .", "i ' m sorry to hear that .",
+    "i can ' t wait !", "thanks for telling me .", "tell me more about {0} .", "i agree .",
+)
+"""Sentences that claim nothing of the world: there is nothing in them to support."""
+_MONTH = ("(?:january|february|march|april|may|june|july|august|september|october|november"
+          "|december)")
+_DATE = re.compile(
+    rf"\b(?:(on|in|since|from|until|by|of|before|after) )?"
+    rf"(?:({_MONTH}) (?:\d{{1,2}} ?,? )?|\d{{1,2}} ({_MONTH}) )?(1\d\d\d|20[0-2]\d)\b(?! ?s\b)",
+    re.IGNORECASE)
+_COUNT = re.compile(r"\b(\d{1,3}(?: ?, ?\d{3})+|\d{4,})\b")
 _OPTIONAL = {"advmod": 0.4, "npadvmod": 0.4, "advcl": 0.7, "prep": 0.3, "appos": 0.7,
              "relcl": 0.7, "acl": 0.5, "amod": 0.25, "conj": 0.45, "parataxis": 0.8,
              "nummod": 0.0, "mark": 0.0, "intj": 1.0, "meta": 1.0}
@@ -141,6 +160,50 @@ def _chat(text: str, rng: random.Random) -> str:
     return text.rstrip(" .") + ending
 
 
+def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
+    """A date or count told less exactly, as people do; ``wrong``: another one instead.
+
+    "on May 21, 1881" becomes "in 1881", "back in may 1881", "in the 1880s", "in the late
+    19th century"; "23,768" becomes "over 23,000". ``None`` where the text has neither.
+    """
+    dates, counts = list(_DATE.finditer(text)), list(_COUNT.finditer(text))
+    if not dates:
+        counts = [c for c in counts if len(re.sub(r"\D", "", c.group())) >= 4]
+        if not counts:
+            return None
+        place = rng.choice(counts)
+        value = int(re.sub(r"\D", "", place.group()))
+        if wrong:
+            value = int(value * rng.choice((0.1, 0.4, 0.6, 1.6, 2.5, 10)))
+        unit = 10 ** (len(str(value)) - rng.choice((1, 2)))
+        down = value // unit * unit
+        forms = [f"about {down:,}", f"around {down + unit:,}", f"{down:,}"]
+        if not wrong:  # "over 14,000" would be true of 23,768
+            forms += [f"over {down:,}", f"more than {down:,}", f"nearly {down + unit:,}"]
+        new = rng.choice(forms)
+        return text[: place.start()] + new + text[place.end() :]
+    place = rng.choice(dates)
+    before, month = place.group(1), place.group(2) or place.group(3)
+    year = int(place.group(4))
+    if wrong:
+        year += rng.choice((-1, 1)) * rng.choice((12, 20, 30, 47, 60, 100))
+    decade, part = year // 10 * 10, ("early", "mid", "late")[min(2, year % 10 // 3)]
+    period = ("early", "mid", "late")[min(2, year % 100 // 34)]
+    ordinal = year // 100 + 1
+    ending = "th" if 11 <= ordinal <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(ordinal % 10, "th")
+    s = rng.choice(("s", " ' s", "'s", "s"))
+    forms = [f"{year}", f"{year}", f"{year}", f"{month} {year}" if month else f"{year}",
+             f"the {decade}{s}", f"the {decade}{s}", f"the {part} {decade}{s}"]
+    if not wrong:  # the wrong year may still be of the right century
+        forms += [f"the {ordinal}{ending} century", f"the {period} {ordinal}{ending} century"]
+    new = rng.choice(forms)
+    if before:
+        before = "in" if before.lower() in ("on", "in") else before
+        lead = rng.choice(("", "", "back ", "way back ")) if before == "in" else ""
+        new = f"{lead}{before} {new}"
+    return text[: place.start()] + new + text[place.end() :]
+
+
 def _number(text: str, rng: random.Random) -> str | None:
     for at, character in enumerate(text):
         if character.isdigit():
@@ -161,7 +224,7 @@ def _corrupt(
     inside = [e for e in doc.ents if all(t.i in chosen for t in e)]
     premise = doc.text.lower()
     kinds = ["entity", "entity", "other_entity", "word", "word", "word", "word", "own_noun",
-             "own_noun", "negation", "suffix", "suffix", "subject", "repeat"]
+             "own_noun", "negation", "suffix", "suffix", "subject", "repeat", "swap", "swap"]
     rng.shuffle(kinds)
     for kind in kinds:
         if kind == "entity" and inside:
@@ -220,6 +283,17 @@ def _corrupt(
             new = rng.choice(others).text
             return ({t.i: (new if n == 0 else "") for n, t in enumerate(subject)}, "",
                     "not_supported")
+        if kind == "swap":
+            phrases = [c for c in doc.noun_chunks if all(t.i in chosen for t in c)
+                       and c.root.pos_ != "PRON" and c.root.dep_ != "conj"]
+            if len(phrases) < 2:
+                continue
+            one, two = rng.sample(phrases, 2)
+            if one.root.lemma_ == two.root.lemma_:
+                continue
+            swapped = {t.i: "" for phrase in (one, two) for t in phrase}
+            swapped |= {one.start: two.text, two.start: one.text}
+            return swapped, "", "not_supported"
         if kind == "repeat":
             nouns = [t for t in rest if t.pos_ == "NOUN"]
             if len(nouns) < 2:
@@ -262,7 +336,17 @@ def retell(doc: Any, pool: Pool, rng: random.Random) -> list[Example]:
             if t.text.lower() in SYNONYMS and t.i not in replaced and rng.random() < 0.3:
                 replaced[t.i] = SYNONYMS[t.text.lower()]
         text = _join(tokens, replaced) + suffix
+        if wanted == "supported":
+            wrong = rng.random() < 0.4
+            loose = loosen(text, rng, wrong) if rng.random() < 0.8 else None
+            if loose and wrong:
+                label = "refuted"
+            text = loose or text
         if rng.random() < 0.7:
             text = text.lower()
         found.append(Example(_chat(text, rng), premise, label, f"retold_{wanted}"))
+    if rng.random() < 0.12:
+        subjects = [c.text.lower() for c in doc.noun_chunks if c.root.pos_ != "PRON"] or ["it"]
+        chat = rng.choice(CHAT).format(rng.choice(subjects))
+        found.append(Example(chat, doc.text, "supported", "retold_chat"))
     return found
