@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from q2_metric.errors import InputError, Q2Error
 
 if TYPE_CHECKING:
     from q2_metric.io import BadRow, Columns, Writer
+    from q2_metric.report.page import Spool
     from q2_metric.types import Example, Metric, Score, SystemScore
 
 BLOCK = 256
@@ -239,13 +240,17 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What became of a file: rows read, rows that could not be scored, system scores."""
+    """What became of a file: rows read, rows that could not be scored, system scores.
+
+    ``columns`` are those that were read, by field; empty for a file without rows.
+    """
 
     file: str
     rows: int
     failed: int
     seconds: float
     systems: tuple[SystemScore, ...]
+    columns: Mapping[str, str | None]
 
     @property
     def rows_per_second(self) -> float:
@@ -267,11 +272,12 @@ class FileResult:
     help="Out of q2, scale, f1, bleu, nli, bertscore.",
 )
 @click.option("--out", metavar="PATH", help="Scores by row, as .jsonl, .csv or .parquet.")
+@click.option("--report", metavar="PATH", help="A web page: scores, and what they rest on.")
 @click.option(
     "--evidence/--no-evidence",
     default=True,
     show_default=True,
-    help="With --out: find the knowledge that supports each sentence (scale).",
+    help="With --out or --report: find the knowledge that supports each sentence (scale).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of the table.")
 @click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored.")
@@ -287,6 +293,7 @@ def score(
     id_: str | None,
     metrics: list[str],
     out: str | None,
+    report: str | None,
     evidence: bool,
     as_json: bool,
     strict: bool,
@@ -303,12 +310,18 @@ def score(
     _check_inputs(files, columns)
     if out is not None:
         check_output(out, files)
+    page: AbstractContextManager[Spool | None] = nullcontext()
+    results: list[FileResult] = []
+    if report is not None:
+        from q2_metric.report.page import check_page, open_page
+
+        page = open_page(report, results)
+        check_page(report, [*files, out] if out else files)
     loaded = _load(metrics, options)
 
-    results: list[FileResult] = []
     several = len(files) > 1
     opened = open_writer(out, metrics, with_file=several, inputs=files) if out else nullcontext()
-    with opened as writer:
+    with opened as writer, page as spool:
         for file in files:
             with _progress(file, columns, shown=not quiet and sys.stderr.isatty()) as progress:
                 results.append(
@@ -317,9 +330,10 @@ def score(
                         columns,
                         loaded,
                         writer,
+                        spool,
                         name_file=several,
                         strict=strict,
-                        evidence=evidence and out is not None,
+                        evidence=evidence and (out is not None or report is not None),
                         progress=progress,
                     )
                 )
@@ -358,6 +372,7 @@ def _score_file(
     columns: Columns,
     metrics: Sequence[Metric],
     writer: Writer | None,
+    spool: Spool | None,
     *,
     name_file: bool,
     strict: bool,
@@ -373,8 +388,11 @@ def _score_file(
     tallies = {name: [Tally(name)] for name in names}
     if Q2 in tallies:
         tallies[Q2].append(Tally(Q2_NO_NLI))
+        signatures[Q2_NO_NLI] = _without_nli(signatures[Q2])
     rows, failed, seconds = 0, 0, 0.0
-    for block in _blocks(read_rows(file, columns), strict):
+    used: dict[str, str | None] = {}
+    read = read_rows(file, columns, on_columns=lambda found: used.update(asdict(found)))
+    for block in _blocks(read, strict):
         started = time.perf_counter()
         scores = _score_block(block, metrics, evidence)
         seconds += time.perf_counter() - started
@@ -386,16 +404,30 @@ def _score_file(
             if isinstance(row, BadRow):
                 failed += 1
                 _explain_bad(row, failed)
-        if writer is not None:
+        if writer is not None or spool is not None:
             label = file if name_file else None
             numbered = enumerate(zip(block, scores, strict=True), start=rows)
-            writer.write(
-                [output_row(i, row, found, names, file=label) for i, (row, found) in numbered]
-            )
+            out = [output_row(i, row, found, names, file=label) for i, (row, found) in numbered]
+            if writer is not None:
+                writer.write(out)
+            if spool is not None:
+                spool.write(block, out)
         rows += len(block)
         progress(len(block))
-    systems = [t.result(signatures[name]) for name in names for t in tallies[name]]
-    return FileResult(file, rows, failed, seconds, tuple(systems))
+    systems = [t.result(signatures[t.name]) for name in names for t in tallies[name]]
+    return FileResult(file, rows, failed, seconds, tuple(systems), used)
+
+
+def _without_nli(q2: str) -> str:
+    """The signature of "Q² without NLI", which comes out of the same run as Q²."""
+    from q2_metric.metrics.signature import parse, signature
+    from q2_metric.metrics.system import Q2_NO_NLI
+
+    _, settings = parse(q2)
+    settings["compare"] = "f1"
+    if settings.get("fallback") == "off":
+        settings["nli"] = "off"
+    return signature(Q2_NO_NLI, settings)
 
 
 def _blocks(rows: Iterator[Example | BadRow], strict: bool) -> Iterator[list[Example | BadRow]]:
@@ -457,6 +489,7 @@ def _summary(results: Sequence[FileResult]) -> dict[str, Any]:
                 "rows": result.rows,
                 "failed": result.failed,
                 "rows_per_second": result.rows_per_second,
+                "columns": result.columns,
                 "scores": {system.name: asdict(system) for system in result.systems},
             }
             for result in results
@@ -488,11 +521,11 @@ def evidence(as_json: bool, **options: Any) -> None:
 
 
 def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> None:
-    from q2_metric.io import output_row
+    from q2_metric.io import is_blank, output_row
     from q2_metric.types import Example
 
     for field in ("response", "knowledge"):
-        if not options[field].strip():
+        if is_blank(options[field]):
             raise InputError(f"the {field} is empty")
     example = Example(options["response"], options["knowledge"], options["history"])
     loaded = _load(names, options)

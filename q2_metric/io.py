@@ -11,7 +11,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -40,16 +41,17 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     ),
     "knowledge": (
         "knowledge",
+        # Before "context", which in dialogues often means the earlier turns.
+        "evidence",
+        "document",
+        "passages",
         "grounding",
         "reference",
         "references",
         "context",
         "contexts",
-        "evidence",
         "premise",
-        "document",
         "source",
-        "passages",
     ),
     "history": ("history", "dialogue", "dialog", "message", "messages", "conversation", "turns"),
     "id": ("id", "idx", "example_id", "row_id", "uid"),
@@ -102,7 +104,12 @@ class _Record:
     problem: str | None = None
 
 
-def read_rows(path: str | Path, columns: Columns | None = None) -> Iterator[Example | BadRow]:
+def read_rows(
+    path: str | Path,
+    columns: Columns | None = None,
+    *,
+    on_columns: Callable[[Columns], None] | None = None,
+) -> Iterator[Example | BadRow]:
     """The rows of a file, in order, one at a time.
 
     The format follows the suffix: ``.jsonl`` (or ``.ndjson``), ``.csv``, ``.tsv``,
@@ -116,6 +123,8 @@ def read_rows(path: str | Path, columns: Columns | None = None) -> Iterator[Exam
     Args:
         path: file to read, or ``-``.
         columns: names of the columns where they are not the usual ones.
+        on_columns: told which columns are read, before the first row (``None`` where a
+            field has no column); not called for a file without rows.
 
     Raises:
         InputError: (when the first row is asked for, or on reading on) the file cannot be
@@ -128,6 +137,8 @@ def read_rows(path: str | Path, columns: Columns | None = None) -> Iterator[Exam
     if not first:
         return
     resolved = _resolve(columns or Columns(), first, name)
+    if on_columns is not None:
+        on_columns(Columns(**resolved))
     for index, record in enumerate(chain(first, records)):
         yield _row(index, record, resolved)
 
@@ -176,34 +187,79 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[_Record]:
 
 def _table(file: IO[bytes], name: str, delimiter: str) -> Iterator[_Record]:
     csv.field_size_limit(_LONGEST_FIELD)
-    lines = _text_lines(file, name)
-    # Strict, so that a stray quote is reported instead of swallowing the rows after it.
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    lines = _Lines(_text_lines(file, name))
     header: list[str] | None = None
     while True:
-        first = reader.line_num + 1
-        where = f"{name}, line {first}"
+        lines.begin_row()
+        where = f"{name}, line {lines.read + 1}"
         try:
-            cells = next(reader)
+            # Strict, so that a stray quote is reported instead of swallowing the rows after it.
+            cells = next(csv.reader(lines, delimiter=delimiter, strict=True))
         except StopIteration:
             return
         except csv.Error as error:
             if header is None:
                 raise InputError(f"{where}: the header cannot be read: {error}") from error
-            problem = f"has a misplaced quotation mark ({error})"
-            if reader.line_num > first:
-                problem += f"; lines {first} to {reader.line_num} were taken for one row"
-            yield _Record(where, {}, problem)
+            yield _Record(where, {}, f"has a misplaced quotation mark ({error})")
+            lines.put_back()
             continue
         if not cells:
             continue
         if header is None:
             header = cells
+        elif len(cells) != len(header) and _has_row(lines.row[1:], len(header), delimiter):
+            yield _Record(where, {}, "has a misplaced quotation mark (it closes lines later)")
+            lines.put_back()
         elif len(cells) > len(header):
             problem = f"has {len(cells)} fields where the header has {len(header)}"
             yield _Record(where, {}, problem)
         else:
             yield _Record(where, dict(zip(header, cells, strict=False)))
+
+
+class _Lines:
+    """The lines of a table, where those that a stray quote took can be put back.
+
+    After a quoting error the row is its first line alone, and what follows is read anew:
+    one line out for each row in. Each line is read again once or twice at most, because a
+    row that runs on ends at the next stray quote.
+    """
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self.read = 0
+        self.row: list[str] = []
+        self._waiting: deque[str] = deque()
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._waiting.popleft() if self._waiting else next(self._lines)
+        self.read += 1
+        self.row.append(line)
+        return line
+
+    def begin_row(self) -> None:
+        """The next line is a row's first."""
+        self.row = []
+
+    def put_back(self) -> None:
+        """Only the first line of this row was read, after all."""
+        later = self.row[1:]
+        self.read -= len(later)
+        self._waiting.extendleft(reversed(later))
+
+
+def _has_row(lines: Sequence[str], width: int, delimiter: str) -> bool:
+    """Whether one of the lines is by itself a row with so many fields."""
+    for line in lines:
+        try:
+            if len(next(csv.reader([line], delimiter=delimiter, strict=True), [])) == width:
+                return True
+        except csv.Error:
+            continue
+    return False
 
 
 def _csv(file: IO[bytes], name: str) -> Iterator[_Record]:
@@ -310,7 +366,19 @@ def _text(fields: Mapping[str, object], field: str, column: str | None) -> str:
         raise InputError(f"the {field} (field {column!r}) is {_kind(value)}, not {wanted}")
     if not value.strip():
         raise InputError(f"the {field} (field {column!r}) is empty")
-    return _encodable(value, field, column)
+    text = _encodable(value, field, column)
+    if is_blank(text):
+        raise InputError(f"the {field} (field {column!r}) has no visible character")
+    return text
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing in the text can be seen: only spaces, control and format characters.
+
+    >>> is_blank(" \\u200b\\n"), is_blank("\\u200ba")
+    (True, False)
+    """
+    return not any(sign.isprintable() and not sign.isspace() for sign in text)
 
 
 def _history(fields: Mapping[str, object], column: str | None) -> tuple[str, ...]:

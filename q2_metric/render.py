@@ -60,7 +60,11 @@ def print_systems(results: Sequence[FileResult]) -> None:
             console.print(Text(plain(result.file), style="bold"), soft_wrap=True)
         console.print(table)
         scored, speed = result.rows - result.failed, result.rows_per_second
-        console.print(f"{scored} of {result.rows} rows scored, {speed:.1f} rows per second\n")
+        console.print(f"{scored} of {result.rows} rows scored, {speed:.1f} rows per second")
+        used = ", ".join(f"{field}={name}" for field, name in result.columns.items() if name)
+        if used:
+            console.print(Text(plain(f"columns: {used}"), style="dim"), soft_wrap=True)
+        console.print()
     signatures = (system.signature for result in results for system in result.systems)
     _print_signatures(console, list(dict.fromkeys(signatures)))
 

@@ -133,6 +133,36 @@ def test_score_json(tmp_path: Path, loader: Loader) -> None:
     assert q2["no_answer_rate"] == 0.25
     assert q2["interval"][0] <= q2["value"] <= q2["interval"][1]
     assert list(found["scores"]) == ["q2", "q2_no_nli", "scale"]
+    columns = {"response": "response", "knowledge": "knowledge", "history": None, "id": "id"}
+    assert found["columns"] == columns
+
+
+def test_without_nli_has_its_own_signature(
+    tmp_path: Path, loader: Loader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "rows.jsonl", ROWS[0])
+    (found,) = json.loads(run("score", path, "--json").stdout)["files"]
+    q2, no_nli = (found["scores"][name]["signature"] for name in ("q2", "q2_no_nli"))
+    assert "|nli:fake-nli|" in q2
+    assert "|compare:nli|" in q2
+    wanted = q2.replace("q2|", "q2_no_nli|", 1).replace("|compare:nli|", "|compare:f1|")
+    assert no_nli == wanted  # its fallback is end-to-end NLI all the same
+
+    q2_only = loader.fakes["q2"]
+    monkeypatch.setattr(q2_only, "signature", "q2|nli:x|compare:nli|fallback:off|version:1")
+    (found,) = json.loads(run("score", path, "--json").stdout)["files"]
+    no_nli = found["scores"]["q2_no_nli"]["signature"]
+    assert no_nli == "q2_no_nli|nli:off|compare:f1|fallback:off|version:1"
+
+
+def test_the_columns_are_shown(tmp_path: Path, loader: Loader) -> None:
+    row = {"context": ["h"], "response": "Rome", "evidence": "Rome"}
+    path = write(tmp_path / "rows.jsonl", row)
+    assert "columns: response=response, knowledge=evidence\n" in run("score", path).stdout
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    assert "columns:" not in run("score", str(empty)).stdout
+    assert json.loads(run("score", str(empty), "--json").stdout)["files"][0]["columns"] == {}
 
 
 def test_everything_went_well(tmp_path: Path, loader: Loader) -> None:
@@ -221,7 +251,7 @@ def test_strict_stops_at_the_first_bad_row(tmp_path: Path, monkeypatch: pytest.M
     assert len(read(out)) == 2  # the block before is kept
 
 
-def test_evidence_is_searched_for_the_output_only(
+def test_evidence_is_searched_for_outputs_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scale = FakeMetric("scale")
@@ -231,7 +261,48 @@ def test_evidence_is_searched_for_the_output_only(
     run("score", path, "--metrics", "scale")
     run("score", path, "--metrics", "scale", "--out", out)
     run("score", path, "--metrics", "scale", "--out", out, "--no-evidence")
-    assert scale.evidence == [False, True, False]
+    run("score", path, "--metrics", "scale", "--report", str(tmp_path / "report.html"))
+    assert scale.evidence == [False, True, False, True]
+
+
+def test_report(tmp_path: Path, loader: Loader) -> None:
+    report, out = tmp_path / "report.html", tmp_path / "scores.jsonl"
+    path = write(tmp_path / "rows.jsonl", *ROWS)
+    result = run("score", path, "--report", str(report), "--out", str(out))
+    assert result.exit_code == 1  # a bad row, as without a report
+    page = report.read_text(encoding="utf-8")
+    assert page.count("<details>") == len(read(out)) == len(ROWS)
+    assert page.count("What about Rome?") == 2
+    assert "It has 7 hills." in page
+    assert "line 3: the response (field &#39;response&#39;) is empty" in page
+    assert "0.833" in page
+    assert "q2_no_nli|preset:fake|" in page
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        *("report.html", "rows.jsonl", "scores.jsonl"),
+    ]
+
+
+def test_report_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "BLOCK", 2)
+    use(monkeypatch, FakeMetric("f1"))
+    good = {"response": "r", "knowledge": "k"}
+    first = write(tmp_path / "a.jsonl", *[{**good, "id": f"a{i}"} for i in range(3)])
+    second = write(tmp_path / "b.jsonl", {**good, "id": "b0"})
+    report = tmp_path / "report.html"
+    assert run("score", first, second, "--metrics", "f1", "--report", str(report)).exit_code == 0
+    page = report.read_text(encoding="utf-8")
+    order = [f"<bdi>{first}</bdi>", ">a0<", ">a1<", ">a2<", f"<bdi>{second}</bdi>", ">b0<"]
+    places = [page.index(text) for text in order]
+    assert places == sorted(places)
+
+
+def test_report_is_left_alone_by_a_run_that_fails(tmp_path: Path, loader: Loader) -> None:
+    report = tmp_path / "report.html"
+    report.write_text("earlier")
+    path = write(tmp_path / "rows.jsonl", *ROWS)
+    assert run("score", path, "--strict", "--report", str(report)).exit_code == 1
+    assert report.read_text() == "earlier"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["report.html", "rows.jsonl"]
 
 
 def test_columns(tmp_path: Path, loader: Loader) -> None:
@@ -304,6 +375,7 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         (["score", "x.jsonl", "--decoding", "best"], "is not one of 'beam', 'greedy', 'sample'"),
         (["score", "x.jsonl"], "q2: error: x.jsonl: there is no such file"),
         (["explain", "--response", " ", "--knowledge", "k"], "q2: error: the response is empty"),
+        (["explain", "--response", "\u200b", "--knowledge", "k"], "the response is empty"),
         (["explain", "--response", "r"], "Missing option '--knowledge'"),
         (["data", "download", "foo"], "q2: error: there is no data set 'foo'"),
         (["nothing"], "No such command 'nothing'"),
@@ -321,6 +393,10 @@ def test_output_is_checked_before_models_are_loaded(tmp_path: Path, loader: Load
     path = write(tmp_path / "rows.jsonl", ROWS[0])
     for out in (path, str(tmp_path / "scores.txt"), str(tmp_path / "none" / "scores.csv")):
         assert run("score", path, "--out", out).exit_code == 2
+    for report in (path, str(tmp_path), str(tmp_path / "none" / "report.html")):
+        assert run("score", path, "--report", report).exit_code == 2
+    both = str(tmp_path / "scores.jsonl")
+    assert run("score", path, "--out", both, "--report", both).exit_code == 2
     assert loader.names == []
     assert read(tmp_path / "rows.jsonl") == [ROWS[0]]
 
@@ -418,7 +494,8 @@ def test_help_is_light() -> None:
         "import sys\n"
         "from q2_metric.cli import main\n"
         "main(['score', '--help'], standalone_mode=False)\n"
-        "heavy = {'numpy', 'spacy', 'onnxruntime', 'torch', 'sacrebleu', 'rich', 'pooch'}\n"
+        "heavy = {'numpy', 'spacy', 'jinja2', 'onnxruntime', 'torch', 'sacrebleu', 'rich'}\n"
+        "heavy |= {'pooch'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,6 +77,8 @@ def test_bom_blank_lines_and_windows_line_ends(jsonl: Path) -> None:
         ({**GOOD, "response": ""}, "the response (field 'response') is empty"),
         ({**GOOD, "response": " \n\t"}, "the response (field 'response') is empty"),
         ({**GOOD, "knowledge": "\u3000"}, "the knowledge (field 'knowledge') is empty"),
+        ({**GOOD, "response": "\u200b"}, "(field 'response') has no visible character"),
+        ({**GOOD, "knowledge": " \u200b\ufeff\x00\n"}, "has no visible character"),
         ({**GOOD, "knowledge": []}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "knowledge": ["", " "]}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "response": None}, "the response (field 'response') is null, not a string"),
@@ -184,6 +187,11 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"generated_text": "r", "grounding": "k", "label": "1"}, Example("r", "k")),
         ({"output": "r", "context": "k", "dialogue": "h"}, Example("r", "k", ("h",))),
         ({"question": "q", "answer": "r", "evidence": "k"}, Example("r", "k")),
+        # A context may be the dialogue: what can only be knowledge comes before it.
+        ({"context": ["h"], "response": "r", "evidence": "k"}, Example("r", "k")),
+        ({"context": "h", "reference": "x", "response": "r", "document": "k"}, Example("r", "k")),
+        ({"context": "h", "response": "r", "passages": ["k", "l"]}, Example("r", "k\nl")),
+        ({"context": "h", "response": "r", "grounding": "k"}, Example("r", "k")),
         ({" Response ": "r", "KNOWLEDGE": "k", "Message": "h"}, Example("r", "k", ("h",))),
         # The better name wins, wherever it stands.
         ({"context": "x", "answer": "y", "knowledge": "k", "response": "r"}, Example("r", "k")),
@@ -199,6 +207,16 @@ def test_names_can_be_given(jsonl: Path) -> None:
     (example,) = read(jsonl, response="mine", knowledge="src", history="", id="n")
     assert example == Example("r", "k")
     assert example.id == "9"
+
+
+def test_the_columns_are_told(jsonl: Path) -> None:
+    told: list[Columns] = []
+    write_jsonl(jsonl, {"context": ["h"], "output": "r", "Evidence": "k", "uid": 1})
+    list(read_rows(jsonl, on_columns=told.append))
+    assert told == [Columns("output", "Evidence", None, "uid")]
+    jsonl.write_text("")
+    list(read_rows(jsonl, on_columns=told.append))
+    assert len(told) == 1
 
 
 def test_no_column_for_the_knowledge(jsonl: Path) -> None:
@@ -253,11 +271,61 @@ def test_csv_rows_that_cannot_be_scored(tmp_path: Path) -> None:
 def test_csv_quote_that_is_never_closed(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text('response,knowledge\nr,k\n"open,k\nr,k\n')
-    good, bad = read(path)
-    assert good == Example("r", "k")
+    good, bad, after = read(path)
+    assert good == after == Example("r", "k")
     assert isinstance(bad, BadRow)
-    assert "line 3: has a misplaced quotation mark" in bad.error
-    assert bad.error.endswith("lines 3 to 4 were taken for one row")
+    assert bad.error == (
+        f"{path}, line 3: has a misplaced quotation mark (unexpected end of data)"
+    )
+
+
+def shown(rows: Sequence[Example | BadRow]) -> list[str]:
+    """The responses; of bad rows the line."""
+    return [
+        row.error.split(": ")[0].split(", ")[-1] if isinstance(row, BadRow) else row.response
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    "fourth",
+    [
+        '"so it goes\tk4',  # closes the first quote and goes on: an error of quoting
+        "a \"word\" in quotes\tk4",
+        'x\tends here"',  # closes it at the end of a line: one row of one field
+    ],
+)
+def test_stray_quotes_take_no_other_rows(tmp_path: Path, fourth: str) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_text(
+        f'response\tknowledge\nfirst\tk\n"hi there\tk1\nthird\tk\n{fourth}\nfifth\tk\n'
+    )
+    rows = read(path)
+    last = "line 5" if fourth.startswith('"') else fourth.split("\t")[0]
+    assert shown(rows) == ["first", "line 3", "third", last, "fifth"]
+    assert next(row.index for row in rows if isinstance(row, BadRow)) == 1
+
+
+def test_rows_of_several_lines_after_a_stray_quote(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('response,knowledge\n"open,k\na,k\n\n"two\nlines",k\nb,k\n"c\n",k\n')
+    assert shown(read(path)) == ["line 2", "a", "two\nlines", "b", "c\n"]
+
+
+def test_a_row_of_several_lines_may_leave_out_its_last_fields(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('response,knowledge,history\na,"k\nl"\nb,k,h\n')
+    assert read(path) == [Example("a", "k\nl"), Example("b", "k", ("h",))]
+
+
+def test_many_stray_quotes_are_read_quickly(tmp_path: Path) -> None:
+    """Each line is read a few times at most, whatever the quotes."""
+    path = tmp_path / "rows.tsv"
+    lines = ['"open\tk', 'x""y\tk', "plain\tk", '"open\t"k', 'a\t"k'] * 4000
+    path.write_text("response\tknowledge\n" + '"open\tk\n' + "\n".join(lines))
+    rows = read(path)
+    assert len(rows) == len(lines) + 1
+    assert sum(isinstance(row, BadRow) for row in rows) == 1 + 3 * 4000
 
 
 def test_csv_long_field(tmp_path: Path) -> None:
