@@ -197,12 +197,11 @@ def _sentences(folder: Path, rng: random.Random, limit: int) -> list[str]:
 
 
 def claims(folder: Path) -> list[Example]:
-    """Supported claims and responses over short texts."""
+    """Claims and responses over short texts, supported or not."""
     names = ("fever_dev", "fool_me_twice", "fever_symmetric", "faithdial_audit_wow")
     found = [*_begin(folder), *(s for s in _groundedness(folder / "groundedness")
                                 if s.name in names)]
-    return [e for s in found for e in s.examples
-            if e.target == "supported" and len(e.text.split()) < 80]
+    return [e for s in found for e in s.examples if len(e.text.split()) < 80]
 
 
 def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:

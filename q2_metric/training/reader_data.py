@@ -93,6 +93,7 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Sour
     from q2_metric.training.entailment_data import claims, retold
 
     rng = random.Random(seed)
-    pairs = claims(folder) + retold(folder / "qa", rng, sentences).examples
+    pairs = [claim for claim in claims(folder) if claim.target == "supported"]
+    pairs += retold(folder / "qa", rng, sentences).examples
     parser = Parser()
     return questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng)
