@@ -34,7 +34,8 @@ class Tokens:
 
     def cut(self, start: int, end: int) -> Tokens:
         """The tokens in [start, end), with words renumbered from 0."""
-        if start == 0 and end >= len(self.ids):
+        end = min(end, len(self.ids))
+        if start == 0 and end == len(self.ids):
             return self
         if start >= end:
             return Tokens([], [], [], [])

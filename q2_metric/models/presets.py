@@ -61,7 +61,7 @@ class Preset:
         name: what :func:`preset` knows it by.
         questions, reader, nli: Q²'s stages.
         scale: SCALE's backbone.
-        chunk_size: tokens of SCALE's chunks: the paper's 512 for prompts; 300 for the bundled
+        chunk_size: tokens of SCALE's chunks: the paper's 512 for prompts; 200 for the bundled
             model, which then reads a chunk and a sentence in one window.
         description: one line for people.
         needs_network: whether models are downloaded at first use.
@@ -94,7 +94,7 @@ PRESETS: dict[str, Preset] = {
             reader=_OURS,
             nli=_OURS,
             scale=_OURS,
-            chunk_size=300,
+            chunk_size=200,
             description="the package's own small models: offline, no torch",
             needs_network=False,
             extra="",
