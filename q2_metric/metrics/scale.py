@@ -14,12 +14,10 @@ from typing import Any, Literal
 from q2_metric.errors import InputError
 from q2_metric.metrics.settings import settings_from
 from q2_metric.metrics.signature import signature
-from q2_metric.text.chunks import chunks
+from q2_metric.text.chunks import PAPER_CHUNK_SIZE, chunks
 from q2_metric.text.search import Part, tree_search
 from q2_metric.types import Backbone, Evidence, Example, Score, SentenceSplitter
 
-PAPER_CHUNK_SIZE = 512
-"""Tokens of a chunk (section 4.1; the authors' later code uses 1000)."""
 OVERLAP = 0.25
 """Share of a chunk that the next repeats (the authors' code)."""
 

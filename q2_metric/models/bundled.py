@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.encoding import Batch, Tokeniser, Window, collate, windows
+from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -288,13 +289,11 @@ class BundledEntailment(_Bundled):
             for row in self._rows(hypothesis, premise):
                 owners.append(i)
                 rows.append(row)
-        found: dict[int, Verdict] = {}
-        for i, logits in zip(owners, self._run(rows), strict=True):
+        verdicts = []
+        for logits in self._run(rows):
             scores = np.exp(logits - logits.max())
-            verdict = Verdict(*(float(value) for value in scores / scores.sum()))
-            if i not in found or verdict.entailment > found[i].entailment:
-                found[i] = verdict
-        return [found[i] for i in range(len(pairs))]
+            verdicts.append(Verdict(*(float(value) for value in scores / scores.sum())))
+        return best_verdicts(owners, verdicts, len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the text's word pieces."""

@@ -2,7 +2,7 @@
 
 A six-layer BERT (MiniLM-L6-H384) whose token types carry lexical alignment
 (:mod:`q2_metric.text.alignment`), with one of two heads. The same weights run on ONNX
-Runtime (:mod:`q2_metric.models.graph`); a test holds the two to 1e-3 of each other.
+Runtime (:mod:`q2_metric.training.graph`); a test holds the two to 1e-3 of each other.
 """
 
 from __future__ import annotations

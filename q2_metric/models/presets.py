@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.text.chunks import PAPER_CHUNK_SIZE
 
 if TYPE_CHECKING:
+    from q2_metric.models.bundled import Runtime
     from q2_metric.models.torch_common import AutoClass, Loaded
     from q2_metric.models.torch_entailment import Prompt
     from q2_metric.models.torch_questions import Decoding
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     )
 
 Kind = Literal["syntactic", "bundled", "seq2seq", "reader", "nli", "yes-no"]
-Runtime = Literal["auto", "onnx", "torch"]
 
 BATCH_SIZE = 16
 """Rows of a torch model's batch where none is asked for."""
@@ -78,9 +79,6 @@ class Preset:
     needs_network: bool
     extra: str
 
-
-PAPER_CHUNK_SIZE = 512
-"""Tokens (SCALE, section 4.1)."""
 
 _OURS = Stage("bundled")
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large")

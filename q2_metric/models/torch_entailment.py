@@ -20,6 +20,7 @@ from q2_metric.models.torch_common import (
     token_offsets,
     window_size,
 )
+from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Label, Verdict
 
 OVERLAP = 0.25
@@ -155,16 +156,6 @@ def _label(name: str) -> Label | None:
     if plain in NEUTRAL_NAMES:
         return "neutral"
     return "contradiction" if plain in CONTRADICTION_NAMES else None
-
-
-def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int) -> list[Verdict]:
-    """For each of ``count`` items the verdict with the highest P(entailment)."""
-    best: list[Verdict | None] = [None] * count
-    for item, verdict in zip(items, verdicts, strict=True):
-        known = best[item]
-        if known is None or verdict.entailment > known.entailment:
-            best[item] = verdict
-    return [verdict for verdict in best if verdict is not None]
 
 
 # --- Yes/No prompts ---------------------------------------------------------------------

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+PAPER_CHUNK_SIZE = 512
+"""Tokens of a chunk (SCALE, section 4.1; the authors' later code uses 1000)."""
+
 
 def chunks(
     offsets: Sequence[tuple[int, int]], size: int, overlap: float = 0.25

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from q2_metric.models.bundled import best_span
 from q2_metric.models.encoding import Batch, Tokeniser, Window, collate, pair
 from q2_metric.text.normalise import token_f1
 from q2_metric.training.examples import Example
@@ -62,20 +63,6 @@ def loss(
                                        places.reshape(-1))
 
 
-def best_span(logits: Tensor, row: Window, longest: int = 30) -> tuple[float, int, int]:
-    """(score over no answer, first, last token) of the best legal span."""
-    text = slice(row.text_start, row.text_start + len(row.offsets))
-    start, end = logits[text, 0], logits[text, 1]
-    if len(start) == 0:
-        return float("-inf"), 0, 0
-    joint = start[:, None] + end[None, :]
-    legal = torch.ones_like(joint, dtype=torch.bool).triu().tril(longest - 1)
-    joint = joint.masked_fill(~legal, float("-inf"))
-    index = int(joint.argmax())
-    first, last = divmod(index, len(start))
-    return float(joint.max() - logits[0].sum()), first, last
-
-
 def evaluator(examples: Sequence[Example], tokeniser: Tokeniser, device: torch.device):  # type: ignore[no-untyped-def]
     """A function of the network: exact match, F1 and balanced no-answer accuracy."""
     rows = [
@@ -86,14 +73,14 @@ def evaluator(examples: Sequence[Example], tokeniser: Tokeniser, device: torch.d
         found = predict(network, rows, device, forward)
         sums: dict[str, list[float]] = defaultdict(list)
         for logits, row, example in zip(found, rows, examples, strict=True):
-            score, first, last = best_span(logits, row)
+            score, answer = float("-inf"), ""
+            if row.offsets:
+                best, start, end = best_span(logits.numpy(), row)
+                score, answer = best - float(logits[0].sum()), example.text[start:end]
             if example.target is None:
                 sums["no_answer"].append(float(score <= 0))
                 continue
             gold = example.text[slice(*example.target)]
-            answer = ""
-            if row.offsets:
-                answer = example.text[row.offsets[first][0] : row.offsets[last][1]]
             f1 = token_f1(answer, gold)
             sums["answered"].append(float(score > 0))
             sums["f1_forced"].append(f1)

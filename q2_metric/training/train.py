@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import random
 import time
@@ -241,11 +240,3 @@ def predict(
 def as_tensor(array: Any, device: torch.device) -> Tensor:
     """A NumPy array as a tensor of the index or float type it needs."""
     return torch.from_numpy(array).to(device)
-
-
-def log_softmax(logits: Tensor) -> Tensor:
-    """Log-softmax in float32."""
-    return logits.float().log_softmax(-1)
-
-
-NEVER = -math.inf
