@@ -29,6 +29,7 @@ $(VENV)/demo.done: $(BIN)/python setup.cfg
 
 $(VENV)/test.done: $(BIN)/python setup.cfg
 	$(BIN)/python -m pip install -q -e ".[dev]"
+	$(BIN)/python -m pip install -q --no-deps parlai==1.7.2
 	touch $@
 
 clean:
