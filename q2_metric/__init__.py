@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
+from q2_metric.hf.register import path, register_quietly
 
 if TYPE_CHECKING:
     from q2_metric.errors import DataError, InputError, MissingExtra, ModelError, Q2Error
@@ -52,8 +53,11 @@ __all__ = [
     "SystemScore",
     "Verdict",
     "__version__",
+    "path",
     "system_score",
 ]
+
+register_quietly()
 
 
 def __getattr__(name: str) -> Any:

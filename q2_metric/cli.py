@@ -445,17 +445,10 @@ def _score_block(
 ) -> list[dict[str, Score]]:
     """The scores of each row by metric, empty for rows that cannot be scored."""
     from q2_metric.io import BadRow
-    from q2_metric.metrics import score_with
+    from q2_metric.metrics import score_rows
 
-    scores: list[dict[str, Score]] = [{} for _ in block]
-    places = [i for i, row in enumerate(block) if not isinstance(row, BadRow)]
-    examples = [row for row in block if not isinstance(row, BadRow)]
-    if examples:
-        for metric in metrics:
-            found = score_with(metric, examples, evidence=evidence)
-            for place, one in zip(places, found, strict=True):
-                scores[place][metric.name] = one
-    return scores
+    rows = [None if isinstance(row, BadRow) else row for row in block]
+    return score_rows(metrics, rows, evidence=evidence)
 
 
 def _explain_bad(row: BadRow, count: int) -> None:

@@ -182,7 +182,7 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[_Record]:
             if isinstance(value, dict):
                 yield _Record(where, value)
             else:
-                yield _Record(where, {}, f"is not a JSON object but {_kind(value)}")
+                yield _Record(where, {}, f"is not a JSON object but {kind(value)}")
 
 
 def _table(file: IO[bytes], name: str, delimiter: str) -> Iterator[_Record]:
@@ -363,7 +363,7 @@ def _text(fields: Mapping[str, object], field: str, column: str | None) -> str:
         value = "\n".join(value)
     if not isinstance(value, str):
         wanted = "a string" + (" or a list of strings" if field == "knowledge" else "")
-        raise InputError(f"the {field} (field {column!r}) is {_kind(value)}, not {wanted}")
+        raise InputError(f"the {field} (field {column!r}) is {kind(value)}, not {wanted}")
     if not value.strip():
         raise InputError(f"the {field} (field {column!r}) is empty")
     text = _encodable(value, field, column)
@@ -390,18 +390,26 @@ def _history(fields: Mapping[str, object], column: str | None) -> tuple[str, ...
         turns = [turn.get("content") if isinstance(turn, dict) else turn for turn in turns]
     if not isinstance(turns, list) or not _all_text(turns):
         raise InputError(
-            f"the history (field {column!r}) is {_kind(value)}, not a string or a list of strings"
+            f"the history (field {column!r}) is {kind(value)}, not a string or a list of strings"
         )
     return tuple(_encodable(turn, "history", column) for turn in turns if turn.strip())
 
 
 def _encodable(text: str, field: str, column: str | None) -> str:
-    """The text itself; lone surrogates could not be tokenised or written."""
+    return encodable(text, f"the {field} (field {column!r})")
+
+
+def encodable(text: str, where: str) -> str:
+    """The text itself; lone surrogates could not be tokenised or written.
+
+    Raises:
+        InputError: the text is not valid Unicode; ``where`` names it.
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError(
-            f"the {field} (field {column!r}) is not valid Unicode at character {error.start + 1}"
+            f"{where} is not valid Unicode at character {error.start + 1}"
         ) from None
     return text
 
@@ -410,8 +418,8 @@ def _all_text(values: list[object]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-def _kind(value: object) -> str:
-    """What a value is, in JSON's words."""
+def kind(value: object) -> str:
+    """What a value is, for a message, in JSON's words."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -424,7 +432,7 @@ def _kind(value: object) -> str:
         if not value or _all_text(value):
             return "a list of strings" if value else "an empty list"
         strange = next(item for item in value if not isinstance(item, str))
-        return f"a list with {_kind(strange)} in it"
+        return f"a list with {kind(strange)} in it"
     return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
 
 

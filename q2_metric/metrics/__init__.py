@@ -100,3 +100,18 @@ def score_with(
     if evidence and metric.name == "scale":
         return cast("Scale", metric).score(examples, evidence=True)
     return metric.score(examples)
+
+
+def score_rows(
+    metrics: Sequence[Metric], rows: Sequence[Example | None], *, evidence: bool = False
+) -> list[dict[str, Score]]:
+    """The scores of each row by metric name; ``None`` rows keep their place, without scores."""
+    scores: list[dict[str, Score]] = [{} for _ in rows]
+    places = [(i, row) for i, row in enumerate(rows) if row is not None]
+    if places:
+        examples = [row for _, row in places]
+        for metric in metrics:
+            found = score_with(metric, examples, evidence=evidence)
+            for (place, _), one in zip(places, found, strict=True):
+                scores[place][metric.name] = one
+    return scores

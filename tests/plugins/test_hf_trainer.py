@@ -1,0 +1,255 @@
+"""Q² in a real ``Trainer``: a tiny encoder-decoder learns grounded answers by heart."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from q2_metric import Example, InputError, Q2, Scale
+from q2_metric.text.normalise import token_f1
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+FACTS = [
+    ("the tower", "1887", "france"), ("the museum", "1903", "spain"),
+    ("the bridge", "1932", "australia"), ("the stadium", "1958", "brazil"),
+    ("the library", "1795", "ireland"), ("the theatre", "1841", "poland"),
+]
+ROWS = [
+    {
+        "prompt": f"when was {name} opened ?",
+        "knowledge": f"The history is long. {name.capitalize()} in {place} was opened in {year}.",
+        "reference": f"it was opened in {year} .",
+    }
+    for name, year, place in FACTS
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    texts = [row[key] for row in ROWS for key in ("prompt", "reference")]
+    words = ["<pad>", "</s>", "<unk>", *dict.fromkeys(w for t in texts for w in t.split())]
+    backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
+        model_max_length=64)
+
+
+def seq2seq(tokenizer: Any) -> Any:
+    torch.manual_seed(0)
+    return transformers.T5ForConditionalGeneration(transformers.T5Config(
+        vocab_size=len(tokenizer), d_model=32, d_kv=16, d_ff=64, num_layers=1, num_heads=2,
+        dropout_rate=0.0, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0))
+
+
+def encoded(tokenizer: Any) -> list[dict[str, list[int]]]:
+    return [
+        {"input_ids": tokenizer(row["prompt"])["input_ids"],
+         "labels": tokenizer(row["reference"])["input_ids"]}
+        for row in ROWS
+    ]
+
+
+def make_trainer(tokenizer: Any, folder: Path, *, model: Any = None, **arguments: Any) -> Any:
+    defaults: dict[str, Any] = {
+        "output_dir": str(folder), "report_to": [], "use_cpu": True, "disable_tqdm": True,
+        "per_device_train_batch_size": 3, "per_device_eval_batch_size": 4,
+        "generation_max_length": 12, "seed": 1,
+    }
+    model = model or seq2seq(tokenizer)
+    return transformers.Seq2SeqTrainer(
+        model=model,
+        args=transformers.Seq2SeqTrainingArguments(**defaults | arguments),
+        train_dataset=encoded(tokenizer), eval_dataset=encoded(tokenizer),
+        data_collator=transformers.DataCollatorForSeq2Seq(tokenizer, model=model),
+        processing_class=tokenizer,
+    )
+
+
+def callback(trainer: Any, **keywords: Any) -> Any:
+    from q2_metric.hf.trainer import Q2Callback
+
+    found = Q2Callback(trainer, ROWS, **keywords)
+    trainer.add_callback(found)
+    return found
+
+
+def test_a_run_logs_and_keeps_the_best_checkpoint(tokenizer: Any, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(tmp_path / "events")
+    try:
+        trainer = make_trainer(
+            tokenizer, tmp_path, report_to=["tensorboard"], max_steps=120, eval_steps=40,
+            save_steps=40, eval_strategy="steps", save_strategy="steps", logging_steps=40,
+            learning_rate=1e-2, gradient_accumulation_steps=2, generation_num_beams=2,
+            load_best_model_at_end=True, metric_for_best_model="eval_q2", greater_is_better=True,
+        )
+        own = callback(trainer)
+        trainer.train()
+    finally:
+        os.environ.pop("TENSORBOARD_LOGGING_DIR")
+
+    logged = [entry for entry in trainer.state.log_history if "eval_q2" in entry]
+    assert [entry["step"] for entry in logged] == [40, 80, 120]
+    assert set(logged[0]) >= {
+        "eval_q2", "eval_q2_no_nli", "eval_q2_coverage", "eval_q2_no_answer_rate", "eval_scale",
+        "eval_f1", "eval_bleu", "eval_empty"}
+    values = [entry["eval_q2"] for entry in logged]
+    best = max(v for v in values if not math.isnan(v))
+    assert trainer.state.best_metric == pytest.approx(best)
+    at_best = logged[values.index(best)]["step"]
+    assert trainer.state.best_model_checkpoint.endswith(f"checkpoint-{at_best}")
+    assert best > 0.9 and logged[-1]["eval_f1"] > 0.9 and logged[-1]["eval_bleu"] > 0.8
+
+    events = EventAccumulator(str(tmp_path / "events"))
+    events.Reload()
+    assert [(e.step, pytest.approx(e.value)) for e in events.Scalars("eval/q2")] == list(
+        zip([40, 80, 120], values, strict=True))
+    assert len(events.Scalars("eval/scale")) == 3
+
+    examples = [Example(said, row["knowledge"])
+                for said, row in zip(own.responses, ROWS, strict=True)]
+    wanted = [score.value for score in Q2.from_preset().score(examples)]
+    assert logged[-1]["eval_q2"] == pytest.approx(sum(wanted) / len(wanted))
+    wanted = [score.value for score in Scale.from_preset().score(examples)]
+    assert logged[-1]["eval_scale"] == pytest.approx(sum(wanted) / len(wanted))
+    assert logged[-1]["eval_f1"] == pytest.approx(sum(
+        token_f1(said, row["reference"])
+        for said, row in zip(own.responses, ROWS, strict=True)) / len(ROWS))
+
+
+def test_evaluation_leaves_the_model_as_it_was(tokenizer: Any, tmp_path: Path) -> None:
+    trainer = make_trainer(tokenizer, tmp_path)
+    own = callback(trainer, metrics=("scale",), generation={"do_sample": True})
+    model = trainer.model
+    model.config.use_cache = False
+    model.train()
+    sides = tokenizer.padding_side, tokenizer.truncation_side
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    metrics: dict[str, float] = {}
+    own.on_evaluate(trainer.args, trainer.state, trainer.control, model=model, metrics=metrics)
+    assert torch.equal(before, torch.get_rng_state())
+    assert model.training and model.config.use_cache is False
+    assert (tokenizer.padding_side, tokenizer.truncation_side) == sides
+    assert set(metrics) == {"eval_scale", "eval_f1", "eval_bleu", "eval_empty"}
+
+
+def test_generation_keywords_win_over_the_trainers(tokenizer: Any, tmp_path: Path) -> None:
+    config = transformers.GenerationConfig(
+        max_length=9, pad_token_id=0, decoder_start_token_id=0, suppress_tokens=[0, 1, 2])
+    trainer = make_trainer(
+        tokenizer, tmp_path, generation_config=config, generation_max_length=None)
+    lengths = []
+    for generation in ({}, {"max_length": 4}):
+        own = callback(trainer, metrics=("scale",), generation=generation)
+        texts = own._generate(trainer.model)
+        lengths.append(max(len(text.split()) for text in texts))
+    assert lengths == [8, 3]  # without the start token
+
+
+def test_a_decoder_answers_after_its_prompt(tokenizer: Any, tmp_path: Path) -> None:
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=1,
+        num_attention_heads=2, pad_token_id=0, eos_token_id=1, max_position_embeddings=64))
+    rows = [{"prompt": "when was the tower opened ? " * n, "knowledge": "It opened in 1887."}
+            for n in (1, 3)]
+    from q2_metric.hf.trainer import Q2Callback
+
+    trainer = make_trainer(tokenizer, tmp_path, model=model, generation_max_length=None)
+    own = Q2Callback(trainer, rows, metrics=("scale",),
+                     generation={"max_new_tokens": 5, "do_sample": False})
+    together = own._generate(model)
+    assert all(len(text.split()) <= 5 for text in together)
+    for row, text in zip(own.rows, together, strict=True):
+        own.rows = [row]
+        assert own._generate(model) == [text]  # padding on the left changes nothing
+
+
+def test_nothing_said_is_no_score_and_never_the_best(tokenizer: Any, tmp_path: Path) -> None:
+    trainer = make_trainer(tokenizer, tmp_path)
+    own = callback(trainer, generation={"max_length": 1})
+    own._respond = lambda model, rows: [""] * len(rows)
+    found = trainer.evaluate()
+    assert math.isnan(found["eval_q2"]) and math.isnan(found["eval_scale"])
+    assert found["eval_empty"] == 1.0 and found["eval_f1"] == 0.0
+
+
+def test_compute_metrics_of_predict_with_generate(tokenizer: Any, tmp_path: Path) -> None:
+    from q2_metric.hf.trainer import Q2ComputeMetrics
+
+    trainer = make_trainer(tokenizer, tmp_path, predict_with_generate=True)
+    own = callback(trainer)
+    trainer.compute_metrics = Q2ComputeMetrics(
+        tokenizer, [row["knowledge"] for row in ROWS], metrics=("q2", "scale"))
+    found = trainer.evaluate()
+    twice = [entry for entry in trainer.state.log_history if "eval_q2" in entry]
+    assert len(twice) == 2 and own.responses
+    for name in ("eval_q2", "eval_scale", "eval_f1", "eval_bleu"):
+        assert twice[0][name] == pytest.approx(twice[1][name], nan_ok=True)
+        assert found[name] == pytest.approx(twice[1][name], nan_ok=True)
+
+
+def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None:
+    seq2seq(tokenizer).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    (tmp_path / "rows.json").write_text(json.dumps(ROWS[:5]))
+    script = tmp_path / "evaluate_once.py"
+    script.write_text(
+        "import json, sys, torch, transformers as t\n"
+        "from q2_metric.hf.trainer import Q2Callback\n"
+        "tok = t.AutoTokenizer.from_pretrained('model')\n"
+        "model = t.AutoModelForSeq2SeqLM.from_pretrained('model')\n"
+        "rows = json.load(open('rows.json'))\n"
+        "data = [{'input_ids': tok(r['prompt'])['input_ids'],\n"
+        "         'labels': tok(r['reference'])['input_ids']} for r in rows]\n"
+        "args = t.Seq2SeqTrainingArguments('out', use_cpu=True, report_to=[], disable_tqdm=True,\n"
+        "    per_device_eval_batch_size=2, generation_max_length=9)\n"
+        "trainer = t.Seq2SeqTrainer(model, args, eval_dataset=data, processing_class=tok,\n"
+        "    data_collator=t.DataCollatorForSeq2Seq(tok, model=model))\n"
+        "trainer.add_callback(Q2Callback(trainer, rows))\n"
+        "found = {k: v for k, v in trainer.evaluate().items() if 'q2' in k or 'scale' in k\n"
+        "         or 'f1' in k}\n"
+        "open(f'{sys.argv[1]}-{args.process_index}.json', 'w').write(json.dumps(found))\n")
+    run = {"cwd": tmp_path, "env": {**os.environ, "OMP_NUM_THREADS": "1"}, "check": True,
+           "capture_output": True, "timeout": 300}
+    subprocess.run([sys.executable, script, "one"], **run)
+    subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2",
+                    "--master-port=0", "--standalone", script, "two"], **run)
+    one, first, second = (json.loads((tmp_path / f"{name}.json").read_text())
+                          for name in ("one-0", "two-0", "two-1"))
+    assert first == pytest.approx(one, nan_ok=True)
+    assert second == pytest.approx(one, nan_ok=True)
+
+
+@pytest.mark.parametrize(("rows", "keywords", "message"), [
+    ([{"prompt": "a"}], {}, "row 0 has no 'knowledge'; its fields are prompt"),
+    ([{"prompt": "a", "knowledge": 3}], {}, "knowledge of row 0 is a number"),
+    ([*ROWS, {"prompt": "a", "knowledge": "b"}], {}, "6 of 7 rows have a reference"),
+    ([{"prompt": "a", "knowledge": "b"}], {"metrics": ["q2", "bleu"]}, "bleu compares with"),
+    ([], {}, "no row"),
+    (ROWS, {"metrics": ["q2", "scale", "rouge"]}, "no metric 'rouge'"),
+    (ROWS, {"decodnig": "beam"}, "did you mean 'decoding'"),
+])
+def test_bad_input_shows_before_the_training(
+    tokenizer: Any, tmp_path: Path, rows: Any, keywords: dict[str, Any], message: str
+) -> None:
+    from q2_metric.hf.trainer import Q2Callback
+
+    with pytest.raises(InputError, match=message):
+        Q2Callback(make_trainer(tokenizer, tmp_path), rows, **keywords)
