@@ -533,6 +533,18 @@ def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> Non
         print_explanation(example, scores, [metric.signature for metric in loaded])
 
 
+# --- q2 register -----------------------------------------------------------------------
+
+
+@main.command()
+def register() -> None:
+    """Make evaluate.load("q2") and evaluate.load("scale") find this package; print the files."""
+    from q2_metric.hf.register import register as place
+
+    for script in place():
+        click.echo(script)
+
+
 # --- q2 presets, q2 data ---------------------------------------------------------------
 
 

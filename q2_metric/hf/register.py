@@ -7,6 +7,7 @@ that cache; no heavy package is imported here.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sys
@@ -72,10 +73,9 @@ def register() -> list[Path]:
 def register_quietly() -> None:
     """:func:`register` for ``import q2_metric``: where it cannot be done, nothing is said."""
     if OPT_OUT not in os.environ:
-        try:
+        # ValueError: find_spec of a module that something put into sys.modules without a spec.
+        with contextlib.suppress(MissingExtra, InputError, ValueError):
             register()
-        except (MissingExtra, InputError, ValueError):  # ValueError: evaluate half imported
-            pass
 
 
 def _place(name: str) -> Path:

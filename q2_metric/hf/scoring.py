@@ -65,8 +65,11 @@ def load(
         group: {n: settings[n] for n in members if settings.get(n) is not None}
         for group, members in groups.items()
     }
-    running = given.pop("running")
-    loaded = load_metrics(names, running.pop("preset", "bundled"), **running, **given)
+    running = given["running"]
+    loaded = load_metrics(
+        names, running.pop("preset", "bundled"), **running,
+        models=given["models"], q2=given["q2"], scale=given["scale"],
+    )
     return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
 
 

@@ -8,6 +8,7 @@ trainer puts its losses: in the log (TensorBoard, W&B, …) and among the metric
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ class Row:
     reference: str | None = None
 
 
-class Q2Callback(TrainerCallback):
+class Q2Callback(TrainerCallback):  # type: ignore[misc]
     """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer.
 
     Logged: each of ``metrics`` in [0, 1] (with q2 also ``q2_no_nli``, ``q2_coverage`` and
@@ -128,7 +129,7 @@ class Q2Callback(TrainerCallback):
         size, rank = self.trainer.args.world_size, self.trainer.args.process_index
         own = list(range(rank, len(self.rows), size))
         # Under sharded parameters all processes must take the same number of steps.
-        steps = -(-(-(-len(self.rows) // size)) // self.batch_size)
+        steps = math.ceil(math.ceil(len(self.rows) / size) / self.batch_size)
         found: dict[int, str] = {}
         with _generating(model, self.tokenizer) as unwrapped:
             for step in range(steps):

@@ -61,7 +61,8 @@ class Variation:
     def __call__(self, example: Example, rng: random.Random) -> Example:
         premise, hypothesis, label = example.text, example.query, example.target
         if len(premise.split()) > 110:
-            premise = narrow(premise, hypothesis, rng.randint(50, 150 if rng.random() < 0.6 else 220))
+            words = rng.randint(50, 150 if rng.random() < 0.6 else 220)
+            premise = narrow(premise, hypothesis, words)
         elif rng.random() < 0.15:
             other = rng.choice(self.others)
             premise = f"{premise} {other}" if rng.random() < 0.5 else f"{other} {premise}"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import q2_metric
-from q2_metric import Example, InputError, Q2, Scale
+from q2_metric import Q2, Example, InputError, Scale
 from q2_metric.hf.register import NAMES, OPT_OUT, cache_folder, register
 from q2_metric.metrics.calibration import Calibration
 
@@ -78,7 +78,7 @@ def test_two_processes_score_as_one(tmp_path: Path, q2: Any) -> None:
     ]
     first, second = (_last_json(process) for process in ranks)
     assert second is None
-    together = q2.compute(predictions=sum(shares, []), references=[KNOWLEDGE] * 4,
+    together = q2.compute(predictions=[*shares[0], *shares[1]], references=[KNOWLEDGE] * 4,
                           metrics=["q2", "f1"], return_scores=True)
     assert first == together
     assert first["n"] == 4
@@ -105,7 +105,8 @@ def test_register_is_repeatable_and_stays_the_newest() -> None:
     ahead = script.stat().st_mtime - 5
     os.utime(other, (ahead, ahead))
     before = script.stat().st_mtime
-    assert register()[0] == script and script.stat().st_mtime == before
+    assert register()[0] == script
+    assert script.stat().st_mtime == before
     os.utime(script, (ahead - 5, ahead - 5))
     register()
     assert script.stat().st_mtime > other.stat().st_mtime
@@ -135,7 +136,9 @@ def test_values_are_those_of_the_package(q2: Any) -> None:
     assert found["q2_scores"] == wanted
     assert found["q2"] == pytest.approx(sum(w or 0 for w in wanted) / 2)
     assert found["scale_scores"] == [s.value for s in Scale.from_preset().score(examples)]
-    assert found["coverage"] == 1.0 and found["no_answer_rate"] == 0.0 and found["n"] == 2
+    assert found["coverage"] == 1.0
+    assert found["no_answer_rate"] == 0.0
+    assert found["n"] == 2
     assert [line.split("|")[0] for line in found["signature"].splitlines()] == [
         "q2", "scale", "f1", "bleu"]
     first = found["explanations"][0]
@@ -158,7 +161,8 @@ def test_add_and_add_batch_and_again_without_reloading(
     q2.add_batch(predictions=[], references=[])
     q2.add_batch(predictions=[RIGHT, RIGHT], references=[[KNOWLEDGE], KNOWLEDGE])
     first = q2.compute(return_scores=True)
-    assert first["n"] == 3 and first["q2_scores"][1] == first["q2_scores"][2]
+    assert first["n"] == 3
+    assert first["q2_scores"][1] == first["q2_scores"][2]
 
     monkeypatch.setattr(bundled, "load_file", _no_loading, raising=False)
     import onnxruntime
@@ -175,7 +179,9 @@ def test_keep_in_memory_and_settings(q2: Any) -> None:
     memory = evaluate.load("q2", keep_in_memory=True)
     rows = {"predictions": ["what do you think ?"], "references": [KNOWLEDGE]}
     found = memory.compute(**rows, fallback=False, return_scores=True)
-    assert found["q2"] is None and found["q2_scores"] == [None] and found["coverage"] == 0.0
+    assert found["q2"] is None
+    assert found["q2_scores"] == [None]
+    assert found["coverage"] == 0.0
     assert "fallback:off" in found["signature"]
 
 
@@ -197,7 +203,8 @@ def test_dialog_config_has_histories() -> None:
 def test_an_empty_response_keeps_its_place(q2: Any) -> None:
     found = q2.compute(predictions=["", RIGHT], references=[KNOWLEDGE] * 2,
                        return_scores=True, return_explanations=True)
-    assert found["q2_scores"][0] is None and found["n"] == 1
+    assert found["q2_scores"][0] is None
+    assert found["n"] == 1
     assert found["q2"] == found["q2_scores"][1]
     assert found["explanations"][0]["error"] == "response or knowledge is empty"
 

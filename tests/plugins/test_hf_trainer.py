@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from q2_metric import Example, InputError, Q2, Scale
+from q2_metric import Q2, Example, InputError, Scale
 from q2_metric.text.normalise import token_f1
 
 torch = pytest.importorskip("torch")
@@ -114,7 +114,9 @@ def test_a_run_logs_and_keeps_the_best_checkpoint(tokenizer: Any, tmp_path: Path
     assert trainer.state.best_metric == pytest.approx(best)
     at_best = logged[values.index(best)]["step"]
     assert trainer.state.best_model_checkpoint.endswith(f"checkpoint-{at_best}")
-    assert best > 0.9 and logged[-1]["eval_f1"] > 0.9 and logged[-1]["eval_bleu"] > 0.8
+    assert best > 0.9
+    assert logged[-1]["eval_f1"] > 0.9
+    assert logged[-1]["eval_bleu"] > 0.8
 
     events = EventAccumulator(str(tmp_path / "events"))
     events.Reload()
@@ -145,7 +147,8 @@ def test_evaluation_leaves_the_model_as_it_was(tokenizer: Any, tmp_path: Path) -
     metrics: dict[str, float] = {}
     own.on_evaluate(trainer.args, trainer.state, trainer.control, model=model, metrics=metrics)
     assert torch.equal(before, torch.get_rng_state())
-    assert model.training and model.config.use_cache is False
+    assert model.training
+    assert model.config.use_cache is False
     assert (tokenizer.padding_side, tokenizer.truncation_side) == sides
     assert set(metrics) == {"eval_scale", "eval_f1", "eval_bleu", "eval_empty"}
 
@@ -186,8 +189,10 @@ def test_nothing_said_is_no_score_and_never_the_best(tokenizer: Any, tmp_path: P
     own = callback(trainer, generation={"max_length": 1})
     own._respond = lambda model, rows: [""] * len(rows)
     found = trainer.evaluate()
-    assert math.isnan(found["eval_q2"]) and math.isnan(found["eval_scale"])
-    assert found["eval_empty"] == 1.0 and found["eval_f1"] == 0.0
+    assert math.isnan(found["eval_q2"])
+    assert math.isnan(found["eval_scale"])
+    assert found["eval_empty"] == 1.0
+    assert found["eval_f1"] == 0.0
 
 
 def test_compute_metrics_of_predict_with_generate(tokenizer: Any, tmp_path: Path) -> None:
@@ -199,7 +204,8 @@ def test_compute_metrics_of_predict_with_generate(tokenizer: Any, tmp_path: Path
         tokenizer, [row["knowledge"] for row in ROWS], metrics=("q2", "scale"))
     found = trainer.evaluate()
     twice = [entry for entry in trainer.state.log_history if "eval_q2" in entry]
-    assert len(twice) == 2 and own.responses
+    assert len(twice) == 2
+    assert own.responses
     for name in ("eval_q2", "eval_scale", "eval_f1", "eval_bleu"):
         assert twice[0][name] == pytest.approx(twice[1][name], nan_ok=True)
         assert found[name] == pytest.approx(twice[1][name], nan_ok=True)
