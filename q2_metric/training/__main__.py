@@ -1,39 +1,61 @@
 """``python -m q2_metric.training --data FOLDER``: from public data to the shipped weights.
 
-Each network is trained in two stages: the first within a long schedule, the second, with
-further data, from the averaged weights of the first down to a learning rate of zero. With both
-exported, the part "comparisons" trains the entailment network further on the answers that Q²
-compares. A run that was killed goes on after its last save. Two processes may train one network
-each.
+Each network is trained in stages, each from the averaged weights of the one before with a new
+schedule and further data: the reader in three; the entailment network in two, and, with both
+exported, in two more (the part "comparisons") that add the answers that Q² compares. A run that
+was killed goes on after its last save. Two processes may train one network each.
 """
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
+from torch import nn
+
+from q2_metric.training.examples import Example, Source, split
+from q2_metric.training.train import Loss, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Stages:
-    """Examples of a network's stages: schedule and end of the first, length of the second."""
+class Stage:
+    """A stage: examples of its schedule, and where it was stopped within it."""
 
     schedule: int
-    first: int
-    second: int
+    rate: float = 1.5e-4
+    head_rate: float = 6e-4
+    warmup: float = 0.02
+    length: int = 256
+    stop: int | None = None
+
+    def settings(self, scale: float, seed: int) -> Settings:
+        return Settings(int(self.schedule * scale), length=self.length, rate=self.rate,
+                        head_rate=self.head_rate, warmup=self.warmup, seed=seed)
+
+    def end(self, scale: float) -> int | None:
+        return None if self.stop is None else int(self.stop * scale)
 
 
-READER = Stages(schedule=200_000, first=76_000, second=90_000)
-ENTAILMENT = Stages(schedule=225_000, first=123_000, second=100_000)
+READER = (
+    Stage(200_000, warmup=0.04, stop=76_000),
+    Stage(90_000, rate=1.2e-4),
+    Stage(220_000),
+)
+ENTAILMENT = (
+    Stage(225_000, warmup=0.04, stop=123_000),
+    Stage(100_000, rate=1.2e-4),
+    Stage(50_000, rate=8e-5, head_rate=2e-4, warmup=0.03),
+    Stage(300_000, rate=1.4e-4, head_rate=4e-4, length=320),
+)
 """What the shipped weights saw (docs/results/training.md)."""
 
-SECOND_RATE, SECOND_WARMUP = 1.2e-4, 0.02
-COMPARED = 50_000
 COMPARED_SHARE = 0.25
-"""Examples of the part "comparisons", and how many of them are comparisons."""
+"""How many of the examples of the third stage are comparisons."""
 
 
 @click.command(help=__doc__)
@@ -62,9 +84,8 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
     from q2_metric.training import entailment, entailment_data, reader, reader_data
     from q2_metric.training.base import base_folder, load_base
     from q2_metric.training.compared import comparisons
-    from q2_metric.training.examples import Example, Source, split
     from q2_metric.training.export import averaged, export
-    from q2_metric.training.train import Settings, train
+    from q2_metric.training.train import train
 
     if threads:
         torch.set_num_threads(threads)
@@ -77,22 +98,23 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
         load_base(network, base)
     rng = random.Random(0)
 
-    def settings(stages: Stages, stage: int) -> Settings:
-        if stage == 1:
-            return Settings(int(stages.schedule * scale), seed=seed)
-        return Settings(int(stages.second * scale), seed=seed + 1, rate=SECOND_RATE,
-                        warmup=SECOND_WARMUP)
+    def run(network: nn.Module, stages: tuple[Stage, ...], number: int, name: str,
+            data: Sequence[Source], loss: Loss, evaluate: Any) -> None:
+        stage = stages[number - 1]
+        train(network, data, tokeniser, loss, evaluate,
+              stage.settings(scale, seed + number - 1), runs / f"{name}-{number}", place,
+              stop=stage.end(scale))
 
     if part in ("reader", "all"):
-        first = reader_data.sources(data / "qa")
-        second, dev = split([*first, *reader_data.asked(data)])
-        first, _ = split(first)
+        own = reader_data.sources(data / "qa")
+        asked = reader_data.asked(data)
+        dev = split([*own, *asked])[1]
         dev = [reader_data.shorten(example, rng) for example in rng.sample(dev, 1800)]
         evaluate = reader.evaluator(dev, tokeniser, place)
-        train(networks[0], first, tokeniser, reader.loss, evaluate, settings(READER, 1),
-              runs / "reader-1", place, stop=int(READER.first * scale))
-        train(networks[0], second, tokeniser, reader.loss, evaluate, settings(READER, 2),
-              runs / "reader", place)
+        more = reader_data.asked(data, seed=3, sentences=20_000)
+        for number, sources in enumerate(([], asked, more), start=1):
+            run(networks[0], READER, number, "reader", split([*own, *sources])[0], reader.loss,
+                evaluate)
     if part in ("entailment", "all"):
         first, dev = split(entailment_data.sources(data))
         second, _ = split(entailment_data.sources(data, seed=1, sentences=20_000))
@@ -102,19 +124,17 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
         kept = [example for _, group in sorted(groups.items())
                 for example in rng.sample(group, min(150, len(group)))]
         score = entailment.evaluator([entailment_data.narrowed(e) for e in kept], tokeniser, place)
-        train(networks[1], first, tokeniser, entailment.loss, score, settings(ENTAILMENT, 1),
-              runs / "entailment-1", place, stop=int(ENTAILMENT.first * scale))
-        train(networks[1], second, tokeniser, entailment.loss, score, settings(ENTAILMENT, 2),
-              runs / "entailment", place)
+        for number, sources in enumerate((first, second), start=1):
+            run(networks[1], ENTAILMENT, number, "entailment", sources, entailment.loss, score)
 
-    def write(entailment_run: str) -> None:
-        averaged(networks[0], runs / "reader" / "state.safetensors")
+    def write(reader_run: str, entailment_run: str) -> None:
+        averaged(networks[0], runs / reader_run / "state.safetensors")
         averaged(networks[1], runs / entailment_run / "state.safetensors")
         export(networks[0], networks[1], base / "tokenizer.json", out or WEIGHTS)
         click.echo(f"wrote {out or WEIGHTS}")
 
     if part in ("comparisons", "all"):
-        write("entailment")
+        write("reader-2", "entailment-2")
         by_source: dict[str, list[Example]] = defaultdict(list)
         for claim in entailment_data.claims(data):
             by_source[claim.source].append(claim)
@@ -122,9 +142,10 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
                  for claim in rng.sample(group, min(3200, len(group)))]
         pairs += entailment_data.retold(data / "qa", random.Random(21), 2600).examples
         q2 = Q2.from_preset("bundled", nli=False, fallback=False)
-        new, dev = split([comparisons(pairs, q2)])
+        compared = comparisons(pairs, q2)
+        new, dev = split([compared])
         old, _ = split(entailment_data.sources(data, seed=2, sentences=8000))
-        count = int(COMPARED * scale)
+        count = int(ENTAILMENT[2].schedule * scale)
 
         def rated(some: list[Source], share: float) -> list[Source]:
             total = sum(source.rate * len(source.examples) for source in some)
@@ -132,12 +153,13 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
                     for s in some]
 
         mixed = rated(new, COMPARED_SHARE) + rated(old, 1 - COMPARED_SHARE)
-        train(networks[1], mixed, tokeniser, entailment.loss,
-              entailment.evaluator(dev, tokeniser, place),
-              Settings(count, seed=seed + 2, rate=8e-5, head_rate=2e-4, warmup=0.03),
-              runs / "entailment-3", place)
+        score = entailment.evaluator(dev, tokeniser, place)
+        run(networks[1], ENTAILMENT, 3, "entailment", mixed, entailment.loss, score)
+        last = [*entailment_data.sources(data, seed=3, rates=entailment_data.LAST_RATES),
+                Source(compared.name, 1.0, compared.examples)]
+        run(networks[1], ENTAILMENT, 4, "entailment", split(last)[0], entailment.loss, score)
     if part in ("export", "all"):
-        write("entailment-3" if (runs / "entailment-3").exists() else "entailment")
+        write("reader-3", "entailment-4")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,12 @@ RATES = {
 """How often a source's rows are seen in an epoch. Left out: qnli_dev (its hypotheses are
 questions)."""
 
+LAST_RATES = RATES | {
+    "cliff": 3.0, "fib": 1.5, "cg2c_doc": 1.5, "wice_claims": 1.5, "dialsummeval": 2.0,
+    "faceval": 1.5, "summedits": 1.0, "falke_sentence_pairs": 3.0, "fool_me_twice": 2.5,
+}
+"""More of long texts and summaries, for the last stage."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+")
 _NAME = re.compile(r"^((?:The )?[A-Z][\w.'-]*(?: (?:of|the|de|[A-Z][\w.'-]*))*)\b(?= [a-z])")
 _SPEAKERS = re.compile(r"\b(i|you|my|your|me|we|our)\b|\?", re.IGNORECASE)
@@ -106,8 +112,8 @@ def change_number(premise: str, hypothesis: str, rng: random.Random) -> str | No
     return hypothesis[: place.start()] + new + hypothesis[place.end() :]
 
 
-def _groundedness(folder: Path) -> Iterator[Source]:
-    for name, rate in RATES.items():
+def _groundedness(folder: Path, rates: Mapping[str, float] = RATES) -> Iterator[Source]:
+    for name, rate in rates.items():
         rows = [
             Example(row["hypothesis"], row["premise"], row["label"], name)
             for row in read_jsonl(folder / f"{name}.jsonl.gz")
@@ -238,14 +244,16 @@ def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:
     return Source("retold", 1.0, rows, Surroundings(passages))
 
 
-def sources(folder: Path, seed: int = 0, sentences: int = 32_000) -> list[Source]:
+def sources(
+    folder: Path, seed: int = 0, sentences: int = 32_000, rates: Mapping[str, float] = RATES
+) -> list[Source]:
     """All sources under the training-data folder, each with its variation.
 
     Raises:
         FileNotFoundError: a file of the pack is missing.
     """
     rng = random.Random(seed)
-    found = [*_groundedness(folder / "groundedness"), _snli(folder), *_begin(folder)]
+    found = [*_groundedness(folder / "groundedness", rates), _snli(folder), *_begin(folder)]
     short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
     variation = Variation(rng.sample(short, 20_000))
     found = [Source(s.name, s.rate, s.examples, variation) for s in found]
