@@ -14,7 +14,7 @@ from q2_metric.models.encoding import pair  # noqa: E402
 from q2_metric.training import reader, reader_data  # noqa: E402
 from q2_metric.training.asked import find  # noqa: E402
 from q2_metric.training.entailment import loss as entailment_loss  # noqa: E402
-from q2_metric.training.entailment_data import change_number, narrow  # noqa: E402
+from q2_metric.training.entailment_data import Surroundings, change_number, narrow  # noqa: E402
 from q2_metric.training.examples import Example, Source, draw, held_out, split  # noqa: E402
 from q2_metric.training.train import Settings, train  # noqa: E402
 
@@ -31,6 +31,17 @@ def test_shortening_keeps_the_answer() -> None:
         assert short.text[slice(*short.target)] == "1980"
         texts.add(short.text)
     assert len(texts) > 2
+
+
+def test_surroundings_keep_the_premise_and_stay_in_its_passage() -> None:
+    premise = "In 1980 she opened a shop."
+    example = Example("she opened a shop .", premise, "supported", "s")
+    around, rng = Surroundings({premise: PASSAGE}, share=1.0), random.Random(0)
+    texts = {around(example, rng).text for _ in range(50)}
+    assert all(premise in text and text in PASSAGE for text in texts)
+    assert PASSAGE in texts
+    other = Example("q", "not of a passage", "supported", "s")
+    assert around(other, rng) is other
 
 
 def test_places_of_answers_in_tokens() -> None:

@@ -204,7 +204,11 @@ def _sentences(folder: Path, rng: random.Random, limit: int) -> dict[str, str]:
 
 
 class Surroundings:
-    """Often gives a premise back some of the passage that it was taken from."""
+    """Often gives a premise back some of the passage that it was taken from.
+
+    A neighbour may be of the development share as a premise of its own; its pairs are not
+    seen.
+    """
 
     def __init__(self, passages: Mapping[str, str], share: float = 0.3) -> None:
         self.passages, self.share = passages, share
