@@ -133,6 +133,7 @@ class Score:
     valid question and without fallback). ``because`` holds the questions (Q²) or the
     sentences (SCALE). ``fallback`` marks a Q² score that is end-to-end NLI.
     ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics.
+    ``consistent`` is the decision of a calibration's threshold, ``None`` without one.
     """
 
     example: Example
@@ -141,6 +142,7 @@ class Score:
     fallback: bool = False
     no_nli: float | None = None
     verdict: Verdict | None = None
+    consistent: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

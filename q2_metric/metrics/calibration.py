@@ -1,0 +1,287 @@
+"""A calibration: from a metric's score to a probability and a decision.
+
+Fitted by ``q2 calibrate`` (:mod:`q2_metric.meta.calibrate`), kept as a small JSON file and
+applied here without scipy or scikit-learn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.signature import parse, signature
+from q2_metric.types import Example, Metric, Score
+
+FORMAT = "q2-calibration-1"
+"""First field of the file; another number is another form."""
+
+SETTING = "calibration"
+"""The part of a signature that names the calibration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A monotone map from scores to P(consistent), and a threshold on the scores.
+
+    Attributes:
+        name: named in the signature of what it was applied to.
+        metric: whose scores it was fitted on ("q2", "scale", …).
+        kind: "isotonic" has the knots ``x``, ``y`` (Zadrozny and Elkan, KDD 2002);
+            "platt" has ``slope`` and ``intercept`` of a logistic curve (Platt, 1999).
+        threshold: on the score itself, not on the probability. A response is consistent
+            where its score is above; the threshold itself is inconsistent (Q², section 4.2).
+        signature: of the scores it was fitted on.
+        x: scores, strictly rising; between two of them the map is a straight line, beyond
+            the first and the last it is level.
+        y: probabilities in [0, 1] at ``x``, never falling.
+        slope, intercept: P = 1 / (1 + exp(-(slope * score + intercept))), slope >= 0.
+        rule: how the threshold was chosen, for people.
+        n: labelled responses it was fitted on.
+
+    Raises:
+        InputError: fields that do not make a monotone map.
+
+    >>> half = Calibration("c", "q2", "isotonic", 0.5, "q2|version:1", x=(0, 1), y=(0.2, 0.4))
+    >>> half.apply(0.5), half.apply(7.0), half.consistent(0.5)
+    (0.30000000000000004, 0.4, False)
+    """
+
+    name: str
+    metric: str
+    kind: Literal["isotonic", "platt"]
+    threshold: float
+    signature: str
+    x: tuple[float, ...] = ()
+    y: tuple[float, ...] = ()
+    slope: float | None = None
+    intercept: float | None = None
+    rule: str = ""
+    n: int = 0
+
+    def __post_init__(self) -> None:
+        problem = _problem(self)
+        if problem:
+            raise InputError(f"calibration {self.name!r}: {problem}")
+
+    def apply(self, value: float) -> float:
+        """P(consistent) for a score, in [0, 1].
+
+        Raises:
+            InputError: the score is not a finite number.
+        """
+        if not math.isfinite(value):
+            raise InputError(f"calibration {self.name!r}: {value} is not a score")
+        if self.slope is not None and self.intercept is not None:
+            return _logistic(self.slope * value + self.intercept)
+        after = bisect_right(self.x, value)
+        if after == 0:
+            return self.y[0]
+        if after == len(self.x):
+            return self.y[-1]
+        low, high = self.x[after - 1], self.x[after]
+        share = (value - low) / (high - low)
+        return self.y[after - 1] + share * (self.y[after] - self.y[after - 1])
+
+    def consistent(self, value: float) -> bool:
+        """Whether a score (not yet calibrated) is above the threshold."""
+        return value > self.threshold
+
+    def check(self, scores: str) -> None:
+        """Refuses scores that it was not fitted on.
+
+        The metric and its settings must be the same; the package's version may differ.
+
+        Args:
+            scores: their signature.
+
+        Raises:
+            InputError: another metric, other models or settings, or calibrated already.
+        """
+        metric, settings = parse(scores)
+        _, fitted = parse(self.signature)
+        if metric != self.metric:
+            raise InputError(
+                f"calibration {self.name!r} was fitted on {self.metric}, not on {metric}"
+            )
+        if SETTING in settings:
+            raise InputError(
+                f"the scores of {metric} are calibrated already ({settings[SETTING]!r})"
+            )
+        for key in dict.fromkeys([*fitted, *settings]):
+            if key != "version" and fitted.get(key) != settings.get(key):
+                raise InputError(
+                    f"calibration {self.name!r} was fitted on {metric} with "
+                    f"{key}:{fitted.get(key)}, these scores have {key}:{settings.get(key)}; "
+                    "fit another with q2 calibrate"
+                )
+
+    def sign(self, scores: str) -> str:
+        """The signature of calibrated scores: that of the scores with this one's name."""
+        name, settings = parse(scores)
+        version = settings.pop("version", None)
+        settings[SETTING] = self.name
+        if version is not None:  # stays last
+            settings["version"] = version
+        return signature(name, settings)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the JSON file that :meth:`load` reads.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        fields = {"format": FORMAT, **dataclasses.asdict(self)}
+        try:
+            Path(path).write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Calibration:
+        """Reads a file of :meth:`save`.
+
+        Raises:
+            InputError: the file is missing or is no calibration.
+        """
+        try:
+            fields = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except ValueError as error:
+            raise InputError(f"{path}: is not JSON ({error})") from error
+        if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
+            raise InputError(f"{path}: is not a calibration; make one with q2 calibrate")
+        return cls(**_typed(fields, str(path)))
+
+
+class Calibrated:
+    """A metric whose values are calibrated: P(consistent) in place of the score.
+
+    ``Score.consistent`` says on which side of the threshold the score was. ``because`` and
+    ``no_nli`` stay as they are.
+
+    Args:
+        metric: to be calibrated.
+        calibration: fitted on this metric with these models and settings.
+
+    Raises:
+        InputError: the calibration was fitted on something else.
+    """
+
+    def __init__(self, metric: Metric, calibration: Calibration) -> None:
+        calibration.check(metric.signature)
+        self.metric, self.calibration = metric, calibration
+        self.name = metric.name
+        self.signature = calibration.sign(metric.signature)
+
+    def score(self, examples: Sequence[Example], **keywords: Any) -> list[Score]:
+        """One score for each example, in order; ``keywords`` are the metric's own."""
+        return [self._calibrated(score) for score in self.metric.score(examples, **keywords)]
+
+    def _calibrated(self, score: Score) -> Score:
+        if score.value is None or not math.isfinite(score.value):
+            return score
+        return replace(
+            score,
+            value=self.calibration.apply(score.value),
+            consistent=self.calibration.consistent(score.value),
+        )
+
+
+def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) -> list[Metric]:
+    """The metrics, those that have a calibration with it.
+
+    Raises:
+        InputError: a calibration without its metric, two for one, or one that was fitted
+            on other models or settings.
+    """
+    by_metric: dict[str, Calibration] = {}
+    for calibration in calibrations:
+        other = by_metric.setdefault(calibration.metric, calibration)
+        if other is not calibration:
+            raise InputError(
+                f"{calibration.metric} has two calibrations, {other.name!r} and "
+                f"{calibration.name!r}; give one"
+            )
+    names = [metric.name for metric in metrics]
+    for name, calibration in by_metric.items():
+        if name not in names:
+            raise InputError(
+                f"calibration {calibration.name!r} was fitted on {name}, "
+                f"which is not scored here (only {', '.join(names)})"
+            )
+    return [
+        Calibrated(metric, by_metric[metric.name]) if metric.name in by_metric else metric
+        for metric in metrics
+    ]
+
+
+def _logistic(value: float) -> float:
+    # In the form whose exponential cannot overflow.
+    if value >= 0:
+        return 1 / (1 + math.exp(-value))
+    grown = math.exp(value)
+    return grown / (1 + grown)
+
+
+def _problem(it: Calibration) -> str | None:
+    if not it.name or not it.metric:
+        return "has no name or no metric"
+    if it.kind not in ("isotonic", "platt"):
+        return f"is of kind {it.kind!r}; there are isotonic and platt"
+    numbers = [it.threshold, *it.x, *it.y]
+    numbers += [] if it.slope is None else [it.slope]
+    numbers += [] if it.intercept is None else [it.intercept]
+    if not all(math.isfinite(number) for number in numbers):
+        return "has a number that is not finite"
+    if it.kind == "platt":
+        if it.slope is None or it.intercept is None or it.x or it.y:
+            return "of kind platt needs slope and intercept, and no knots"
+        return "falls as the score rises" if it.slope < 0 else None
+    if it.slope is not None or it.intercept is not None:
+        return "of kind isotonic has no slope and intercept"
+    if not it.x or len(it.x) != len(it.y):
+        return f"needs as many x as y, at least one; it has {len(it.x)} and {len(it.y)}"
+    if any(b <= a for a, b in zip(it.x, it.x[1:], strict=False)):
+        return "has x that do not rise"
+    if any(b < a for a, b in zip(it.y, it.y[1:], strict=False)):
+        return "falls as the score rises"
+    return None if it.y[0] >= 0 and it.y[-1] <= 1 else "has a probability outside [0, 1]"
+
+
+_TEXT = ("name", "metric", "kind", "signature", "rule")
+_KNOTS = ("x", "y")
+
+
+def _typed(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The fields of a file as the dataclass has them; JSON may hold anything."""
+    known = {field.name: field for field in dataclasses.fields(Calibration)}
+    for name, field in known.items():
+        if name not in fields and field.default is dataclasses.MISSING:
+            raise InputError(f"{where}: has no field {name!r}; make it anew with q2 calibrate")
+    typed: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name not in known:
+            raise InputError(f"{where}: has an unknown field {name!r}")
+        if name in _TEXT:
+            good = isinstance(value, str)
+        elif name in _KNOTS:
+            good = isinstance(value, list) and all(_is_number(item) for item in value)
+            value = tuple(value) if good else value
+        else:
+            good = _is_number(value) or (value is None and name in ("slope", "intercept"))
+        if not good:
+            raise InputError(f"{where}: the field {name!r} is not what it should be: {value!r}")
+        typed[name] = value
+    return typed
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
