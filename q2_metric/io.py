@@ -143,6 +143,22 @@ def read_rows(
         yield _row(index, record, resolved)
 
 
+def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The rows of a file as they are, each with the words that say where it stands.
+
+    Formats as for :func:`read_rows`; for what is no response with its knowledge, as labels
+    and scores of others.
+
+    Raises:
+        InputError: the file or one of its rows cannot be read.
+        MissingExtra: parquet without pyarrow.
+    """
+    for record in _records(path, "standard input" if str(path) == STDIN else str(path)):
+        if record.problem:
+            raise InputError(f"{record.where}: {record.problem}")
+        yield record.where, record.fields
+
+
 def _records(path: str | Path, name: str) -> Iterator[_Record]:
     if str(path) == STDIN:
         yield from _jsonl(sys.stdin.buffer, name)

@@ -258,17 +258,39 @@ def print_report(report: Report) -> None:
     from q2_metric.render import plain
 
     console = Console(highlight=False, markup=False, emoji=False)
+    # A table that is wider than the terminal runs over rather than losing digits.
+    console.width = max(console.width, *(sum(_widths(table)) for table in report.tables), 1)
     for table in report.tables:
-        shown = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        for column in table.columns:
-            left = column.kind == "text"
-            shown.add_column(Text(plain(column.title)), justify="left" if left else "right")
+        shown = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+        for column, width in zip(table.columns, _widths(table), strict=True):
+            shown.add_column(
+                Text(plain(column.title)),
+                justify="left" if column.kind == "text" else "right",
+                min_width=width - _GAP,
+            )
         for row in table.shown():
             shown.add_row(*(Text(plain(cell)) for cell in row))
         console.print(Text(plain(table.title), style="bold"), soft_wrap=True)
         console.print(shown)
         if table.note:
-            console.print(Text(plain(table.note), style="dim"))
+            console.print(Text(plain(table.note), style="dim"), soft_wrap=True)
         console.print()
     for line in dict.fromkeys(report.signatures.values()):
         console.print(Text(plain(line), style="dim"), soft_wrap=True)
+
+
+_GAP = 2
+"""Blanks between columns on the terminal."""
+
+
+def _widths(table: Table) -> list[int]:
+    """Signs that each column needs at least, its gap included: titles break between words."""
+    shown = table.shown()
+    return [
+        max(
+            *(len(word) for word in column.title.split()),
+            *(len(row[i]) for row in shown),
+            1,
+        ) + _GAP
+        for i, column in enumerate(table.columns)
+    ]
