@@ -296,6 +296,13 @@ class FileResult:
 @click.option("--out", metavar="PATH", help="Scores by row, as .jsonl, .csv or .parquet.")
 @click.option("--report", metavar="PATH", help="A web page: scores, and what they rest on.")
 @click.option(
+    "--calibration",
+    "calibrations",
+    metavar="FILE",
+    multiple=True,
+    help="A calibration of q2 calibrate, for the metric that it names; may be repeated.",
+)
+@click.option(
     "--evidence/--no-evidence",
     default=True,
     show_default=True,
@@ -316,6 +323,7 @@ def score(
     metrics: list[str],
     out: str | None,
     report: str | None,
+    calibrations: tuple[str, ...],
     evidence: bool,
     as_json: bool,
     strict: bool,
@@ -327,6 +335,7 @@ def score(
     Exit code: 0 all rows were scored, 1 some could not be, 2 nothing could be done.
     """
     from q2_metric.io import Columns, check_output, open_writer
+    from q2_metric.metrics.calibration import Calibration, calibrate
 
     columns = Columns(response, knowledge, history, id_)
     _check_inputs(files, columns)
@@ -339,10 +348,16 @@ def score(
 
         page = open_page(report, results)
         check_page(report, [*files, out] if out else files)
-    loaded = load(metrics, options)
+    read = [Calibration.load(path) for path in calibrations]
+    decided = [calibration.metric for calibration in read]
+    loaded = calibrate(load(metrics, options), read)
 
     several = len(files) > 1
-    opened = open_writer(out, metrics, with_file=several, inputs=files) if out else nullcontext()
+    opened = (
+        open_writer(out, metrics, with_file=several, inputs=files, decided=decided)
+        if out
+        else nullcontext()
+    )
     with opened as writer, page as spool:
         for file in files:
             with _progress(file, columns, shown=not quiet and sys.stderr.isatty()) as progress:
@@ -356,6 +371,7 @@ def score(
                         name_file=several,
                         strict=strict,
                         evidence=evidence and (out is not None or report is not None),
+                        decided=decided,
                         progress=progress,
                     )
                 )
@@ -399,6 +415,7 @@ def _score_file(
     name_file: bool,
     strict: bool,
     evidence: bool,
+    decided: Sequence[str],
     progress: Progress,
 ) -> FileResult:
     """Scores a file block by block; memory holds one block and 8 bytes a score."""
@@ -429,7 +446,10 @@ def _score_file(
         if writer is not None or spool is not None:
             label = file if name_file else None
             numbered = enumerate(zip(block, scores, strict=True), start=rows)
-            out = [output_row(i, row, found, names, file=label) for i, (row, found) in numbered]
+            out = [
+                output_row(i, row, found, names, file=label, decided=decided)
+                for i, (row, found) in numbered
+            ]
             if writer is not None:
                 writer.write(out)
             if spool is not None:

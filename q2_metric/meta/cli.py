@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,10 @@ from q2_metric.cli import (
     load,
     metric_names,
 )
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from q2_metric.meta.calibrate import Kind
     from q2_metric.meta.scores import Cache, Columns, MetricSource
     from q2_metric.meta.tables import Report
     from q2_metric.types import Example
@@ -105,6 +107,83 @@ def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     _finish(protocol.experiment(_columns(options, rows), read, against=against), options)
 
 
+@meta_eval.command("dnli")
+@click.argument("file", type=_FILE)
+@click.option("--threshold", type=float, show_default="0.1", help="Above it: consistent.")
+@click.option("--dev", type=_FILE, help="Pairs that each metric's own threshold is tuned on.")
+@EXPERIMENT_OPTIONS
+def dnli(file: Path, threshold: float | None, dev: Path | None, **options: Any) -> None:
+    """Dialogue NLI: consistency with a persona.
+
+    FILE is dialogue_nli_verified_test.jsonl. Personal questions are kept unless --personal
+    says otherwise; --drop-unanswerable gives the variant Q²*.
+    """
+    from q2_metric.data.dnli import read_dnli
+    from q2_metric.meta import dnli as protocol
+
+    _check(options)
+    options["personal"] = options["personal"] or "keep"
+    pairs = read_dnli(file)
+    tuning = read_dnli(dev) if dev else []
+    report = protocol.experiment(
+        _columns(options, [pair.example for pair in [*pairs, *tuning]]),
+        pairs,
+        threshold=protocol.THRESHOLD if threshold is None else threshold,
+        dev=tuning,
+    )
+    _finish(report, options)
+
+
+@meta_eval.command("usr")
+@click.argument("file", type=_FILE)
+@click.option("--quality", default="Uses Knowledge", show_default=True, help="Whose ratings.")
+@click.option(
+    "--leave-out", metavar="MODEL", multiple=True, show_default="Original Ground Truth",
+    help="Responses that are not read; may be repeated.",
+)
+@EXPERIMENT_OPTIONS
+def usr(file: Path, quality: str, leave_out: tuple[str, ...], **options: Any) -> None:
+    """Topical-Chat: correlation with "Uses Knowledge".
+
+    FILE is tc_usr_data.json.
+    """
+    from q2_metric.data.usr import REFERENCE, read_usr
+    from q2_metric.meta import usr as protocol
+
+    _check(options)
+    rated = read_usr(file, quality=quality, leave_out=leave_out or (REFERENCE,))
+    columns = _columns(options, [one.example for one in rated])
+    _finish(protocol.experiment(columns, rated, quality=quality), options)
+
+
+@meta_eval.command("evidence")
+@click.argument("file", type=_FILE)
+@EXPERIMENT_OPTIONS
+def evidence(file: Path, **options: Any) -> None:
+    """ScreenEval: does SCALE's search find a supporting utterance?
+
+    FILE is screen_eval.json, or another with convo, inferred_summary, agg_label, rel_utt.
+    """
+    from q2_metric.data.screeneval import read_screeneval
+    from q2_metric.meta import evidence as protocol
+    from q2_metric.meta.scores import silent
+    from q2_metric.metrics.scale import ScaleSettings
+
+    _check(options)
+    rows = read_screeneval(file)
+    columns = _columns(options, [row.example for row in rows])
+    scale = metric_source("scale", options, _cache(options))
+    with (_bar(options) or silent)("evidence", len(rows)) as progress:
+        report = protocol.experiment(
+            scale,
+            columns,
+            rows,
+            branches=options["branches"] or ScaleSettings().branches,
+            progress=progress,
+        )
+    _finish(report, options)
+
+
 @meta_eval.command("render")
 @click.argument("result", type=_FILE)
 @OUTPUT_OPTIONS
@@ -125,13 +204,10 @@ def _check(options: Mapping[str, Any]) -> None:
 
     for path in options["outs"]:
         check_output(path)
-    if options["figures"]:
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError as error:
-            from q2_metric.errors import MissingExtra
-
-            raise MissingExtra("--figures", "matplotlib", "meta") from error
+    needed = ["scipy", "scikit-learn", *(["matplotlib"] if options["figures"] else [])]
+    for package in needed:
+        if find_spec({"scikit-learn": "sklearn"}.get(package, package)) is None:
+            raise MissingExtra("agreement with people", package, "meta")
     if options.get("score_columns") and not options["scores_file"]:
         raise InputError("--column names a column of --scores FILE; name the file too")
     if options.get("scores_file") and not options["score_columns"]:
@@ -212,6 +288,81 @@ def _facts() -> dict[str, str]:
     }
 
 
+# --- q2 calibrate -----------------------------------------------------------------------
+
+
 @click.command("calibrate")
-def calibrate() -> None:
-    """Fit a threshold and a calibration to labelled responses."""
+@click.argument("file", type=_FILE)
+@click.option("--out", required=True, metavar="PATH", help="The calibration, as .json.")
+@click.option(
+    "--metric", default="q2", show_default=True, callback=metric_names, help="Whose scores."
+)
+@click.option("--name", help="Named in signatures.  [default: from --out]")
+@click.option("--label", metavar="COL", help="Column of people's labels.  [default: by name]")
+@click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
+@click.option("--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]")
+@click.option("--history", metavar="COL", help='Column of the history; "" for none.')
+@click.option("--column", metavar="COL", help="Scores of another metric, in the file already.")
+@click.option(
+    "--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic", show_default=True,
+    help="How scores become probabilities.",
+)
+@click.option(
+    "--precision", type=click.FloatRange(min=0, max=1, min_open=True),
+    help="Threshold: the most found at this precision.  [default: best balanced accuracy]",
+)
+@click.option("--figures", metavar="DIR", help="Draw reliability curves, as PNG and SVG.")
+@click.option("--quiet", is_flag=True, help="No table and no progress bar.")
+@CACHE_OPTIONS
+@MODEL_OPTIONS
+@Q2_OPTIONS
+@SCALE_OPTIONS
+def calibrate(
+    file: Path,
+    out: str,
+    metric: list[str],
+    name: str | None,
+    label: str | None,
+    response: str | None,
+    knowledge: str | None,
+    history: str | None,
+    column: str | None,
+    kind: Kind,
+    precision: float | None,
+    **options: Any,
+) -> None:
+    """Fit a threshold and a calibration to labelled responses.
+
+    FILE (.jsonl, .csv, .tsv, .parquet) has people's label (1 = consistent) beside response
+    and knowledge. What is saved is applied by "q2 score --calibration".
+    """
+    from q2_metric.io import Columns as Names
+    from q2_metric.meta import calibrate as fitting
+    from q2_metric.meta.scores import Columns, values
+    from q2_metric.metrics.signature import signature
+
+    if len(metric) > 1:
+        raise InputError("a calibration is of one metric; fit one for each")
+    options["outs"] = ()
+    _check(options)
+    if not Path(out).parent.is_dir():
+        raise InputError(f"{out}: cannot be written: there is no folder {str(Path(out).parent)!r}")
+    if column is None:
+        rows = fitting.read_labelled(file, Names(response, knowledge, history), label)
+        truth = [row.consistent for row in rows]
+        source = metric_source(metric[0], options, _cache(options))
+        columns = Columns([source], _bar(options))
+        found = columns.scores([row.example for row in rows], complete=True)
+        scores, signed = values(found[metric[0]]), source.signature
+    else:
+        truth = fitting.read_labels(file, label)
+        scores = fitting.read_scores(file, column)
+        metric = [column]
+        signed = signature(column, {"file": file.name, "version": "unknown"})
+    fitted = fitting.fit(
+        truth, scores, name=name or Path(out).stem, metric=metric[0], signature=signed,
+        kind=kind, precision=precision,
+    )
+    report = fitting.experiment(truth, scores, fitted, precision=precision)
+    fitted.save(out)
+    _finish(report, {**options, "note": None})

@@ -17,6 +17,9 @@ Scores = Mapping[str, Sequence[Scored | None]]
 
 HISTOGRAM_BINS = 20
 
+MOST_POINTS = 201
+"""Of a curve that is kept; its statistics come from all of them."""
+
 
 def title(metric: str) -> str:
     """A metric's name for people."""
@@ -161,13 +164,13 @@ def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[
         series = {metric: values(column) for metric, column in columns.items()}
         curves["precision_recall"][panel] = {
             metric: {
-                "consistent": asdict(st.precision_recall(truth, numbers)),
-                "inconsistent": asdict(st.precision_recall(truth, numbers, consistent=False)),
+                "consistent": _points(st.precision_recall(truth, numbers)),
+                "inconsistent": _points(st.precision_recall(truth, numbers, consistent=False)),
             }
             for metric, numbers in series.items()
         }
         curves["roc"][panel] = {
-            metric: {**asdict(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)}
+            metric: {**_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)}
             for metric, numbers in series.items()
         }
         curves["reliability"][panel] = {
@@ -178,6 +181,15 @@ def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[
             metric: _histogram(truth, numbers) for metric, numbers in series.items()
         }
     return curves
+
+
+def _points(curve: st.Curve) -> dict[str, list[float]]:
+    """A curve with as many points as a figure can show, its ends among them."""
+    import numpy as np
+
+    n = len(curve.x)
+    places = np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
+    return {name: [series[i] for i in places] for name, series in asdict(curve).items()}
 
 
 def _histogram(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, list[float]]:

@@ -81,7 +81,7 @@ class Columns:
         names = [source.name for source in sources]
         if len(set(names)) < len(names):
             raise InputError(f"a metric comes twice: {', '.join(names)}")
-        self._sources, self._bar = sources, bar or _no_bar
+        self._sources, self._bar = sources, bar or silent
         self._signatures: dict[str, str] = {}
 
     @property
@@ -198,7 +198,7 @@ class MetricSource:
         request: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = name
-        self._load, self._cache = load, store
+        self._load, self._store = load, store
         self._metric: Metric | None = None
         self._made_by = _digest(name, _code(), _models(request or {}))
 
@@ -207,36 +207,59 @@ class MetricSource:
         """The metric itself, loaded when first asked for."""
         if self._metric is None:
             self._metric = self._load()
-            self._cache.put({self._made_by: self._metric.signature})
+            self._store.put({self._made_by: self._metric.signature})
         return self._metric
 
     @property
     def signature(self) -> str:
         if self._metric is None:
-            known = self._cache.get([self._made_by]).get(self._made_by)
+            known = self._store.get([self._made_by]).get(self._made_by)
             if isinstance(known, str):
                 return known
         return self.metric.signature
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
-        """All of them; what is scored goes into the cache block by block."""
+        """All of them, each scored once."""
+
+        def score(block: Sequence[Example]) -> list[Any]:
+            return [asdict(scored(self.name, one)) for one in self.metric.score(block)]
+
+        return [Scored(**found) for found in self.cached("score", examples, score, progress)]
+
+    def cached(
+        self,
+        what: str,
+        examples: Sequence[Example],
+        find: Callable[[Sequence[Example]], list[Any]],
+        progress: Progress,
+    ) -> list[Any]:
+        """What ``find`` gives for each example, from the cache where it is there.
+
+        What is found goes into the cache block by block, so that a run that was broken off
+        goes on where it stopped.
+
+        Args:
+            what: names the kind of result.
+            find: called for blocks of different examples; results are JSON values.
+        """
         signed = self.signature
         with_history = parse(signed)[1].get("coref", "off") != "off"
         keys = [
-            _digest(self._made_by, signed, e.response, e.knowledge, e.history * with_history)
+            _digest(what, self._made_by, signed, e.response, e.knowledge, e.history * with_history)
             for e in examples
         ]
-        found = self._cache.get(dict.fromkeys(keys))
+        found = self._store.get(dict.fromkeys(keys))
         progress(sum(key in found for key in keys))
         missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in found}
-        for block in _blocks(list(missing.items())):
-            scores = self.metric.score([example for _, example in block])
-            kept = [scored(self.name, score) for score in scores]
-            new = {key: asdict(one) for (key, _), one in zip(block, kept, strict=True)}
-            self._cache.put(new)
+        items = list(missing.items())
+        for start in range(0, len(items), BLOCK):
+            block = items[start : start + BLOCK]
+            results = find([example for _, example in block])
+            new = {key: result for (key, _), result in zip(block, results, strict=True)}
+            self._store.put(new)
             found.update(new)
             progress(len(block))
-        return [Scored(**found[key]) for key in keys]
+        return [found[key] for key in keys]
 
 
 def scored(name: str, score: Score) -> Scored:
@@ -254,11 +277,6 @@ def default_cache() -> Path:
     from q2_metric.data.download import cache_folder
 
     return cache_folder() / "scores.sqlite"
-
-
-def _blocks(items: list[tuple[str, Example]]) -> Iterator[list[tuple[str, Example]]]:
-    for start in range(0, len(items), BLOCK):
-        yield items[start : start + BLOCK]
 
 
 def _digest(*parts: object) -> str:
@@ -334,7 +352,7 @@ class FileSource:
         if not found or column not in found[0][1]:
             columns = ", ".join(map(repr, found[0][1])) if found else "none"
             raise InputError(f"{path}: there is no column {column!r}; the columns are {columns}")
-        numbers = [_number(fields.get(column), column, where) for where, fields in found]
+        numbers = [number_of(fields.get(column), column, where) for where, fields in found]
         named = {key.strip().lower(): key for key in found[0][1]}
 
         def texts(field: str) -> list[object] | None:
@@ -374,8 +392,12 @@ class FileSource:
         return found
 
 
-def _number(value: object, column: str, where: str) -> float | None:
-    """A score of a file; an empty cell or null is a response that was not scored."""
+def number_of(value: object, column: str, where: str) -> float | None:
+    """A score of a file; an empty cell or null is a response that was not scored.
+
+    Raises:
+        InputError: anything else that is no finite number.
+    """
     if value is None or value == "":
         return None
     try:
@@ -388,5 +410,6 @@ def _number(value: object, column: str, where: str) -> float | None:
 
 
 @contextmanager
-def _no_bar(_title: str, _total: int) -> Iterator[Progress]:
+def silent(_title: str, _total: int) -> Iterator[Progress]:
+    """A progress bar that shows nothing."""
     yield lambda _rows: None

@@ -81,7 +81,7 @@ def _sklearn_metrics() -> Any:
 
 def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
     """Area under the ROC curve, in [0, 1]; equal scores count half."""
-    labels, values = _checked(truth, scores)
+    labels, values = checked(truth, scores)
     return float(_sklearn_metrics().roc_auc_score(labels, values))
 
 
@@ -92,7 +92,7 @@ def auc_interval(
 
     Resamples with only one class are drawn again.
     """
-    labels, values = _checked(truth, scores)
+    labels, values = checked(truth, scores)
     drawn = _bootstrap(labels, lambda rows: _aucs(labels[rows], values[rows]), n_bootstrap, seed)
     return _interval(roc_auc(labels, values), drawn)
 
@@ -121,8 +121,8 @@ def auc_difference(
     The test exchanges the two metrics' ranks of a response at random (Bandos, Rockette
     and Gur, 2005); ``p`` cannot fall under ``1 / (n_resamples + 1)`` times two.
     """
-    labels, one = _checked(truth, first)
-    _, other = _checked(truth, second)
+    labels, one = checked(truth, first)
+    _, other = checked(truth, second)
     ranks = [_scipy_stats().rankdata(values) for values in (one, other)]
 
     def difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
@@ -166,7 +166,7 @@ def detection(
     truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD
 ) -> Detection:
     """How well ``score > threshold`` tells consistent from inconsistent responses."""
-    labels, values = _checked(truth, scores)
+    labels, values = checked(truth, scores)
     found = values > threshold
     precision, recall, _, _ = _sklearn_metrics().precision_recall_fscore_support(
         labels, found, labels=[True, False], zero_division=0.0
@@ -195,7 +195,7 @@ class Curve:
 
 def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
     """False positive rate and true positive rate over all thresholds."""
-    labels, values = _checked(truth, scores)
+    labels, values = checked(truth, scores)
     false, true, thresholds = _sklearn_metrics().roc_curve(labels, values)
     return Curve(_floats(false[1:]), _floats(true[1:]), _floats(thresholds[1:]))
 
@@ -208,7 +208,7 @@ def precision_recall(
     ``consistent=False`` finds inconsistent responses by low scores: what scores at most
     the threshold is found.
     """
-    labels, values = _checked(truth, scores)
+    labels, values = checked(truth, scores)
     if consistent:
         precision, recall, thresholds = _sklearn_metrics().precision_recall_curve(labels, values)
     else:
@@ -221,7 +221,7 @@ def precision_recall(
 
 def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
     """Area under the precision-recall curve of consistent responses, as a step function."""
-    labels, values = _checked(truth, scores)
+    labels, values = checked(truth, scores)
     return float(_sklearn_metrics().average_precision_score(labels, values))
 
 
@@ -417,7 +417,12 @@ def share_interval(
     return Interval(float(values.mean()), *ends)
 
 
-def _checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
+def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
+    """Labels and scores as arrays.
+
+    Raises:
+        InputError: not as many of both, one class only, or a score that is not finite.
+    """
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(labels) != len(values):
         raise InputError(f"{len(labels)} labels for {len(values)} scores")

@@ -150,10 +150,14 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
 
 
 def to_json(report: Report) -> str:
-    """Everything; a table's rows are lists in the order of its columns."""
+    """Everything; a table's rows are lists in the order of its columns.
+
+    Curves are rounded to 5 digits and stand in one line.
+    """
     fields = {"format": FORMAT, **asdict(report)}
-    # A curve's threshold is infinite where nothing is found; JSON has no infinity.
-    return json.dumps(_finite(fields), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    curves = _dumped(_rounded_off(fields.pop("curves")))
+    whole = json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False)
+    return f'{whole.removesuffix("}").rstrip()},\n "curves": {curves}\n}}\n'
 
 
 def read_json(path: str | Path) -> Report:
@@ -228,13 +232,17 @@ def _markdown_table(table: Table) -> list[str]:
     return [line(titles), f"|{'|'.join(ends)}|", *(line(row) for row in table.shown())]
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _rounded_off(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 5)
     if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: _rounded_off(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [_rounded_off(item) for item in value]
     return value
 
 
@@ -258,19 +266,21 @@ def print_report(report: Report) -> None:
     from q2_metric.render import plain
 
     console = Console(highlight=False, markup=False, emoji=False)
-    # A table that is wider than the terminal runs over rather than losing digits.
-    console.width = max(console.width, *(sum(_widths(table)) for table in report.tables), 1)
+    screen = console.width
     for table in report.tables:
-        shown = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
-        for column, width in zip(table.columns, _widths(table), strict=True):
+        shown = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+        for column, cells in zip(table.columns, _cells(table), strict=True):
             shown.add_column(
                 Text(plain(column.title)),
                 justify="left" if column.kind == "text" else "right",
-                min_width=width - _GAP,
+                min_width=max(map(len, [*column.title.split(), *cells])),
             )
         for row in table.shown():
             shown.add_row(*(Text(plain(cell)) for cell in row))
         console.print(Text(plain(table.title), style="bold"), soft_wrap=True)
+        # A table that is wider than the terminal runs over rather than losing digits.
+        console.width = _WIDEST
+        console.width = max(screen, console.measure(shown).minimum)
         console.print(shown)
         if table.note:
             console.print(Text(plain(table.note), style="dim"), soft_wrap=True)
@@ -279,18 +289,11 @@ def print_report(report: Report) -> None:
         console.print(Text(plain(line), style="dim"), soft_wrap=True)
 
 
-_GAP = 2
-"""Blanks between columns on the terminal."""
+_WIDEST = 10_000
+"""Signs of a terminal on which every table fits."""
 
 
-def _widths(table: Table) -> list[int]:
-    """Signs that each column needs at least, its gap included: titles break between words."""
+def _cells(table: Table) -> list[list[str]]:
+    """The cells as text, column by column."""
     shown = table.shown()
-    return [
-        max(
-            *(len(word) for word in column.title.split()),
-            *(len(row[i]) for row in shown),
-            1,
-        ) + _GAP
-        for i, column in enumerate(table.columns)
-    ]
+    return [[row[i] for row in shown] for i in range(len(table.columns))]
