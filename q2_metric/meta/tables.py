@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -268,19 +269,17 @@ def print_report(report: Report) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     screen = console.width
     for table in report.tables:
-        shown = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        for column, cells in zip(table.columns, _cells(table), strict=True):
-            shown.add_column(
-                Text(plain(column.title)),
-                justify="left" if column.kind == "text" else "right",
-                min_width=max(map(len, [*column.title.split(), *cells])),
-            )
+        shown = RichTable(box=None, header_style="bold", padding=(0, _GAP, 0, 0))
+        widths = _widths(table)
+        for column, width in zip(table.columns, widths, strict=True):
+            side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
+            lines = textwrap.wrap(plain(column.title), width)
+            shown.add_column(Text("\n".join(lines)), justify=side, width=width, no_wrap=True)
         for row in table.shown():
             shown.add_row(*(Text(plain(cell)) for cell in row))
         console.print(Text(plain(table.title), style="bold"), soft_wrap=True)
         # A table that is wider than the terminal runs over rather than losing digits.
-        console.width = _WIDEST
-        console.width = max(screen, console.measure(shown).minimum)
+        console.width = max(screen, sum(width + _GAP for width in widths))
         console.print(shown)
         if table.note:
             console.print(Text(plain(table.note), style="dim"), soft_wrap=True)
@@ -289,11 +288,14 @@ def print_report(report: Report) -> None:
         console.print(Text(plain(line), style="dim"), soft_wrap=True)
 
 
-_WIDEST = 10_000
-"""Signs of a terminal on which every table fits."""
+_GAP = 2
+"""Blanks between columns on the terminal."""
 
 
-def _cells(table: Table) -> list[list[str]]:
-    """The cells as text, column by column."""
+def _widths(table: Table) -> list[int]:
+    """Signs that each column needs at least; titles are broken between words."""
     shown = table.shown()
-    return [[row[i] for row in shown] for i in range(len(table.columns))]
+    return [
+        max(len(text) for text in [*column.title.split(), *(row[i] for row in shown)])
+        for i, column in enumerate(table.columns)
+    ]
