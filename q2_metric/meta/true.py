@@ -16,6 +16,7 @@ from q2_metric.meta import published
 from q2_metric.meta import statistics as st
 from q2_metric.meta.detection import (
     average,
+    compared_with,
     comparison_table,
     detection_curves,
     detection_table,
@@ -50,7 +51,11 @@ def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
 
 
 def experiment(
-    columns: Columns, sets: dict[str, list[Labelled]], *, against: str | None = None
+    columns: Columns,
+    sets: dict[str, list[Labelled]],
+    *,
+    against: str | None = None,
+    bins: int = st.N_BINS,
 ) -> Report:
     """ROC-AUC by set, what tells the metrics apart, calibration.
 
@@ -59,27 +64,21 @@ def experiment(
         sets: as :func:`read_sets` gives them.
         against: the metric that the others are compared with; by default token F1, or the
             first where it is not among them.
+        bins: of the reliability curves, equally wide.
     """
     truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
     for name, truth in truths.items():
         if all(truth) or not any(truth):
             raise InputError(f"{name}: all labels are the same; agreement needs both classes")
+    names = columns.names
+    against = compared_with(names, against)
     scores = {
         name: columns.scores([row.example for row in rows], name) for name, rows in sets.items()
     }
-    names = columns.names
-    if against is None:
-        against = "f1" if "f1" in names else names[0]
-    if against not in names:
-        raise InputError(f"there is no metric {against!r} to compare with: {', '.join(names)}")
     tables = [_auc(truths, scores)]
     if len(names) > 1:
-        tables.append(
-            comparison_table("comparison", "Metrics compared", truths, scores, against)
-        )
-    tables.append(
-        reliability_table("calibration", "Calibration", truths, scores, published.ECE)
-    )
+        tables.append(comparison_table(truths, scores, against))
+    tables.append(reliability_table(truths, scores, published.ECE, bins=bins))
     tables += [
         detection_table(f"detection_{name}", f"Response level: {name}", truths[name], scores[name])
         for name in sets
@@ -89,7 +88,7 @@ def experiment(
         title="Agreement with people on TRUE",
         tables=tuple(tables),
         signatures=columns.signatures,
-        curves=detection_curves({name: (truths[name], scores[name]) for name in sets}),
+        curves=detection_curves({name: (truths[name], scores[name]) for name in sets}, bins=bins),
     )
 
 

@@ -19,7 +19,14 @@ from q2_metric.data.labelled import Labelled
 from q2_metric.data.wow import SYSTEMS, read_annotated, read_selected
 from q2_metric.meta import published
 from q2_metric.meta import statistics as st
-from q2_metric.meta.detection import Scores, detection_curves, detection_table, title
+from q2_metric.meta.detection import (
+    Scores,
+    compared_with,
+    comparison_table,
+    detection_curves,
+    detection_table,
+    title,
+)
 from q2_metric.meta.scores import Columns, Scored, values
 from q2_metric.meta.statistics import SEED, Interval
 from q2_metric.meta.tables import Cell, Column, Report, Table
@@ -72,6 +79,14 @@ def experiment(columns: Columns, *, control: bool = True) -> Report:
         _systems(annotated, by_text),
         _robustness(selected, of_selected),
     ]
+    if len(by_text) > 1:
+        tables.append(
+            comparison_table(
+                {"selected": _truth(selected), "annotated": _truth(annotated)},
+                {"selected": of_selected, "annotated": by_text},
+                compared_with(columns.names),
+            )
+        )
     if control:
         tables.append(_random_knowledge(columns, annotated, selected))
     tables.append(_length(annotated, selected))
