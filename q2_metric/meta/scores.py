@@ -298,7 +298,7 @@ def _code(neural: bool) -> list[str]:
     """
     root = Path(q2_metric.__file__).parent
     files = [root / "types.py"]
-    for folder in ("metrics", "text", *(["models"] if neural else [])):
+    for folder in ("metrics", "models", "text") if neural else ("metrics", "text"):
         files += sorted(
             path for path in (root / folder).rglob("*")
             if path.suffix in (".py", ".safetensors", ".onnx", ".json")
