@@ -87,6 +87,12 @@ def test_wow(small_wow: dict[str, float]) -> None:
     assert (random["n"], random["SCALE"]) == (6, pytest.approx((4 * 0.9 + 2 * 0.2) / 6))
     assert random["published: Q²"] == 0.496
 
+    assert cells(report, "standing", "SCALE") == {
+        "metric": "SCALE",
+        "AUC, selected": "above every baseline",
+        "AUC, annotated": "above every baseline",
+        "system level": "above every baseline",
+    }
     detected = cells(report, "detection_annotated", "SCALE")
     assert detected["ROC-AUC"] == Interval(1.0, 1.0, 1.0)
     assert detected["accuracy"] == 1.0
@@ -108,6 +114,14 @@ def test_wow(small_wow: dict[str, float]) -> None:
     assert set(report.curves) == {
         "precision_recall", "roc", "reliability", "histogram", "robustness"
     }
+
+
+def test_wow_says_where_a_baseline_is_better(small_wow: dict[str, float]) -> None:
+    report = wow.experiment(columns(FakeMetric("scale"), FakeMetric("bleu", small_wow)))
+    found = cells(report, "standing", "SCALE")
+    assert set(found.values()) == {"SCALE", "not above BLEU"}
+    alone = wow.experiment(columns(FakeMetric("scale")), control=False)
+    assert alone.tables[0].name == "absolute", "without a baseline there is nothing to say"
 
 
 def test_wow_pairs(small_wow: dict[str, float]) -> None:

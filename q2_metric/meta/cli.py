@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -29,7 +29,7 @@ from q2_metric.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from q2_metric.meta.calibrate import Kind
-    from q2_metric.meta.scores import Cache, Columns, MetricSource
+    from q2_metric.meta.scores import Bar, Cache, Columns, MetricSource
     from q2_metric.meta.tables import Report
     from q2_metric.types import Example
 
@@ -171,21 +171,14 @@ def evidence(file: Path, **options: Any) -> None:
     """
     from q2_metric.data.screeneval import read_screeneval
     from q2_metric.meta import evidence as protocol
-    from q2_metric.meta.scores import silent
     from q2_metric.metrics.scale import ScaleSettings
 
     _check(options)
     rows = read_screeneval(file)
     columns = _columns(options, [row.example for row in rows])
     scale = metric_source("scale", options, _cache(options))
-    with (_bar(options) or silent)("evidence", len(rows)) as progress:
-        report = protocol.experiment(
-            scale,
-            columns,
-            rows,
-            branches=options["branches"] or ScaleSettings().branches,
-            progress=progress,
-        )
+    branches = options["branches"] or ScaleSettings().branches
+    report = protocol.experiment(scale, columns, rows, branches=branches, bar=_bar(options))
     _finish(report, options)
 
 
@@ -255,12 +248,11 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
     return MetricSource(name, lambda: load([name], options)[0], kept, made_by)
 
 
-def _bar(options: Mapping[str, Any]) -> Callable[[str, int], Any] | None:
-    if options["quiet"] or not sys.stderr.isatty():
-        return None
+def _bar(options: Mapping[str, Any]) -> Bar:
+    from q2_metric.meta.scores import silent
     from q2_metric.render import progress_bar
 
-    return progress_bar
+    return silent if options["quiet"] or not sys.stderr.isatty() else progress_bar
 
 
 def _finish(report: Report, options: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from q2_metric.errors import InputError
 from q2_metric.meta import published
 from q2_metric.meta import statistics as st
 from q2_metric.meta.detection import detection_curves, detection_table
-from q2_metric.meta.scores import Columns, MetricSource, Progress
+from q2_metric.meta.scores import Bar, Columns, MetricSource, Progress, silent
 from q2_metric.meta.statistics import SEED
 from q2_metric.meta.tables import Cell, Column, Report, Table
 from q2_metric.metrics.scale import Scale, ScaleSettings
@@ -41,7 +41,7 @@ def experiment(
     rows: Sequence[Supported],
     *,
     branches: int = ScaleSettings().branches,
-    progress: Progress = lambda _rows: None,
+    bar: Bar = silent,
 ) -> Report:
     """Recall of a supporting utterance at 1; ROC-AUC of the metrics where there are two classes.
 
@@ -50,7 +50,7 @@ def experiment(
         columns: metrics that tell supported sentences from others.
         rows: sentences with their dialogues.
         branches: of the search, named in the signature.
-        progress: told how many searches are finished.
+        bar: opens a progress bar for the searches.
 
     Raises:
         InputError: no supported sentence has a marked utterance.
@@ -58,7 +58,8 @@ def experiment(
     searched = [row for row in rows if row.consistent and row.relevant]
     if not searched:
         raise InputError("no supported sentence has a marked utterance ('rel_utt')")
-    found = search(scale, [row.example for row in searched], progress)
+    with bar("evidence", len(searched)) as progress:
+        found = search(scale, [row.example for row in searched], progress)
     lexical = [_most_overlap(row) for row in searched]
     chance = [len(row.relevant) / len(row.utterances) for row in searched]
     lines: list[tuple[Cell, ...]] = [

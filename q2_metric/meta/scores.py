@@ -12,7 +12,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
@@ -53,6 +53,12 @@ class Scored:
     unanswered: int | None = None
 
 
+class Bar(Protocol):
+    """Opens a progress bar."""
+
+    def __call__(self, title: str, total: int, /) -> AbstractContextManager[Progress]: ...
+
+
 class Source(Protocol):
     """Scores by some metric."""
 
@@ -79,7 +85,7 @@ class Columns:
     def __init__(
         self,
         sources: Sequence[Source],
-        bar: Callable[[str, int], Any] | None = None,
+        bar: Bar | None = None,
     ) -> None:
         names = [source.name for source in sources]
         if len(set(names)) < len(names):

@@ -87,6 +87,9 @@ def experiment(columns: Columns, *, control: bool = True) -> Report:
                 compared_with(columns.names),
             )
         )
+    standing = _standing(tables, columns.names)
+    if standing is not None:
+        tables.insert(0, standing)
     if control:
         tables.append(_random_knowledge(columns, annotated, selected))
     tables.append(_length(annotated, selected))
@@ -111,6 +114,45 @@ def sample(annotated: Sequence[Labelled], system: str, seed: int = SEED) -> list
     """Places of a system's random sample among its annotated responses, in order."""
     own = [i for i, row in enumerate(annotated) if row.system == system]
     return sorted(Random(seed).sample(own, min(RANDOM_SAMPLE, len(own))))
+
+
+# --- ours and the baselines ------------------------------------------------------------------
+
+OURS = (Q2, "scale")
+BASELINES = ("f1", "bleu", "nli", "bertscore")
+
+_MEASURES = (
+    ("detection_selected", "ROC-AUC", "AUC, selected"),
+    ("detection_annotated", "ROC-AUC", "AUC, annotated"),
+    ("systems", "Spearman", "system level"),
+)
+
+
+def _standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
+    """Which baselines our metrics are above, in words, so that a page cannot leave it out."""
+    by_name = {table.name: table for table in tables}
+    baselines = [title(name) for name in names if name in BASELINES]
+    lines: list[tuple[Cell, ...]] = []
+    for own in (title(name) for name in names if name in OURS):
+        cells: list[Cell] = [own]
+        for name, column, _ in _MEASURES:
+            table = by_name[name]
+            place = [one.title for one in table.columns].index(column)
+            found = {row[0]: row[place] for row in table.rows}
+            figures = {key: cell.value for key, cell in found.items() if isinstance(cell, Interval)}
+            missed = [one for one in baselines if figures[one] >= figures[own]]
+            cells.append(f"not above {', '.join(missed)}" if missed else "above every baseline")
+        lines.append(tuple(cells))
+    if not lines or not baselines:
+        return None
+    return Table(
+        "standing",
+        "In short",
+        (Column("metric", "text"), *(Column(heading, "text") for _, _, heading in _MEASURES)),
+        tuple(lines),
+        f"Baselines here: {', '.join(baselines)}. By the figures below; whether chance explains "
+        "a difference in AUC is in the comparison.",
+    )
 
 
 # --- absolute scores (Q², table 2) ----------------------------------------------------------
