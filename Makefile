@@ -25,7 +25,7 @@ bench: $(VENV)/test.done
 METRICS ?= q2,scale,f1,bleu,nli
 agreement: $(VENV)/test.done
 	$(BIN)/q2 meta-eval wow --metrics $(METRICS) $(MODELS) \
-	  --out docs/results/wow.json --out docs/results/wow.md
+	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md
 	$(BIN)/q2 meta-eval true --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md
 
