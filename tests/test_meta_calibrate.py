@@ -201,6 +201,17 @@ def test_fit_then_score(scale: FakeMetric, labelled: Path, tmp_path: Path) -> No
     assert list(rows[0]) == ["id", "scale", "scale_consistent", "error", "evidence"]
 
 
+def test_responses_without_score_are_left_out(
+    scale: FakeMetric, labelled: Path, tmp_path: Path
+) -> None:
+    scale.table = {**TABLE, "good 0": None, "bad 9": None}
+    saved = tmp_path / "c.json"
+    run("calibrate", labelled, "--metric", "scale", "--out", saved, "--no-cache")
+    calibration = Calibration.load(saved)
+    assert calibration.n == 18
+    assert calibration.threshold == pytest.approx((0.16 + 0.31) / 2)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_decisions_in_other_formats(
     suffix: str, scale: FakeMetric, labelled: Path, tmp_path: Path

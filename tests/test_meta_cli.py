@@ -161,6 +161,24 @@ def test_one_line_errors(
     assert found.stderr.count("\n") == 1
 
 
+def test_the_sets_that_are_here(
+    loader: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "none")
+    given = ["meta-eval", "true", "--metrics", "f1", "--no-cache"]
+    assert "run: q2 data download true" in run(*given).stderr
+    (tmp_path / "true").mkdir()
+    text = "grounding,generated_text,label\nk,a,1\nk,b,0\n"
+    for name in ("dialfact_a", "q2"):
+        (tmp_path / "true" / f"{name}.csv").write_text(text)
+    found = run(*given)
+    assert found.stdout.splitlines()[1].split() == ["metric", "q2", "dialfact_a", "average"]
+    assert "dialfact_a is a part of dialfact" in found.stdout
+    (tmp_path / "true" / "dialfact.csv").write_text(text)
+    assert run(*given).stdout.splitlines()[1].split() == ["metric", "q2", "dialfact", "average"]
+
+
 def test_an_unknown_set(loader: Loader) -> None:
     found = run("meta-eval", "true", "nothing", "--no-cache")
     assert found.exit_code == 2

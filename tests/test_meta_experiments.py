@@ -414,6 +414,18 @@ def test_evidence(tmp_path: Path) -> None:
     assert calls == [1]
 
 
+def test_evidence_with_the_bundled_search() -> None:
+    lines = ["Anna: Have you booked the train to Berlin?",
+             "Ben: Yes, it leaves at nine on Friday.",
+             "Anna: Great. I will bring sandwiches.",
+             "Ben: And I will ask Carla about the hotel.",
+             "Anna: She said it costs eighty euros a night."]
+    scale = MetricSource("scale", Scale.from_preset, Cache(None))
+    asked = ["The train leaves on Friday.", "A night in the hotel costs eighty euros."]
+    examples = [Example(text, "\n".join(lines)) for text in asked]
+    assert evidence.search(scale, examples, lambda _rows: None) == [1, 4]
+
+
 def test_utterances_are_lines() -> None:
     text = "A: one. Two!\n\n  B: three  \nC"
     spans = evidence.Utterances().split([text])[0]

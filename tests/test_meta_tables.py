@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("scipy", reason="agreement with people needs q2-metric[meta]")
+pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[meta]")
 
 from q2_metric.errors import InputError
 from q2_metric.meta import tables

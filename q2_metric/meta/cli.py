@@ -101,12 +101,13 @@ def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) 
     """TRUE: ROC-AUC by set, significance, calibration.
 
     A SET is q2, dialfact, dialfact_a, summeval or qags_cnndm; a FILE any csv with the
-    columns grounding, generated_text and label (1 = consistent).
+    columns grounding, generated_text and label (1 = consistent). Without any, the sets that
+    are on this machine.
     """
     from q2_metric.meta import true as protocol
 
     _check(options)
-    read = protocol.read_sets(sets or protocol.SETS)
+    read = protocol.read_sets(sets or protocol.sets_here())
     rows = [row.example for one in read.values() for row in one]
     columns = _columns(options, rows)
     _finish(protocol.experiment(columns, read, against=against, bins=bins), options)
@@ -335,7 +336,7 @@ def calibrate(
     """
     from q2_metric.io import Columns as Names
     from q2_metric.meta import calibrate as fitting
-    from q2_metric.meta.scores import Columns, values
+    from q2_metric.meta.scores import Columns
     from q2_metric.metrics.signature import signature
 
     if len(metric) > 1:
@@ -346,11 +347,17 @@ def calibrate(
         raise InputError(f"{out}: cannot be written: there is no folder {str(Path(out).parent)!r}")
     if column is None:
         rows = fitting.read_labelled(file, Names(response, knowledge, history), label)
-        truth = [row.consistent for row in rows]
         source = metric_source(metric[0], options, _cache(options))
         columns = Columns([source], _bar(options))
-        found = columns.scores([row.example for row in rows], complete=True)
-        scores, signed = values(found[metric[0]]), source.signature
+        found = columns.scores([row.example for row in rows])[metric[0]]
+        # Q² without fallback has no score for some; there is nothing to calibrate in them.
+        known = [
+            (row.consistent, item.value)
+            for row, item in zip(rows, found, strict=True)
+            if item is not None and item.value is not None
+        ]
+        truth, scores = [label for label, _ in known], [score for _, score in known]
+        signed = source.signature
     else:
         truth = fitting.read_labels(file, label)
         scores = fitting.read_scores(file, column)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from q2_metric.data.download import folder
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.true import read_true
-from q2_metric.errors import InputError
+from q2_metric.errors import DataError, InputError
 from q2_metric.meta import published
 from q2_metric.meta import statistics as st
 from q2_metric.meta.detection import (
@@ -27,11 +28,30 @@ from q2_metric.meta.scores import Columns, Scored, values
 from q2_metric.meta.statistics import SEED
 from q2_metric.meta.tables import Cell, Column, Report, Table
 
-SETS = ("q2", "dialfact_a", "summeval", "qags_cnndm")
-"""Sets that are read unless others are named."""
+SETS = ("q2", "dialfact", "dialfact_a", "summeval", "qags_cnndm")
+"""Sets that are known by name."""
 
 SAME_SET = {"dialfact_a": "dialfact"}
 """Sets that are a part of a published one, whose figure stands beside them."""
+
+
+def sets_here() -> list[str]:
+    """Those of :data:`SETS` that are on this machine; a part of another only without it.
+
+    Raises:
+        DataError: there is none.
+    """
+    found: list[str] = []
+    for name in SETS:
+        try:
+            folder(f"true/{name}")
+        except DataError:
+            continue
+        if SAME_SET.get(name) not in found:
+            found.append(name)
+    if not found:
+        raise DataError("no set of TRUE is here yet; run: q2 data download true")
+    return found
 
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
