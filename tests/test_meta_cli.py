@@ -196,3 +196,11 @@ def test_the_list_of_commands_is_light() -> None:
     assert done.returncode == 0, done.stderr
     assert "meta-eval" in done.stdout
     assert "calibrate" in done.stdout
+
+
+def test_without_the_extra(loader: Loader, rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("q2_metric.meta.cli.find_spec", lambda _name: None)
+    found = run("meta-eval", "true", rows, "--no-cache")
+    assert found.exit_code == 2
+    assert 'pip install "q2-metric[meta]"' in found.stderr
+    assert not loader.asked

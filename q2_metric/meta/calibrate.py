@@ -64,10 +64,11 @@ def best_threshold(
     if precision is not None and not 0 < precision <= 1:
         raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
     labels, values = st.checked(truth, scores)
-    order = np.sort(np.unique(values))[::-1]
+    falling = np.argsort(-values, kind="stable")
+    last = np.flatnonzero(np.diff(values[falling], append=-np.inf))  # of equal scores
     # Found are the responses that score at least order[i].
-    hits = np.array([(labels & (values >= value)).sum() for value in order])
-    found = np.array([(values >= value).sum() for value in order])
+    order, found = values[falling][last], last + 1
+    hits = np.cumsum(labels[falling])[last]
     positive, negative = labels.sum(), (~labels).sum()
     recall, specificity = hits / positive, 1 - (found - hits) / negative
     if precision is not None:

@@ -153,6 +153,7 @@ def _precision_recall(plt: Any, panels: Panels, styles: Styles) -> Any:
             axis.set(xlabel="recall", ylabel="precision", title=f"{found}: {title}")
             axis.set_xlim(-0.01, 1.01)
             axis.set_ylim(0, 1.01)
+            axis.label_outer()
     _legend(figure, axes[0][0])
     return figure
 
@@ -168,6 +169,7 @@ def _roc(plt: Any, panels: Panels, styles: Styles) -> Any:
         axis.set(xlabel="false positive rate", ylabel="true positive rate", title=title)
         axis.legend(loc="lower right", frameon=False, title="AUC × 100")
         _unit(axis)
+        axis.label_outer()
     return figure
 
 
@@ -188,6 +190,7 @@ def _reliability(plt: Any, panels: Panels, styles: Styles) -> Any:
         axis.set(xlabel="mean score of the bin (stretched)", ylabel="share consistent",
                  title=title)
         _unit(axis)
+        axis.label_outer()
     _legend(figure, axes[0][0], columns=3 * len(panels))
     return figure
 
