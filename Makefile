@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench agreement clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl
@@ -19,6 +19,15 @@ lint: $(VENV)/test.done
 
 bench: $(VENV)/test.done
 	$(BIN)/python benchmarks/throughput.py
+
+# The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
+# make agreement METRICS=q2,scale,f1,bleu,nli,bertscore MODELS="--bertscore-model ./encoder"
+METRICS ?= q2,scale,f1,bleu,nli
+agreement: $(VENV)/test.done
+	$(BIN)/q2 meta-eval wow --metrics $(METRICS) $(MODELS) \
+	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md
+	$(BIN)/q2 meta-eval true --metrics $(METRICS) $(MODELS) \
+	  --out docs/results/true.json --out docs/results/true.md
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

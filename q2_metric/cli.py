@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -71,7 +72,7 @@ class Group(click.Group):
 # --- options ---------------------------------------------------------------------------
 
 
-def _all(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def all_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Several options as one decorator, in the order of the help text."""
 
     def decorate(command: Command) -> Command:
@@ -85,7 +86,7 @@ def _all(*options: Callable[[Command], Command]) -> Callable[[Command], Command]
 # Settings have no default here: what is not given is left to the metric, whose default is
 # the paper's. `show_default` says which that is.
 
-MODEL_OPTIONS = _all(
+MODEL_OPTIONS = all_options(
     click.option("--preset", default="bundled", show_default=True, help="Which models."),
     click.option("--question-model", metavar="MODEL", help="Hub name or folder, for Q²."),
     click.option("--reader-model", metavar="MODEL", help="Hub name or folder, for Q²."),
@@ -107,7 +108,7 @@ Q2_SETTINGS = (
     "drop_unanswerable",
     "coreference",
 )
-Q2_OPTIONS = _all(
+Q2_OPTIONS = all_options(
     click.option(
         "--decoding",
         type=click.Choice(["beam", "greedy", "sample"]),
@@ -153,7 +154,7 @@ Q2_OPTIONS = _all(
 )
 
 SCALE_SETTINGS = ("chunk_size", "overlap", "aggregate", "branches")
-SCALE_OPTIONS = _all(
+SCALE_OPTIONS = all_options(
     click.option(
         "--chunk-size",
         type=click.IntRange(min=1),
@@ -180,7 +181,7 @@ SCALE_OPTIONS = _all(
     ),
 )
 
-TEXT_OPTIONS = _all(
+TEXT_OPTIONS = all_options(
     click.option("--response", required=True, help="The response."),
     click.option("--knowledge", required=True, help="The text it should be grounded in."),
     click.option("--history", multiple=True, help="An earlier turn; repeat it, oldest first."),
@@ -188,7 +189,7 @@ TEXT_OPTIONS = _all(
 )
 
 
-def _metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> list[str]:
+def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> list[str]:
     from q2_metric.metrics import METRICS
 
     names = list(dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip()))
@@ -199,7 +200,7 @@ def _metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> l
     return [name for name in METRICS if name in names]
 
 
-def _load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
+def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
     """The metrics for the command's options; only what was given is passed on."""
     from q2_metric import metrics
 
@@ -222,7 +223,28 @@ def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) ->
         ctx.exit()
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+LATER = {
+    "meta-eval": "q2_metric.meta.cli:meta_eval",
+    "calibrate": "q2_metric.meta.cli:calibrate",
+}
+"""Commands that live elsewhere, imported when they or the list of commands are asked for."""
+
+
+class Commands(Group):
+    """The commands here and those of :data:`LATER`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *LATER]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in LATER:
+            return super().get_command(ctx, cmd_name)
+        module, name = LATER[cmd_name].split(":")
+        found: click.Command = getattr(import_module(module), name)
+        return found
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -268,11 +290,18 @@ class FileResult:
     "--metrics",
     default="q2,scale",
     show_default=True,
-    callback=_metric_names,
+    callback=metric_names,
     help="Out of q2, scale, f1, bleu, nli, bertscore.",
 )
 @click.option("--out", metavar="PATH", help="Scores by row, as .jsonl, .csv or .parquet.")
 @click.option("--report", metavar="PATH", help="A web page: scores, and what they rest on.")
+@click.option(
+    "--calibration",
+    "calibrations",
+    metavar="FILE",
+    multiple=True,
+    help="A calibration of q2 calibrate, for the metric that it names; may be repeated.",
+)
 @click.option(
     "--evidence/--no-evidence",
     default=True,
@@ -294,6 +323,7 @@ def score(
     metrics: list[str],
     out: str | None,
     report: str | None,
+    calibrations: tuple[str, ...],
     evidence: bool,
     as_json: bool,
     strict: bool,
@@ -305,6 +335,7 @@ def score(
     Exit code: 0 all rows were scored, 1 some could not be, 2 nothing could be done.
     """
     from q2_metric.io import Columns, check_output, open_writer
+    from q2_metric.metrics.calibration import Calibration, calibrate
 
     columns = Columns(response, knowledge, history, id_)
     _check_inputs(files, columns)
@@ -317,10 +348,16 @@ def score(
 
         page = open_page(report, results)
         check_page(report, [*files, out] if out else files)
-    loaded = _load(metrics, options)
+    read = [Calibration.load(path) for path in calibrations]
+    decided = [calibration.metric for calibration in read]
+    loaded = calibrate(load(metrics, options), read)
 
     several = len(files) > 1
-    opened = open_writer(out, metrics, with_file=several, inputs=files) if out else nullcontext()
+    opened = (
+        open_writer(out, metrics, with_file=several, inputs=files, decided=decided)
+        if out
+        else nullcontext()
+    )
     with opened as writer, page as spool:
         for file in files:
             with _progress(file, columns, shown=not quiet and sys.stderr.isatty()) as progress:
@@ -334,6 +371,7 @@ def score(
                         name_file=several,
                         strict=strict,
                         evidence=evidence and (out is not None or report is not None),
+                        decided=decided,
                         progress=progress,
                     )
                 )
@@ -377,18 +415,19 @@ def _score_file(
     name_file: bool,
     strict: bool,
     evidence: bool,
+    decided: Sequence[str],
     progress: Progress,
 ) -> FileResult:
     """Scores a file block by block; memory holds one block and 8 bytes a score."""
     from q2_metric.io import BadRow, output_row, read_rows
-    from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally
+    from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
 
     names = [metric.name for metric in metrics]
     signatures = {metric.name: metric.signature for metric in metrics}
     tallies = {name: [Tally(name)] for name in names}
     if Q2 in tallies:
         tallies[Q2].append(Tally(Q2_NO_NLI))
-        signatures[Q2_NO_NLI] = _without_nli(signatures[Q2])
+        signatures[Q2_NO_NLI] = without_nli(signatures[Q2])
     rows, failed, seconds = 0, 0, 0.0
     used: dict[str, str | None] = {}
     read = read_rows(file, columns, on_columns=lambda found: used.update(asdict(found)))
@@ -407,7 +446,10 @@ def _score_file(
         if writer is not None or spool is not None:
             label = file if name_file else None
             numbered = enumerate(zip(block, scores, strict=True), start=rows)
-            out = [output_row(i, row, found, names, file=label) for i, (row, found) in numbered]
+            out = [
+                output_row(i, row, found, names, file=label, decided=decided)
+                for i, (row, found) in numbered
+            ]
             if writer is not None:
                 writer.write(out)
             if spool is not None:
@@ -416,18 +458,6 @@ def _score_file(
         progress(len(block))
     systems = [t.result(signatures[t.name]) for name in names for t in tallies[name]]
     return FileResult(file, rows, failed, seconds, tuple(systems), used)
-
-
-def _without_nli(q2: str) -> str:
-    """The signature of "Q² without NLI", which comes out of the same run as Q²."""
-    from q2_metric.metrics.signature import parse, signature
-    from q2_metric.metrics.system import Q2_NO_NLI
-
-    _, settings = parse(q2)
-    settings["compare"] = "f1"
-    if settings.get("fallback") == "off":
-        settings["nli"] = "off"
-    return signature(Q2_NO_NLI, settings)
 
 
 def _blocks(rows: Iterator[Example | BadRow], strict: bool) -> Iterator[list[Example | BadRow]]:
@@ -495,7 +525,7 @@ def _summary(results: Sequence[FileResult]) -> dict[str, Any]:
 
 @main.command()
 @TEXT_OPTIONS
-@click.option("--metrics", default="q2,scale", show_default=True, callback=_metric_names)
+@click.option("--metrics", default="q2,scale", show_default=True, callback=metric_names)
 @MODEL_OPTIONS
 @Q2_OPTIONS
 @SCALE_OPTIONS
@@ -521,7 +551,7 @@ def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> Non
         if is_blank(options[field]):
             raise InputError(f"the {field} is empty")
     example = Example(options["response"], options["knowledge"], options["history"])
-    loaded = _load(names, options)
+    loaded = load(names, options)
     (scores,) = _score_block([example], loaded, evidence=True)
     if as_json:
         row = output_row(0, example, scores, names)

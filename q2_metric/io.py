@@ -143,6 +143,22 @@ def read_rows(
         yield _row(index, record, resolved)
 
 
+def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The rows of a file as they are, each with the words that say where it stands.
+
+    Formats as for :func:`read_rows`; for what is no response with its knowledge, as labels
+    and scores of others.
+
+    Raises:
+        InputError: the file or one of its rows cannot be read.
+        MissingExtra: parquet without pyarrow.
+    """
+    for record in _records(path, "standard input" if str(path) == STDIN else str(path)):
+        if record.problem:
+            raise InputError(f"{record.where}: {record.problem}")
+        yield record.where, record.fields
+
+
 def _records(path: str | Path, name: str) -> Iterator[_Record]:
     if str(path) == STDIN:
         yield from _jsonl(sys.stdin.buffer, name)
@@ -452,13 +468,20 @@ def _listed(names: Sequence[str]) -> str:
 OutputRow = dict[str, Any]
 
 
-def output_fields(metrics: Sequence[str], *, with_file: bool = False) -> list[str]:
-    """The fields of an output row, in order, for the requested metrics."""
+def output_fields(
+    metrics: Sequence[str], *, with_file: bool = False, decided: Sequence[str] = ()
+) -> list[str]:
+    """The fields of an output row, in order, for the requested metrics.
+
+    Those in ``decided`` have a calibration, and with it a field ``METRIC_consistent``.
+    """
     numbers = {"q2": ["q2", "q2_no_nli"]}
     fields = ["file"] if with_file else []
     fields.append("id")
     for name in metrics:
         fields += numbers.get(name, [name])
+        if name in decided:
+            fields.append(f"{name}_consistent")
     if "q2" in metrics:
         fields.append("fallback")
     fields.append("error")
@@ -476,6 +499,7 @@ def output_row(
     metrics: Sequence[str],
     *,
     file: str | None = None,
+    decided: Sequence[str] = (),
 ) -> OutputRow:
     """One row of the output, every field of :func:`output_fields` present.
 
@@ -486,8 +510,10 @@ def output_row(
         scores: by metric; empty for a bad row.
         metrics: the requested metrics.
         file: named in the row where several files are scored.
+        decided: metrics that have a calibration.
     """
-    out: OutputRow = dict.fromkeys(output_fields(metrics, with_file=file is not None))
+    fields = output_fields(metrics, with_file=file is not None, decided=decided)
+    out: OutputRow = dict.fromkeys(fields)
     if file is not None:
         out["file"] = file
     out["id"] = row.id if row.id is not None else str(index + 1)
@@ -495,6 +521,8 @@ def output_row(
         out["error"] = row.error
     for name, score in scores.items():
         out[name] = _number(score.value)
+        if name in decided:
+            out[f"{name}_consistent"] = score.consistent
         if name == "q2":
             out["q2_no_nli"] = _number(score.no_nli)
             out["fallback"] = score.fallback
@@ -572,6 +600,7 @@ def open_writer(
     *,
     with_file: bool = False,
     inputs: Sequence[str | Path] = (),
+    decided: Sequence[str] = (),
 ) -> Iterator[Writer]:
     """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
 
@@ -584,6 +613,7 @@ def open_writer(
         metrics: the requested metrics, which give the fields.
         with_file: whether rows carry a ``file`` field.
         inputs: files that must not be overwritten.
+        decided: metrics that have a calibration.
 
     Raises:
         InputError: unknown suffix, no such folder, or ``path`` is one of the inputs.
@@ -591,7 +621,7 @@ def open_writer(
     """
     path = Path(path)
     check_output(path, inputs)
-    fields = output_fields(metrics, with_file=with_file)
+    fields = output_fields(metrics, with_file=with_file, decided=decided)
     suffix = path.suffix.lower()
     target = path.with_name(path.name + ".partial.jsonl") if suffix == ".parquet" else path
     with _create(target) as file:
@@ -670,6 +700,7 @@ def _to_parquet(partial: Path, path: Path, fields: Sequence[str]) -> None:
     types = {
         **dict.fromkeys(("file", "id", "error"), text),
         "fallback": pa.bool_(),
+        **{field: pa.bool_() for field in fields if field.endswith("_consistent")},
         "questions": pa.list_(pa.struct([(f, question.get(f, text)) for f in QUESTION_FIELDS])),
         "evidence": pa.list_(pa.struct([(f, evidence.get(f, text)) for f in EVIDENCE_FIELDS])),
     }

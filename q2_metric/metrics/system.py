@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 
+from q2_metric.metrics.signature import parse, signature
 from q2_metric.types import Comparison, Score, SystemScore
 
 N_BOOTSTRAP = 1000
@@ -102,6 +103,16 @@ def system_score(
     tally = Tally(metric_name)
     tally.add(scores)
     return tally.result(signature, n_bootstrap=n_bootstrap, seed=seed)
+
+
+def without_nli(q2: str) -> str:
+    """The signature of "Q² without NLI", which comes out of the same run as Q²."""
+    _, settings = parse(q2)
+    settings["compare"] = "f1"
+    if settings.get("fallback") == "off":
+        settings["nli"] = "off"
+    settings.pop("calibration", None)  # it is not applied to this variant
+    return signature(Q2_NO_NLI, settings)
 
 
 def bootstrap_interval(

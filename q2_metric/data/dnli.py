@@ -1,0 +1,57 @@
+"""Dialogue NLI (Welleck et al., ACL 2019): does an utterance agree with a persona?
+
+A JSON array (the files end in ``.jsonl``) of objects with ``sentence1``, ``sentence2`` and
+``label`` ("positive", "neutral", "negative"). ``dialogue_nli_verified_test.jsonl`` is the test
+set's gold part. https://wellecks.com/dialogue_nli
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from q2_metric.data.json_rows import read_json, text_of
+from q2_metric.errors import DataError
+from q2_metric.types import Example, Label
+
+LABELS: Mapping[str, Label] = {
+    "positive": "entailment",
+    "neutral": "neutral",
+    "negative": "contradiction",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A pair of sentences and how they agree."""
+
+    example: Example
+    label: Label
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the response follows; a neutral pair does not (Q², section 5.3)."""
+        return self.label == "entailment"
+
+
+def read_dnli(path: str | Path) -> list[Pair]:
+    """The pairs of a file, in order: ``sentence1`` is the knowledge, ``sentence2`` the response.
+
+    Raises:
+        DataError: the file is missing or not what it should be.
+    """
+    path = Path(path)
+    pairs = []
+    for number, row in enumerate(read_json(path, ("sentence1", "sentence2", "label")), start=1):
+        if row["label"] not in LABELS:
+            raise DataError(
+                f"{path}, row {number}: the label is {row['label']!r}, not {', '.join(LABELS)}"
+            )
+        example = Example(
+            response=text_of(row, "sentence2", path, number),
+            knowledge=text_of(row, "sentence1", path, number),
+            id=str(row.get("id") or number),
+        )
+        pairs.append(Pair(example, LABELS[row["label"]]))
+    return pairs

@@ -1,0 +1,70 @@
+"""JSON data sets: an array of objects, one object a line, or columns as pandas writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from q2_metric.errors import DataError
+
+
+def read_json(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a JSON file, each with the fields ``needed``.
+
+    Raises:
+        DataError: the file is missing, is no JSON of these forms, or a row lacks a field.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = _lines(text, path)
+    if isinstance(found, dict):
+        found = _columns(found, path)
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise DataError(f"{path}: is not a list of objects; is it the right file?")
+    for number, row in enumerate(found, start=1):
+        for name in needed:
+            if row.get(name) is None:
+                raise DataError(f"{path}, row {number}: has no {name!r}; is it the right file?")
+    return found
+
+
+def text_of(row: dict[str, Any], name: str, path: Path, number: int) -> str:
+    """A field that must be a text.
+
+    Raises:
+        DataError: it is something else; ``number`` counts rows from 1.
+    """
+    value = row[name]
+    if not isinstance(value, str):
+        raise DataError(f"{path}, row {number}: {name!r} is {value!r}, not a text")
+    return value
+
+
+def _lines(text: str, path: Path) -> list[Any]:
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                rows.append(json.loads(line))
+            except ValueError as error:
+                raise DataError(f"{path}, line {number}: is not JSON ({error})") from error
+    return rows
+
+
+def _columns(found: dict[str, Any], path: Path) -> list[dict[str, Any]]:
+    """The rows of ``{column: {index: value}}``."""
+    if not found or not all(isinstance(column, dict) for column in found.values()):
+        # One object alone is a file of one row.
+        return [found]
+    keys = list(next(iter(found.values())))
+    for name, column in found.items():
+        if list(column) != keys:
+            raise DataError(f"{path}: its columns have different rows: see {name!r}")
+    return [{name: column[key] for name, column in found.items()} for key in keys]

@@ -1,0 +1,71 @@
+"""ScreenEval (Lattimer et al., EMNLP 2023): sentences about long dialogues.
+
+JSON with the columns ``convo`` (a dialogue: a list of utterances, or one a line),
+``inferred_summary`` (a sentence about it), ``agg_label`` (whether the dialogue supports it) and
+``rel_utt`` (places of the utterances that do). Where there is ``original_convo``, the places
+are of its lines, and it is read instead. https://github.com/asappresearch/scale-score
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from q2_metric.data.json_rows import read_json, text_of
+from q2_metric.errors import DataError
+from q2_metric.types import Example
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """A sentence about a dialogue, whether it is supported, and by which utterances.
+
+    The knowledge is the dialogue, one utterance a line; ``relevant`` are numbers of lines,
+    from 0.
+    """
+
+    example: Example
+    consistent: bool
+    relevant: frozenset[int]
+
+    @property
+    def utterances(self) -> list[str]:
+        """The lines of the dialogue."""
+        return self.example.knowledge.split("\n")
+
+
+def read_screeneval(path: str | Path) -> list[Supported]:
+    """The sentences of a file, in order; ids are row numbers, from 0.
+
+    Raises:
+        DataError: the file is missing or not what it should be.
+    """
+    path = Path(path)
+    found = []
+    needed = ("convo", "inferred_summary", "agg_label")
+    for number, row in enumerate(read_json(path, needed), start=1):
+        lines = _utterances(row, path, number)
+        if row["agg_label"] not in (0, 1):
+            raise DataError(f"{path}, row {number}: 'agg_label' is not true or false")
+        relevant = row.get("rel_utt") or []
+        if not isinstance(relevant, list) or not all(
+            isinstance(place, int) and 0 <= place < len(lines) for place in relevant
+        ):
+            raise DataError(
+                f"{path}, row {number}: 'rel_utt' is {relevant!r}, not places of the "
+                f"{len(lines)} utterances"
+            )
+        sentence = " ".join(text_of(row, "inferred_summary", path, number).split())
+        example = Example(sentence, "\n".join(lines), id=str(number - 1))
+        found.append(Supported(example, bool(row["agg_label"]), frozenset(relevant)))
+    return found
+
+
+def _utterances(row: dict[str, Any], path: Path, number: int) -> list[str]:
+    name = "convo" if row.get("original_convo") is None else "original_convo"
+    lines = row[name].split("\n") if isinstance(row[name], str) else row[name]
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise DataError(f"{path}, row {number}: {name!r} is not a dialogue")
+    # An utterance over several lines stays one utterance.
+    return [" ".join(line.split()) for line in lines]

@@ -1,0 +1,80 @@
+"""Topical-Chat responses that people rated (USR: Mehri and Eskenazi, ACL 2020).
+
+``tc_usr_data.json``: an array of 60 dialogue contexts, each with ``context``, ``fact`` and six
+``responses``; a response has ``model`` and a list of ratings for each quality, among them
+"Uses Knowledge" (0 or 1). http://shikib.com/usr
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from q2_metric.data.json_rows import read_json, text_of
+from q2_metric.errors import DataError
+from q2_metric.types import Example
+
+QUALITY = "Uses Knowledge"
+
+NO_FACT = "_nofact"
+"""The fact of the contexts that have none: 8 of the 60."""
+
+REFERENCE = "Original Ground Truth"
+"""The response that reference-based metrics compare with; it is left out, so that 5 stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A response with the mean of its ratings."""
+
+    example: Example
+    rating: float
+    model: str
+
+
+def read_usr(
+    path: str | Path, *, quality: str = QUALITY, leave_out: Sequence[str] = (REFERENCE,)
+) -> list[Rated]:
+    """The rated responses of the contexts that have a fact, in order.
+
+    The knowledge is the fact, the history the turns of the context, the id
+    ``context-response``, both from 0.
+
+    Args:
+        quality: whose ratings are read.
+        leave_out: models whose responses are not read.
+
+    Raises:
+        DataError: the file is missing or not what it should be.
+    """
+    path = Path(path)
+    found = []
+    for number, row in enumerate(read_json(path, ("context", "fact", "responses")), start=1):
+        fact = text_of(row, "fact", path, number).strip()
+        turns = text_of(row, "context", path, number).splitlines()
+        if not isinstance(row["responses"], list):
+            raise DataError(f"{path}, row {number}: 'responses' is not a list")
+        if fact == NO_FACT or not fact:
+            continue
+        for place, response in enumerate(row["responses"]):
+            text, model, rating = _rated(response, quality, path, number)
+            if model not in leave_out:
+                example = Example(
+                    text, fact, tuple(turn for turn in turns if turn.strip()),
+                    id=f"{number - 1}-{place}",
+                )
+                found.append(Rated(example, rating, model))
+    return found
+
+
+def _rated(response: Any, quality: str, path: Path, number: int) -> tuple[str, str, float]:
+    fields = response if isinstance(response, dict) else {}
+    text, ratings = fields.get("response"), fields.get(quality)
+    if isinstance(ratings, (int, float)):
+        ratings = [ratings]
+    good = isinstance(text, str) and isinstance(ratings, list) and len(ratings) > 0
+    if not good or not all(isinstance(rating, (int, float)) for rating in ratings or ()):
+        raise DataError(f"{path}, row {number}: a response has no text or no {quality!r} ratings")
+    return str(text).strip(), str(fields.get("model", "")), sum(ratings or ()) / len(ratings or ())
