@@ -161,43 +161,41 @@ def score_responses(
     """
     texts = [answer.strip() for answer in answers]
     full = [i for i, text in enumerate(texts) if not is_blank(text)]
-    examples = [example_of(documents[i], texts[i]) for i in full]
-    found = score(examples, ("q2", "scale", "f1"), options)
     with_gold = [i for i in full if documents[i]["response"]]
-    against_gold = dict(
-        zip(
-            with_gold,
-            score(
-                [Example(texts[i], documents[i]["response"]) for i in with_gold], ("f1",), options
-            ).scores["f1"],
-            strict=True,
-        )
-    )
-    results = [_empty() for _ in texts]
+    examples = [example_of(documents[i], texts[i]) for i in full]
+    gold_pairs = [Example(texts[i], documents[i]["response"]) for i in with_gold]
+    found = score(examples, ("q2", "scale"), options)
+    overlaps = score([*examples, *gold_pairs], ("f1",), options).scores["f1"]
+
+    results = [_empty(document) for document in documents]
     for place, i in enumerate(full):
-        by_metric = {name: scores[place] for name, scores in found.scores.items()}
-        row = output_row(i, examples[place], by_metric, ("q2", "scale", "f1"))
-        results[i] = {
-            **{name: row[name] or 0.0 for name in ("q2", "q2_no_nli", "scale")},
-            "knowledge_f1": row["f1"],
-            "empty": 0.0,
-            **{name: row[name] for name in ("fallback", "questions", "evidence")},
-        }
+        scores = {name: of_all[place] for name, of_all in found.scores.items()}
+        row = output_row(i, examples[place], scores, ("q2", "scale"))
+        for name in ("q2", "q2_no_nli", "scale"):
+            results[i][name] = row[name] or 0.0
+        for name in ("fallback", "questions", "evidence"):
+            results[i][name] = row[name]
+        results[i]["knowledge_f1"] = overlaps[place].value
+        results[i]["empty"] = 0.0
+    for overlap, i in zip(overlaps[len(full) :], with_gold, strict=True):
+        results[i]["f1"] = overlap.value
+        results[i]["bleu"] = (documents[i]["response"], texts[i])
     made = []
-    for i, (text, document) in enumerate(zip(texts, documents, strict=True)):
-        if document["response"]:
-            results[i]["f1"] = against_gold[i].value if i in against_gold else 0.0
-            results[i]["bleu"] = (document["response"], text)
+    for text, document, numbers in zip(texts, documents, results, strict=True):
         answer = Answer(text)
-        answer.results = {name: x for name, x in results[i].items() if name in reported}
         answer.document = document
+        answer.results = {name: value for name, value in numbers.items() if name in reported}
         made.append(answer)
-    return made, {name: found.signatures[name] for name in ("q2", "scale")}
+    return made, found.signatures
 
 
-def _empty() -> Results:
-    zero = dict.fromkeys(("q2", "q2_no_nli", "scale", "knowledge_f1"), 0.0)
-    return {**zero, "empty": 1.0, "fallback": False, "questions": [], "evidence": []}
+def _empty(document: Document) -> Results:
+    """What an answer without a visible character adds."""
+    results: Results = dict.fromkeys(("q2", "q2_no_nli", "scale", "knowledge_f1"), 0.0)
+    results |= {"empty": 1.0, "fallback": False, "questions": [], "evidence": []}
+    if document["response"]:
+        results |= {"f1": 0.0, "bleu": (document["response"], "")}
+    return results
 
 
 def example_of(document: Document, response: str) -> Example:
