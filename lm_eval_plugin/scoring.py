@@ -159,7 +159,8 @@ def score_responses(
         options: how the metric runs.
         reported: the metrics of the task's table; others are left out.
     """
-    texts = [answer.strip() for answer in answers]
+    # Lone surrogates, which a server's JSON can hold, could not be tokenised or written.
+    texts = [answer.strip().encode("utf-8", "replace").decode("utf-8") for answer in answers]
     full = [i for i, text in enumerate(texts) if not is_blank(text)]
     with_gold = [i for i in full if documents[i]["response"]]
     examples = [example_of(documents[i], texts[i]) for i in full]

@@ -384,7 +384,10 @@ def test_auc_and_balanced_accuracy() -> None:
 
 def test_answers_travel_without_their_numbers(loader: Loader) -> None:
     document = {"id": "0", "knowledge": "Tea is hot.", "history": [], "response": ""}
-    (answer,), _ = score_responses([" hot \n"], [document], Options(), {"q2"})
+    (answer, strange), _ = score_responses(
+        [" hot \n", "hot\ud83d"], [document, document], Options(), {"q2"}
+    )
+    assert strange == "hot?"
     assert isinstance(answer, Answer)
     assert answer.results == {"q2": 0.5}
     back = pickle.loads(pickle.dumps(answer))
@@ -443,6 +446,36 @@ def test_no_data_and_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     with pytest.raises(DataError, match=r"cannot download https://\S+cross_annotation.csv"):
         run(Oracle(), "q2_wow")
+
+
+# --- tasks of the user's ---------------------------------------------------------------
+
+
+def test_a_task_of_the_users_includes_ours(loader: Loader, rows: str, tmp_path: Path) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(
+        f"include: {tasks_folder() / 'q2_custom.yaml'}\n"
+        "task: mine\n"
+        'description: "Answer in Latin.\\n"\n'
+        "filter_list: [{name: short, filter: [{function: take_first}, {function: lowercase}]}]\n"
+    )
+    model = Oracle()
+    found = run(model, str(own), metadata={"data_files": rows})
+    prompt = "Answer in Latin.\nKnowledge: Tea is hot.\nUser: Is it cold?\nAssistant:"
+    assert model.prompts[1] == prompt
+    assert found["results"]["mine"]["q2,short"] == 0.5
+    assert found["samples"]["mine"][0]["filtered_resps"] == ["seven."]
+
+
+def test_answers_must_be_one_a_row(loader: Loader, rows: str, tmp_path: Path) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(
+        f"include: {tasks_folder() / 'q2_custom.yaml'}\n"
+        "task: mine\n"
+        "filter_list: [{name: all, filter: [{function: take_first_k, k: 1}]}]\n"
+    )
+    with pytest.raises(InputError, match="put take_first last in filter_list"):
+        run(Oracle(), str(own), metadata={"data_files": rows})
 
 
 # --- files of the user's ---------------------------------------------------------------
