@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,10 @@ from lm_eval.tasks import TaskManager
 from local_models import llama
 
 from lm_eval_plugin import tasks_folder
+from q2_metric import metrics
 from q2_metric.cli import main
 from q2_metric.data.download import ENVIRONMENT
+from q2_metric.types import Metric
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("Q2_DATA_DIR"),
@@ -34,6 +36,23 @@ pytestmark = pytest.mark.skipif(
 METRICS = ("q2", "q2_no_nli", "scale", "f1", "knowledge_f1", "bleu")
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _load_once() -> Iterator[None]:
+    """The bundled models stay loaded between tests; the command's own process loads its own."""
+    load, loaded = metrics.load_metrics, {}
+
+    def load_once(names: Sequence[str], preset: str = "bundled", **_: Any) -> list[Metric]:
+        assert preset == "bundled"
+        for name in names:
+            if name not in loaded:
+                (loaded[name],) = load([name])
+        return [loaded[name] for name in names]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "load_metrics", load_once)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -165,15 +184,7 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return llama(tmp_path_factory.mktemp("models") / "llama")
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"num_fewshot": 1, "apply_chat_template": True, "fewshot_as_multiturn": True},
-    ],
-    ids=["zero-shot", "chat"],
-)
-def test_a_language_model(tiny_llama: Path, tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_a_language_model(tiny_llama: Path, tmp_path: Path) -> None:
     found = run(
         "hf",
         "q2_wow",
@@ -182,13 +193,15 @@ def test_a_language_model(tiny_llama: Path, tmp_path: Path, settings: dict[str, 
         batch_size=4,
         limit=4,
         gen_kwargs="max_gen_toks=16",
-        **settings,
+        num_fewshot=1,
+        apply_chat_template=True,
+        fewshot_as_multiturn=True,
     )
     samples = found["samples"]["q2_wow"]
     assert len(samples) == 4
     prompt = samples[0]["arguments"][0][0]
-    assert prompt.count("Knowledge: ") == 1 + settings.get("num_fewshot", 0)
-    assert ("<|assistant|>" in prompt) == ("apply_chat_template" in settings)
+    assert prompt.startswith("<|system|>Write the assistant's next turn")
+    assert prompt.count("<|user|>Knowledge: ") == prompt.count("<|assistant|>") == 2
     said = [sample for sample in samples if not sample["empty"]]
     assert said, "a random model says something"
     assert_same_as_q2_score(said, tmp_path)
@@ -224,7 +237,7 @@ def test_a_judge_that_knows_beats_the_metrics(tmp_path: Path) -> None:
 # --- long documents, the group ---------------------------------------------------------
 
 
-def test_long_documents_take_several_chunks(tmp_path: Path) -> None:
+def test_long_documents_take_several_chunks() -> None:
     from q2_metric.models.presets import load_backbone
 
     grounded = run(LastSentence(), "q2_long_document", limit=3)
@@ -241,7 +254,6 @@ def test_long_documents_take_several_chunks(tmp_path: Path) -> None:
     other = run(OtherKnowledge(), "q2_long_document", limit=3)["results"]["q2_long_document"]
     assert table["scale,none"] > other["scale,none"] + 0.3
     assert "f1,none" not in table
-    assert_same_as_q2_score(samples, tmp_path)
 
 
 @pytest.fixture
@@ -311,6 +323,7 @@ def test_two_ranks_equal_one(tiny_llama: Path, tmp_path: Path) -> None:
         *("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
         *(str(script), str(tiny_llama), str(out)),
         OMP_NUM_THREADS="1",
+        ACCELERATE_USE_CPU="true",  # else accelerate shards over GPUs only
     )
     assert done.returncode == 0, done.stderr[-3000:]
     two = json.loads(out.read_text(encoding="utf-8"))
