@@ -619,3 +619,14 @@ def data_path(name: str | None) -> None:
     from q2_metric.data.download import cache_folder, folder
 
     click.echo(folder(name) if name else cache_folder())
+
+
+# --- q2 lm-eval-path -------------------------------------------------------------------
+
+
+@main.command("lm-eval-path")
+def lm_eval_path() -> None:
+    """Print the folder of the lm-evaluation-harness tasks, for --include_path."""
+    from lm_eval_plugin import tasks_folder
+
+    click.echo(tasks_folder())

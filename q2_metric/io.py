@@ -108,6 +108,8 @@ def read_rows(
     path: str | Path,
     columns: Columns | None = None,
     *,
+    aliases: Mapping[str, Sequence[str]] = ALIASES,
+    need_response: bool = True,
     on_columns: Callable[[Columns], None] | None = None,
 ) -> Iterator[Example | BadRow]:
     """The rows of a file, in order, one at a time.
@@ -123,6 +125,9 @@ def read_rows(
     Args:
         path: file to read, or ``-``.
         columns: names of the columns where they are not the usual ones.
+        aliases: the usual names of each field's column.
+        need_response: whether the file must have a response column; where it need not and
+            has none, every response is "".
         on_columns: told which columns are read, before the first row (``None`` where a
             field has no column); not called for a file without rows.
 
@@ -136,11 +141,12 @@ def read_rows(
     first = list(islice(records, PEEKED))
     if not first:
         return
-    resolved = _resolve(columns or Columns(), first, name)
+    needed = ("response", "knowledge") if need_response else ("knowledge",)
+    resolved = _resolve(columns or Columns(), first, name, aliases, needed)
     if on_columns is not None:
         on_columns(Columns(**resolved))
     for index, record in enumerate(chain(first, records)):
-        yield _row(index, record, resolved)
+        yield _row(index, record, resolved, need_response)
 
 
 def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -321,17 +327,23 @@ def _refuse_utf16(first_line: bytes, name: str) -> None:
         raise InputError(f"{name}: is UTF-16; save it as UTF-8")
 
 
-def _resolve(columns: Columns, records: Sequence[_Record], name: str) -> dict[str, str | None]:
+def _resolve(
+    columns: Columns,
+    records: Sequence[_Record],
+    name: str,
+    aliases: Mapping[str, Sequence[str]],
+    needed: Sequence[str],
+) -> dict[str, str | None]:
     """The column of each field, out of those that the first rows have."""
     found = list(dict.fromkeys(key for record in records for key in record.fields))
     if not found:  # nothing readable yet: each row says for itself what is wrong
-        return {field: getattr(columns, field) or names[0] for field, names in ALIASES.items()}
+        return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
     by_lower = {key.strip().lower(): key for key in reversed(found)}
     resolved: dict[str, str | None] = {}
-    for field, aliases in ALIASES.items():
+    for field, names in aliases.items():
         asked: str | None = getattr(columns, field)
         if asked is None:
-            resolved[field] = next((by_lower[a] for a in aliases if a in by_lower), None)
+            resolved[field] = next((by_lower[a] for a in names if a in by_lower), None)
         elif asked in found or not asked:
             resolved[field] = asked or None
         else:
@@ -339,7 +351,7 @@ def _resolve(columns: Columns, records: Sequence[_Record], name: str) -> dict[st
                 f"{name}: there is no column {asked!r} for the {field}; "
                 f"the columns are {_listed(found)}"
             )
-    for field in ("response", "knowledge"):
+    for field in needed:
         if resolved[field] is None:
             raise InputError(
                 f"{name}: no column looks like the {field}; the columns are {_listed(found)}; "
@@ -348,13 +360,18 @@ def _resolve(columns: Columns, records: Sequence[_Record], name: str) -> dict[st
     return resolved
 
 
-def _row(index: int, record: _Record, columns: Mapping[str, str | None]) -> Example | BadRow:
+def _row(
+    index: int, record: _Record, columns: Mapping[str, str | None], need_response: bool
+) -> Example | BadRow:
     if record.problem:
         return BadRow(index, None, f"{record.where}: {record.problem}")
     id_ = _id(record.fields, columns["id"])
+    has_response = need_response or columns["response"] is not None
     try:
         return Example(
-            response=_text(record.fields, "response", columns["response"]),
+            response=(
+                _text(record.fields, "response", columns["response"]) if has_response else ""
+            ),
             knowledge=_text(record.fields, "knowledge", columns["knowledge"]),
             history=_history(record.fields, columns["history"]),
             id=id_,

@@ -304,3 +304,29 @@ def bart(folder: Path) -> Path:
     weights["final_logits_bias"] = torch.randn(1, len(tokenizer), generator=generator)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
+
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+
+
+def llama(folder: Path, window: int = 2048) -> Path:
+    """A saved Llama, with a chat template in its tokenizer."""
+    import transformers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = byte_bpe(folder, window)
+    tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.save_pretrained(folder)
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=window,
+        num_key_value_heads=2,
+        bos_token_id=0,
+        pad_token_id=1,
+        eos_token_id=2,
+        **SIZES,
+    )
+    return _save_model(folder, "AutoModelForCausalLM", config)

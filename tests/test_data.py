@@ -11,8 +11,9 @@ import pytest
 
 from q2_metric.data import catalogue, download
 from q2_metric.data.catalogue import CATALOGUE, DataFile, DataSet
+from q2_metric.data.labelled import Labelled, contexts
 from q2_metric.data.true import read_true
-from q2_metric.data.wow import read_annotated, read_selected
+from q2_metric.data.wow import read_annotated, read_gold, read_selected
 from q2_metric.errors import DataError
 from q2_metric.types import Example
 
@@ -40,6 +41,29 @@ def test_wow_label_one_is_inconsistent(tmp_path: Path) -> None:
     assert items[0].example == Example("it is nan .", "Tea is hot.", ("Hot, or not?",))
     assert items[2].example.history == ()  # the response opens the dialogue
     assert [item.example.id for item in items[:2]] == ["7-3-dodeca", "7-3-memnet"]
+
+
+def test_wow_gold_responses(tmp_path: Path) -> None:
+    path = tmp_path / "cross_annotation.csv"
+    path.write_text(ANNOTATED)
+    found = read_gold(path)
+    assert found == [
+        Example("g", "Tea is hot.", ("Hot, or not?",)),
+        Example("g", "Tea is cold."),
+    ]
+    assert [item.id for item in found] == ["7-3", "8-0"]
+
+
+def test_contexts_have_their_first_consistent_response() -> None:
+    items = [
+        Labelled(Example("wrong", "Tea is hot.", id="0"), consistent=False),
+        Labelled(Example("strange", "Milk is white.", id="1"), consistent=False),
+        Labelled(Example("right", "Tea is hot.", id="2"), consistent=True),
+        Labelled(Example("also right", "Tea is hot.", id="3"), consistent=True),
+    ]
+    found = contexts(items)
+    assert found == [Example("right", "Tea is hot."), Example("", "Milk is white.")]
+    assert [item.id for item in found] == ["0", "1"]
 
 
 def test_wow_selected(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from q2_metric.errors import InputError, MissingExtra
 from q2_metric.io import (
+    ALIASES,
     EVIDENCE_FIELDS,
     PEEKED,
     QUESTION_FIELDS,
@@ -227,6 +228,17 @@ def test_no_column_for_the_knowledge(jsonl: Path) -> None:
         f"{jsonl}: no column looks like the knowledge; the columns are 'response', 'foo', 'bar'; "
         "name it with --knowledge (in Python: Columns(knowledge=...))"
     )
+
+
+def test_a_response_that_is_not_needed(jsonl: Path) -> None:
+    jsonl.write_text('{"knowledge": "k", "prediction": "p", "gold": "g"}\n')
+    own = {**ALIASES, "response": ("target",)}
+    assert list(read_rows(jsonl, aliases=own, need_response=False)) == [Example("", "k")]
+    own["response"] = ("gold",)
+    assert list(read_rows(jsonl, aliases=own, need_response=False)) == [Example("g", "k")]
+    jsonl.write_text('{"knowledge": "k", "gold": " "}\n')
+    (row,) = read_rows(jsonl, aliases=own, need_response=False)
+    assert isinstance(row, BadRow)  # where there is a column, it has to be filled
 
 
 def test_a_given_name_that_is_not_there(jsonl: Path) -> None:

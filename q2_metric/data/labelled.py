@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from q2_metric.errors import DataError
@@ -22,6 +22,20 @@ class Labelled:
     example: Example
     consistent: bool
     system: str | None = None
+
+
+def contexts(items: Iterable[Labelled]) -> list[Example]:
+    """Each knowledge once, in order, with its first response that people found consistent.
+
+    The response is "" where they found none; the id is that of the first response.
+    """
+    found: dict[str, Example] = {}
+    for item in items:
+        example = item.example
+        context = found.setdefault(example.knowledge, replace(example, response=""))
+        if item.consistent and not context.response:
+            found[example.knowledge] = replace(context, response=example.response)
+    return list(found.values())
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:

@@ -43,6 +43,21 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
     ]
 
 
+def read_gold(path: Path | None = None) -> list[Example]:
+    """The 544 contexts, each with the response that the person in the dialogue gave.
+
+    In the order of :func:`read_annotated`; the id is ``episode-round``.
+
+    Args:
+        path: of ``cross_annotation.csv``; by default that of the downloaded set.
+
+    Raises:
+        DataError: the file is missing or not what it should be.
+    """
+    path = path or folder("wow_q2") / "cross_annotation.csv"
+    return [_example(row, row["gold"]) for row in read_csv(path, [*_CONTEXT, "gold"])]
+
+
 def read_selected(directory: Path | None = None) -> list[Labelled]:
     """The 4 x 150 selected responses: per system, the consistent ones first.
 
@@ -65,10 +80,10 @@ def read_selected(directory: Path | None = None) -> list[Labelled]:
     ]
 
 
-def _example(row: dict[str, str], response: str, system: str) -> Example:
+def _example(row: dict[str, str], response: str, system: str | None = None) -> Example:
     return Example(
         response=response,
         knowledge=row["knowledge"],
         history=(row["message"],) if row["message"].strip() else (),
-        id=f"{row['episode_idx']}-{row['round']}-{system}",
+        id="-".join(filter(None, (row["episode_idx"], row["round"], system))),
     )

@@ -1,0 +1,27 @@
+"""Tasks of lm-evaluation-harness that report Q² and SCALE.
+
+::
+
+    tasks/*.yaml   the tasks: data, prompt, stop sequences, decoding, metrics
+    documents.py   the rows of each task, out of q2_metric.data or the user's file
+    task.py        the task class: options by --metadata, the filter that scores, few-shot
+    scoring.py     from a model's answers to the numbers of the table
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from q2_metric.errors import MissingExtra
+
+
+def tasks_folder() -> Path:
+    """The folder for ``lm_eval --include_path`` and ``TaskManager(include_path=…)``.
+
+    Raises:
+        MissingExtra: lm-evaluation-harness is not installed.
+    """
+    if find_spec("lm_eval") is None:
+        raise MissingExtra("lm-evaluation-harness tasks", "lm_eval", "lm-eval")
+    return Path(__file__).parent / "tasks"

@@ -1,0 +1,503 @@
+"""The lm-evaluation-harness tasks over fake metrics: prompts, options, errors, bookkeeping."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import pickle
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import FakeMetric
+
+pytest.importorskip("lm_eval")
+
+from click.testing import CliRunner
+from harness_models import Judge, Oracle, OtherKnowledge, Silent
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+
+from lm_eval_plugin import documents, tasks_folder
+from lm_eval_plugin.scoring import (
+    Answer,
+    Likelihood,
+    Options,
+    auc,
+    balanced_accuracy,
+    score_responses,
+)
+from q2_metric import metrics
+from q2_metric.cli import main
+from q2_metric.data.download import ENVIRONMENT
+from q2_metric.errors import DataError, InputError, MissingExtra
+from q2_metric.metrics.baselines import TokenF1
+from q2_metric.types import Metric
+
+ROWS = [
+    {"knowledge": "Rome has 7 hills.", "history": ["Hi!", "Hello.", "How many?"], "gold": "Seven."},
+    {"knowledge": "Tea is hot.", "history": "Is it cold?", "gold": "no it is hot"},
+    {"knowledge": "Milk is white.", "history": [], "gold": "milk is white , you know"},
+    {"knowledge": ["Cats sleep.", "Dogs bark."], "history": [], "gold": "cats do sleep"},
+]
+
+
+class Loader:
+    """Takes the place of ``load_metrics``: Q² and SCALE answer by table, token F1 is real."""
+
+    def __init__(self) -> None:
+        self.table: dict[str, float | None] = {}
+        self.calls: list[tuple[tuple[str, ...], str, dict[str, Any]]] = []
+        self.made: list[weakref.ref[Metric]] = []
+        self.batches: dict[str, list[list[int]]] = {"q2": [], "scale": []}
+        self.evidence: list[bool] = []
+
+    def __call__(self, names: Sequence[str], preset: str, **settings: Any) -> list[Metric]:
+        self.calls.append((tuple(names), preset, settings))
+        loaded: list[Metric] = []
+        for name in names:
+            if name == "f1":
+                loaded.append(TokenF1())
+                continue
+            fake = FakeMetric(name, self.table)
+            self.batches[name].append(fake.batches)
+            self.made.append(weakref.ref(fake))
+            if name == "scale":
+                self.evidence = fake.evidence
+            loaded.append(fake)
+        return loaded
+
+
+@pytest.fixture
+def loader(monkeypatch: pytest.MonkeyPatch) -> Loader:
+    fake = Loader()
+    monkeypatch.setattr(metrics, "load_metrics", fake)
+    return fake
+
+
+@pytest.fixture(autouse=True)
+def _in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISABLE_MULTIPROC", "1")  # the harness's bootstrap of BLEU
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    return write(tmp_path / "rows.jsonl", *ROWS)
+
+
+def write(path: Path, *items: object) -> str:
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    return str(path)
+
+
+def run(model: Any, task: str = "q2_custom", *, metadata: Any = None, **settings: Any) -> Any:
+    # Without the harness's own thousands of tasks, which take ten seconds to list.
+    manager = TaskManager(
+        include_path=str(tasks_folder()), include_defaults=False, metadata=metadata or {}
+    )
+    return simple_evaluate(model, tasks=[task], task_manager=manager, **settings)
+
+
+# --- finding the tasks -----------------------------------------------------------------
+
+
+def test_the_command_prints_the_folder_that_has_the_tasks() -> None:
+    shown = CliRunner().invoke(main, ["lm-eval-path"])
+    assert shown.exit_code == 0
+    folder = shown.output.strip()
+    manager = TaskManager(include_path=folder, include_defaults=False)
+    assert manager.all_subtasks == [
+        "q2_custom",
+        "q2_detect",
+        "q2_dialfact",
+        "q2_long_document",
+        "q2_summeval",
+        "q2_wow",
+    ]
+    assert manager.all_groups == ["q2_grounded"]
+
+
+def test_the_command_without_the_harness(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lm_eval_plugin.find_spec", lambda _name: None)
+    with pytest.raises(MissingExtra, match=r'pip install "q2-metric\[lm-eval\]"'):
+        tasks_folder()
+    shown = CliRunner().invoke(main, ["lm-eval-path"])
+    assert shown.exit_code == 2
+    assert shown.stdout == ""
+
+
+# --- a run -----------------------------------------------------------------------------
+
+
+def test_numbers_reach_the_table_and_the_log(loader: Loader, rows: str) -> None:
+    loader.table = {"Seven.": 1.0, "no it is hot": 0.0}
+    found = run(Oracle(), metadata={"data_files": rows})
+    table = found["results"]["q2_custom"]
+    assert table["q2,none"] == pytest.approx((1 + 0 + 0.5 + 0.5) / 4)
+    assert table["q2_stderr,none"] == pytest.approx(
+        math.sqrt((0.25 + 0.25 + 0 + 0) / 3) / 2
+    )  # the standard error of 1, 0, 0.5, 0.5
+    assert table["f1,none"] == 1.0
+    assert table["bleu,none"] == pytest.approx(100)
+    assert 0 < table["knowledge_f1,none"] < 1
+    assert table["empty,none"] == 0.0
+    for name in ("q2", "q2_no_nli", "scale", "f1", "knowledge_f1", "bleu"):
+        assert isinstance(table[f"{name}_stderr,none"], float), name
+    first = found["samples"]["q2_custom"][0]
+    assert first["filtered_resps"] == ["Seven."]
+    assert first["q2"] == 1.0
+    assert first["evidence"][0]["support"] == "Rome has 7 hills."
+    assert found["configs"]["q2_custom"]["metadata"]["signatures"] == {
+        "q2": "q2|version:test",
+        "scale": "scale|version:test",
+    }
+
+
+def test_one_batch_and_nothing_stays_loaded(loader: Loader, rows: str) -> None:
+    run(Oracle(), metadata={"data_files": rows})
+    assert loader.batches == {"q2": [[4]], "scale": [[4]]}
+    gc.collect()
+    assert [made() for made in loader.made] == [None, None]
+
+
+def test_options_reach_the_metric(loader: Loader, rows: str) -> None:
+    metadata = {
+        "data_files": rows,
+        "preset": "paper-small",
+        "metric_device": "cuda:1",
+        "metric_batch_size": 3,
+        "metric_dtype": "bfloat16",
+        "metric_evidence": False,
+        "reader_model": "./mine",
+        # the evaluated model's own, which the harness puts there too:
+        "pretrained": "gpt2",
+        "dtype": "float16",
+        "device": "cuda:0",
+        "batch_size": "auto",
+    }
+    run(Oracle(), metadata=metadata)
+    names, preset, settings = loader.calls[0]
+    assert names == ("q2", "scale")
+    assert preset == "paper-small"
+    assert settings == {
+        "device": "cuda:1",
+        "dtype": "bfloat16",
+        "batch_size": 3,
+        "models": {"reader_model": "./mine"},
+    }
+    assert loader.evidence == [False]
+
+
+def test_the_metric_stays_off_the_gpu_unless_told() -> None:
+    assert Options.from_metadata({"device": "cuda"}).device == "cpu"
+
+
+def test_blank_answers_score_nothing(loader: Loader, rows: str) -> None:
+    found = run(Silent(), metadata={"data_files": rows})
+    table = found["results"]["q2_custom"]
+    assert table["empty,none"] == 1.0
+    for name in ("q2", "q2_no_nli", "scale", "f1", "knowledge_f1", "bleu"):
+        assert table[f"{name},none"] == 0.0, name
+    assert loader.batches == {"q2": [[]], "scale": [[]]}
+
+
+def test_without_gold_there_is_no_f1_and_no_bleu(loader: Loader, tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "rows.jsonl",
+        {"context": "Tea is hot.", "question": "Is it?", "prediction": "of another model"},
+        {"context": "Milk is white.", "question": "Is it?", "prediction": "of another model"},
+    )
+    found = run(OtherKnowledge(), metadata={"data_files": file})
+    table = found["results"]["q2_custom"]
+    assert "f1,none" not in table
+    assert "bleu,none" not in table
+    assert table["q2,none"] == 0.5
+    doc = found["samples"]["q2_custom"][0]["doc"]
+    assert doc == {"id": "0", "knowledge": "Tea is hot.", "history": ["Is it?"], "response": ""}
+
+
+def test_predict_only_loads_no_metric(loader: Loader, rows: str) -> None:
+    found = run(Oracle(), metadata={"data_files": rows}, predict_only=True)
+    assert loader.calls == []
+    first = found["samples"]["q2_custom"][0]
+    assert first["filtered_resps"] == ["Seven."]
+    assert "q2" not in first
+
+
+def test_limit(loader: Loader, rows: str) -> None:
+    found = run(Oracle(), metadata={"data_files": rows}, limit=3)
+    assert found["n-samples"]["q2_custom"] == {"original": 4, "effective": 3}
+    assert loader.batches["q2"] == [[3]]
+
+
+def test_cached_answers_are_scored_alike(loader: Loader, rows: str, tmp_path: Path) -> None:
+    first, second = Oracle(), Oracle()
+    cache = str(tmp_path / "cache")
+    settings: Any = {"metadata": {"data_files": rows}, "use_cache": cache}
+    once, again = run(first, **settings), run(second, **settings)
+    assert (first.asked, second.asked) == (4, 0)
+    assert once["results"] == again["results"]
+
+
+def test_cached_requests_of_other_data_are_noticed(
+    loader: Loader, rows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "requests"))
+    run(Oracle(), metadata={"data_files": rows}, cache_requests=True)
+    other = write(tmp_path / "other.jsonl", *reversed(ROWS))
+    with pytest.raises(InputError, match=r"row '0' belongs to other data: .*--cache_requests"):
+        run(Oracle(), metadata={"data_files": other}, cache_requests=True)
+    refreshed: Any = {"cache_requests": True, "rewrite_requests_cache": True}
+    run(Oracle(), metadata={"data_files": other}, **refreshed)
+
+
+# --- prompts ---------------------------------------------------------------------------
+
+INSTRUCTION = (
+    "Write the assistant's next turn of the conversation. "
+    "State only facts that the knowledge supports.\n\n"
+)
+
+
+def test_zero_shot_prompt(loader: Loader, rows: str) -> None:
+    model = Oracle()
+    found = run(model, metadata={"data_files": rows})
+    assert model.prompts[0] == (
+        INSTRUCTION
+        + "Knowledge: Rome has 7 hills.\nUser: Hi!\nAssistant: Hello.\nUser: How many?\nAssistant:"
+    )
+    assert model.prompts[3] == INSTRUCTION + "Knowledge: Cats sleep.\nDogs bark.\nAssistant:"
+    decoding = found["configs"]["q2_custom"]["generation_kwargs"]
+    assert decoding["do_sample"] is False
+    assert decoding["until"] == ["\n\n", "\nUser:", "\nKnowledge:"]
+
+
+def test_few_shot_prompt_shows_other_rows(loader: Loader, rows: str) -> None:
+    model = Oracle()
+    run(model, metadata={"data_files": rows}, num_fewshot=3)
+    for row, prompt in zip(ROWS, model.prompts, strict=True):
+        assert prompt.startswith(INSTRUCTION)
+        assert prompt.count("Knowledge: ") == 4
+        for other in ROWS:
+            answer = f"Assistant: {other['gold']}\n\n"
+            assert prompt.count(answer) == (other is not row)
+        assert prompt.endswith("Assistant:")
+
+
+def test_few_shot_does_not_depend_on_other_rows(loader: Loader, rows: str) -> None:
+    everything, one = Oracle(), Oracle()
+    run(everything, metadata={"data_files": rows}, num_fewshot=2)
+    run(one, metadata={"data_files": rows}, num_fewshot=2, samples={"q2_custom": [2]})
+    assert one.prompts == [everything.prompts[2]]
+    reseeded = Oracle()
+    run(reseeded, metadata={"data_files": rows}, num_fewshot=2, fewshot_random_seed=5)
+    assert reseeded.prompts != everything.prompts
+
+
+def test_too_few_rows_for_few_shot(loader: Loader, rows: str) -> None:
+    with pytest.raises(InputError, match="4 few-shot examples are asked for, but only 3"):
+        run(Oracle(), metadata={"data_files": rows}, num_fewshot=4)
+
+
+def test_chat_template(loader: Loader, rows: str) -> None:
+    model = Oracle()
+    settings: Any = {"num_fewshot": 1, "apply_chat_template": True, "fewshot_as_multiturn": True}
+    run(model, metadata={"data_files": rows}, **settings)
+    prompt = model.prompts[1]
+    assert prompt.startswith(f"<system>{INSTRUCTION}</><user>Knowledge: ")
+    assert prompt.endswith(
+        "<user>Knowledge: Tea is hot.\nUser: Is it cold?\nAssistant:</><assistant>"
+    )
+    assert prompt.count("<assistant>") == 2
+
+
+# --- the model as a judge --------------------------------------------------------------
+
+ANNOTATED = (
+    ",episode_idx,round,topic,message,dodeca_response,memnet_response,knowledge,gold,"
+    "dodeca_label,memnet_label\n"
+    "0,7,3,Tea,Hot?,it is hot,it is old,Tea is hot.,gold one,0,1\n"
+    "1,8,0,Milk,,milk is white,milk is red,Milk is white.,gold two,0,1\n"
+)
+
+
+@pytest.fixture
+def small_wow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "wow_q2"
+    folder.mkdir()
+    (folder / "cross_annotation.csv").write_text(ANNOTATED)
+    for system in ("dodeca", "memnet"):
+        for kind in ("consistent", "inconsistent"):
+            (folder / f"{system}_{kind}.csv").write_text("")
+    (folder / "LICENSE.txt").write_text("")
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+
+
+@pytest.mark.usefixtures("small_wow")
+def test_detect_compares_the_model_with_the_metrics(loader: Loader) -> None:
+    loader.table = {"it is hot": 0.9, "it is old": 0.6, "milk is white": 0.4, "milk is red": 0.2}
+    model = Judge()
+    found = run(model, "q2_detect")
+    table = found["results"]["q2_detect"]
+    assert (table["acc,none"], table["auc,none"], table["balanced_acc,none"]) == (1.0, 1.0, 1.0)
+    # 0.9 and 0.4 are consistent, 0.6 and 0.2 are not: three of four pairs are in order.
+    assert table["q2_auc,none"] == table["scale_auc,none"] == 0.75
+    assert table["q2_balanced_acc,none"] == 0.5
+    assert loader.batches == {"q2": [[4]], "scale": [[4]]}
+    assert model.prompts[0] == (
+        "Decide whether the knowledge supports every fact that the response states. "
+        "Answer Yes or No.\n\n"
+        "Knowledge: Tea is hot.\nResponse: it is hot\nSupported (Yes or No):"
+    )
+    wrong = run(Judge(honest=False), "q2_detect")["results"]["q2_detect"]
+    assert (wrong["acc,none"], wrong["auc,none"], wrong["balanced_acc,none"]) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.usefixtures("small_wow")
+def test_detect_few_shot(loader: Loader) -> None:
+    model = Judge()
+    run(model, "q2_detect", num_fewshot=1)
+    assert model.prompts[0].count("Supported (Yes or No):") == 2
+    assert model.prompts[0].count("Tea is hot.") == 1  # never the row's own knowledge
+
+
+@pytest.mark.usefixtures("small_wow")
+def test_wow_rows() -> None:
+    assert documents.wow()["test"].to_list() == [
+        {"id": "7-3", "knowledge": "Tea is hot.", "history": ["Hot?"], "response": "gold one"},
+        {"id": "8-0", "knowledge": "Milk is white.", "history": [], "response": "gold two"},
+    ]
+
+
+def test_auc_and_balanced_accuracy() -> None:
+    assert auc([(True, 0.3), (False, 0.1), (False, 0.3)]) == 0.75  # a tie counts half
+    assert math.isnan(auc([(True, 0.3)]))
+    assert balanced_accuracy([(True, True), (True, False), (False, False)]) == 0.75
+    assert math.isnan(balanced_accuracy([(True, True)]))
+
+
+# --- what ranks send each other --------------------------------------------------------
+
+
+def test_answers_travel_without_their_numbers(loader: Loader) -> None:
+    document = {"id": "0", "knowledge": "Tea is hot.", "history": [], "response": ""}
+    (answer, strange), _ = score_responses(
+        [" hot \n", "hot\ud83d"], [document, document], Options(), {"q2"}
+    )
+    assert strange == "hot?"
+    assert isinstance(answer, Answer)
+    assert answer.results == {"q2": 0.5}
+    back = pickle.loads(pickle.dumps(answer))
+    assert (back, type(back)) == ("hot", str)
+    likelihood = pickle.loads(pickle.dumps(Likelihood((-0.5, True))))
+    assert (likelihood, type(likelihood)) == ((-0.5, True), tuple)
+
+
+# --- bad input -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"preset": "papr"}, "unknown preset 'papr': the presets are .*did you mean 'paper'"),
+        ({"metric_devise": "cpu"}, "unknown option 'metric_devise' .known: preset, metric_device"),
+        ({"metric_batch_size": "auto"}, "metric_batch_size must be a whole number from 1"),
+        ({"metric_batch_size": 0}, "metric_batch_size must be a whole number from 1"),
+        ({"metric_evidence": "maybe"}, "metric_evidence must be true or false, not 'maybe'"),
+    ],
+)
+def test_bad_options_are_found_before_anything_is_generated(
+    metadata: dict[str, Any], message: str, rows: str
+) -> None:
+    model = Oracle()
+    with pytest.raises(InputError, match=message):
+        run(model, metadata={"data_files": rows, **metadata})
+    assert model.asked == 0
+
+
+def test_custom_needs_a_file() -> None:
+    with pytest.raises(InputError, match="q2_custom needs a file of yours: --metadata"):
+        run(Oracle())
+
+
+def test_a_row_without_knowledge_is_named(tmp_path: Path) -> None:
+    file = write(tmp_path / "rows.jsonl", *ROWS, {"knowledge": " ", "gold": "x"})
+    with pytest.raises(InputError, match=r"rows.jsonl, line 5: the knowledge .* is empty"):
+        run(Oracle(), metadata={"data_files": file})
+
+
+def test_a_row_without_its_gold_response_is_named(tmp_path: Path) -> None:
+    file = write(tmp_path / "rows.jsonl", ROWS[0], {"knowledge": "Tea is hot.", "gold": ""})
+    with pytest.raises(InputError, match=r"line 2: the response \(field 'gold'\) is empty"):
+        run(Oracle(), metadata={"data_files": file})
+
+
+def test_a_file_without_rows(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there are no rows"):
+        documents.custom(write(tmp_path / "rows.jsonl"))
+
+
+def test_no_data_and_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    with pytest.raises(DataError, match=r"cannot download https://\S+cross_annotation.csv"):
+        run(Oracle(), "q2_wow")
+
+
+# --- tasks of the user's ---------------------------------------------------------------
+
+
+def test_a_task_of_the_users_includes_ours(loader: Loader, rows: str, tmp_path: Path) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(
+        f"include: {tasks_folder() / 'q2_custom.yaml'}\n"
+        "task: mine\n"
+        'description: "Answer in Latin.\\n"\n'
+        "filter_list: [{name: short, filter: [{function: take_first}, {function: lowercase}]}]\n"
+    )
+    model = Oracle()
+    found = run(model, str(own), metadata={"data_files": rows})
+    prompt = "Answer in Latin.\nKnowledge: Tea is hot.\nUser: Is it cold?\nAssistant:"
+    assert model.prompts[1] == prompt
+    assert found["results"]["mine"]["q2,short"] == 0.5
+    assert found["samples"]["mine"][0]["filtered_resps"] == ["seven."]
+
+
+def test_answers_must_be_one_a_row(loader: Loader, rows: str, tmp_path: Path) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(
+        f"include: {tasks_folder() / 'q2_custom.yaml'}\n"
+        "task: mine\n"
+        "filter_list: [{name: all, filter: [{function: take_first_k, k: 1}]}]\n"
+    )
+    with pytest.raises(InputError, match="put take_first last in filter_list"):
+        run(Oracle(), str(own), metadata={"data_files": rows})
+
+
+# --- files of the user's ---------------------------------------------------------------
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    file = write(tmp_path / "rows.jsonl", {"page": "Tea is hot.", "ask": "Is it?", "best": "yes"})
+    names = {"knowledge_column": "page", "history_column": "ask", "response_column": "best"}
+    assert documents.custom(file, **names)["test"].to_list() == [
+        {"id": "0", "knowledge": "Tea is hot.", "history": ["Is it?"], "response": "yes"}
+    ]
+
+
+def test_several_files_of_several_formats(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    table = pa.Table.from_pylist([{"id": "p", "knowledge": "Milk is white.", "answer": "yes"}])
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    (tmp_path / "rows.csv").write_text("knowledge,target,turns\nnan,null,a\n")
+    files = [str(tmp_path / "rows.parquet"), str(tmp_path / "rows.csv")]
+    assert documents.custom(files)["test"].to_list() == [
+        {"id": "p", "knowledge": "Milk is white.", "history": [], "response": "yes"},
+        {"id": "1", "knowledge": "nan", "history": ["a"], "response": "null"},
+    ]
