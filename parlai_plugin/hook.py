@@ -1,0 +1,486 @@
+"""What the plug-in wraps in ParlAI, each for one reason.
+
+ParlAI 1.7.2 has no way to register a metric, so functions of its classes are replaced by
+ones that call them. No installed file is touched, and :func:`install` does it once.
+
+=====================================  ==================================================
+``FixedDialogTeacher.observe``         has knowledge and response together: scores are added
+``WorldLogger.write``                  explanations go into the world log
+``ParlaiParser.add_extra_args``,       the options, shown in ``--help``
+``.add_world_args``
+``ParlaiParser.parse_args``,           errors of ours are one line at the command ``parlai``
+``ParlaiScript._run_from_…``           (and a mistyped metric is noticed before the run)
+``params.modelzoo_path``               a zoo model that cannot be had is one line
+``eval_model``, ``TrainLoop._run_…``   the lines after a run: what was left out, and why
+``Opt.load_init``                      the presets ``-o q2/…``
+``lr_scheduler.optim``                 training on torch from 2.7 on
+=====================================  ==================================================
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import parlai.core.params
+import parlai.nn.lr_scheduler
+import parlai.scripts.eval_model
+import parlai.scripts.train_model
+import torch
+from parlai.core.metrics import ALL_METRICS, SumMetric
+from parlai.core.opt import Opt
+from parlai.core.params import ParlaiParser
+from parlai.core.script import ParlaiScript
+from parlai.core.teachers import FixedDialogTeacher
+from parlai.utils import logging
+from parlai.utils.distributed import is_primary_worker
+from parlai.utils.world_logging import WorldLogger
+
+from parlai_plugin import shadowed
+from parlai_plugin.knowledge import History, knowledge_of, usable
+from parlai_plugin.scores import NAMES, REPORTED, Explanation, LazyMean, Settings, scorer
+from q2_metric.errors import InputError, ModelError, Q2Error
+from q2_metric.types import Example
+
+PRESETS = Path(__file__).parent / "presets"
+
+EXPLANATION = "q2_explanation"
+"""The field of a world log's messages that says what a score rests on."""
+
+NO_KNOWLEDGE = "q2_no_knowledge"
+NO_RESPONSE = "q2_no_response"
+"""Counts of the examples that were left out, reported where there are any."""
+
+_PARLAI_NAMES = ALL_METRICS | {"default", "rouge", "bleu", "distinct", "all", ""}
+
+_installed = False
+
+
+def install() -> None:
+    """Wraps what the table above names; later calls do nothing."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    _wrap(FixedDialogTeacher, "observe", _observe)
+    _wrap(WorldLogger, "write", _write_log)
+    _wrap(ParlaiParser, "add_extra_args", _add_extra_args)
+    _wrap(ParlaiParser, "add_world_args", _add_world_args)
+    _wrap(ParlaiParser, "parse_args", _parse_args)
+    _wrap(parlai.core.params, "modelzoo_path", _modelzoo_path)
+    _wrap_classmethod(ParlaiScript, "_run_from_parser_and_opt", _run)
+    _wrap_classmethod(Opt, "load_init", _load_init)
+    for module in _copies(parlai.scripts.eval_model):
+        _wrap(module, "eval_model", _eval_model)
+        _wrap(module, "_eval_single_world", _eval_single_world)
+    for module in _copies(parlai.scripts.train_model):
+        _wrap(module.TrainLoop, "_run_eval", _run_eval)
+    _mend_plateau_scheduler()
+    problem = shadowed.problem()
+    if problem:
+        logging.warning(problem)
+
+
+def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
+    """Replaces ``owner.name`` by ``wrapper``, which gets the original first."""
+    original = getattr(owner, name)
+    setattr(owner, name, functools.wraps(original)(_bound(wrapper, original)))
+
+
+def _wrap_classmethod(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
+    original = getattr(owner, name).__func__
+    setattr(owner, name, classmethod(functools.wraps(original)(_bound(wrapper, original))))
+
+
+def _bound(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    # A function, not functools.partial: only functions become methods.
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return wrapper(original, *args, **kwargs)
+
+    return call
+
+
+def _copies(module: types.ModuleType) -> list[types.ModuleType]:
+    """A script's module, and the second copy of it that ``python -m`` runs."""
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if main is not None and spec is not None and spec.name == module.__name__:
+        return [module, main]
+    return [module]
+
+
+# --- scoring -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An example that a model answered.
+
+    ``example`` is ``None`` where it cannot be scored, ``left_out`` then says why
+    (:data:`NO_KNOWLEDGE` or :data:`NO_RESPONSE`). ``labels`` are the human's replies.
+    """
+
+    task: str
+    example: Example | None
+    left_out: str | None
+    labels: tuple[str, ...]
+
+
+listeners: list[Callable[[Taken], None]] = []
+"""Told of every example that a model answers with a text (the export listens here)."""
+
+_fields_without: dict[str, list[str]] = {}
+"""By task: the fields of the first message that had no knowledge, to name in warnings."""
+
+
+def wanted(requested: Iterable[str]) -> list[str]:
+    """Our metrics among requested names, in the order in which they are reported."""
+    asked = {NAMES[name] for name in requested if name in NAMES}
+    return [metric for metric in REPORTED if metric in asked]
+
+
+def requested(opt: Mapping[str, Any]) -> list[str]:
+    """The names that ``--metrics`` and ``--validation-metric`` ask for."""
+    names = str(opt.get("metrics") or "").split(",")
+    if opt.get("validation_metric") in NAMES:
+        names.append(opt["validation_metric"])
+    return [name.strip() for name in names]
+
+
+def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
+    # The original forgets the labels, so what it will need is read first.
+    act, labels = getattr(self, "last_act", None), getattr(self, "lastY", None)
+    result = original(self, observation)
+    if act is None or labels is None or observation is None:
+        return result
+    metrics = wanted(requested(self.opt))
+    if (metrics or listeners) and observation.get("text") is not None:
+        taken = _take(self, act, tuple(labels), observation["text"])
+        for listener in listeners:
+            listener(taken)
+        if metrics:
+            _add_scores(self, observation, metrics, taken)
+    return result
+
+
+def _take(teacher: Any, act: Any, labels: tuple[str, ...], response: object) -> Taken:
+    opt, task = teacher.opt, str(teacher.opt.get("task", "?"))
+    field = opt.get("q2_knowledge_field")
+    knowledge = knowledge_of(teacher, act, which=opt.get("q2_knowledge") or "gold", field=field)
+    history = _history(teacher)
+    turns = history.before(teacher, act, knowledge)
+    history.after(act, labels)
+    if not knowledge:
+        if task not in _fields_without:
+            _fields_without[task] = sorted(str(key) for key in act)
+            if field and field not in act:
+                logging.warning(f"q2-metric: {task}: {_no_such_field(field, list(act))}")
+        return Taken(task, None, NO_KNOWLEDGE, labels)
+    if not usable(response):
+        return Taken(task, None, NO_RESPONSE, labels)
+    return Taken(task, Example(str(response), knowledge, turns), None, labels)
+
+
+def _history(teacher: Any) -> History:
+    if not hasattr(teacher, "_q2_history"):
+        teacher._q2_history = History()
+    history: History = teacher._q2_history
+    return history
+
+
+def _no_such_field(field: str, fields: Sequence[str]) -> str:
+    close = difflib.get_close_matches(field, fields, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return (
+        f"--q2-knowledge-field: an example has no field {field!r}{hint} "
+        f"(its fields: {', '.join(sorted(fields))})"
+    )
+
+
+def _add_scores(teacher: Any, observation: Any, metrics: Sequence[str], taken: Taken) -> None:
+    settings = Settings.of(teacher.opt)
+    # Also where this example is left out: a wrong preset shows before hours of generation.
+    scorers = {metric: scorer(metric, settings) for metric in metrics}
+    explanation: object
+    if taken.example is None:
+        assert taken.left_out is not None
+        teacher.metrics.add(taken.left_out, SumMetric(1))
+        explanation = {"left_out": taken.left_out}
+    else:
+        responses = {metric: scorers[metric].add(taken.example) for metric in metrics}
+        for metric, response in responses.items():
+            for name in REPORTED[metric]:
+                teacher.metrics.add(name, LazyMean(name, [response]))
+        explanation = Explanation(responses)
+    # As the original does: an example's numbers travel with the response, for display.
+    added = {"metrics": teacher.metrics.report_recent()}
+    if settings.explain:
+        added[EXPLANATION] = explanation
+    for key, value in added.items():
+        observation.pop(key, None)  # a Message refuses to overwrite
+        observation[key] = value
+
+
+def _write_log(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    for episode in self.get_logs():
+        for parley in episode:
+            for message in parley:
+                explanation = message.get(EXPLANATION)
+                if isinstance(explanation, Explanation):
+                    dict.__setitem__(message, EXPLANATION, explanation.row())
+    return original(self, *args, **kwargs)
+
+
+# --- options -----------------------------------------------------------------------------
+
+
+def add_options(parser: Any, *, scoring: bool = True) -> None:
+    """Adds the options ``--q2-…`` to a parser, once.
+
+    Args:
+        parser: ParlAI's.
+        scoring: also those that say how responses are scored.
+    """
+    if "--q2-knowledge" in parser._option_string_actions:
+        return
+    group = parser.add_argument_group("Q² and SCALE (--metrics q2,scale)")
+    group.add_argument(
+        "--q2-knowledge",
+        choices=["gold", "all"],
+        default="gold",
+        help="Knowledge to score against: what the human chose, or all that was shown.",
+    )
+    group.add_argument(
+        "--q2-knowledge-field",
+        type=str,
+        default=None,
+        help="Field of the task's messages that holds the knowledge, for tasks not known.",
+    )
+    if not scoring:
+        return
+    group.add_argument(
+        "--q2-preset",
+        type=str,
+        default="bundled",
+        help="Models that score: bundled (offline), paper, paper-small or modern.",
+    )
+    group.add_argument(
+        "--q2-batch-size",
+        type=int,
+        default=None,
+        help="Texts in one forward pass of the scoring models; None for the preset's own.",
+    )
+    group.add_argument(
+        "--q2-device",
+        type=str,
+        default=None,
+        help="Device of the scoring models, such as cpu or cuda:1; None for the preset's own.",
+    )
+
+
+def _takes_metrics(parser: Any) -> bool:
+    return "--metrics" in parser._option_string_actions
+
+
+def _add_extra_args(original: Callable[..., Any], self: Any, args: Any = None) -> Any:
+    if _takes_metrics(self):
+        add_options(self)
+    return original(self, args)
+
+
+def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    # Without the command `parlai`, the plug-in is loaded in the middle of add_extra_args;
+    # this is the next step of it.
+    if _takes_metrics(self):
+        add_options(self)
+    return original(self, *args, **kwargs)
+
+
+def _load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
+    preset = PRESETS / f"{optfile.removeprefix('q2/')}.opt"
+    if optfile.startswith("q2/") and not Path(optfile).exists() and preset.is_file():
+        return cls.load(str(preset))
+    try:
+        return original(cls, optfile)
+    except (TypeError, NotImplementedError):
+        # pkg_resources cannot look into a namespace package, which parlai_internal now is.
+        raise FileNotFoundError(
+            f"there is no file and no opt preset {optfile!r}; ours are {', '.join(presets())}"
+        ) from None
+
+
+def presets() -> list[str]:
+    """Names of the presets for ``-o``."""
+    return sorted(f"q2/{path.stem}" for path in PRESETS.glob("*.opt"))
+
+
+# --- errors ------------------------------------------------------------------------------
+
+
+def _at_command_line(parser: Any) -> bool:
+    """Whether the command ``parlai`` runs, rather than somebody's Python."""
+    return isinstance(parser, parlai.core.script._SupercommandParser)
+
+
+def _parse_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return original(self, *args, **kwargs)
+    except Q2Error as error:
+        if not _at_command_line(self):
+            raise
+        sys.exit(_complain(error, 2))
+
+
+def _run(original: Callable[..., Any], cls: Any, opt: Any, parser: Any) -> Any:
+    try:
+        for warning in mistyped(opt):
+            logging.warning(warning)
+        return original(cls, opt, parser)
+    except Q2Error as error:
+        if not _at_command_line(parser):
+            raise
+        sys.exit(_complain(error, 1))
+
+
+def _complain(error: Q2Error, code: int) -> int:
+    print(f"q2-metric: {error}", file=sys.stderr)
+    return code
+
+
+def _close(name: str) -> str | None:
+    found = difflib.get_close_matches(name.lower().replace("²", "2"), NAMES, n=1, cutoff=0.75)
+    return found[0] if found else None
+
+
+def mistyped(opt: Mapping[str, Any]) -> list[str]:
+    """A warning for each requested name that looks like one of ours and is none."""
+    return [
+        f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
+        for name in requested(opt)
+        if name not in NAMES and name not in _PARLAI_NAMES and _close(name)
+    ]
+
+
+def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> Any:
+    try:
+        return original(datapath, path)
+    except Exception as error:
+        # Whatever went wrong (no network, a page instead of an archive, a misspelt name),
+        # the reader needs the same: which model, where it was looked for, what to do.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(
+            f"{path} is not under {datapath}/models and could not be downloaded ({reason}); "
+            "check the name and the network, or name the files of a copy with -mf"
+        ) from error
+
+
+# --- after a run -------------------------------------------------------------------------
+
+
+def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
+    """What a reader of this report should know: left-out examples, metrics without a value."""
+    asked = wanted(requested(opt))
+    task = str(opt.get("task", "?"))
+    n = int(report.get("exs", 0))
+    without = int(report.get(NO_KNOWLEDGE, 0))
+    empty = int(report.get(NO_RESPONSE, 0))
+    lines = []
+    if asked and without:
+        lines.append(
+            f"{without} of {n} examples of {task} had no knowledge and were left out of "
+            f"{' and '.join(asked)}."
+        )
+    if asked and empty:
+        lines.append(f"{empty} of {n} responses to {task} were empty and were left out.")
+    lines += [_scored_nothing(name, opt, without, empty) for name in asked if name not in report]
+    lines += [
+        f"--metrics asks for {name!r}, which nothing reported"
+        for name in requested(opt)
+        if name not in NAMES
+        and name not in _PARLAI_NAMES
+        and name not in report
+        and not _close(name)
+    ]
+    return lines
+
+
+def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int) -> str:
+    line = f"{name} was asked for and scored nothing: "
+    if without:
+        fields = next((_fields_without[t] for t in _tasks(opt) if t in _fields_without), [])
+        return line + (
+            "no example had knowledge; name its field with --q2-knowledge-field "
+            f"(fields: {', '.join(fields)})"
+        )
+    if empty:
+        return line + "every response was empty"
+    if opt.get("skip_generation"):
+        return line + "the model did not generate; use --skip-generation false"
+    return line + "no response with a text was seen"
+
+
+def _tasks(opt: Mapping[str, Any]) -> list[str]:
+    return str(opt.get("evaltask") or opt.get("task") or "").split(",")
+
+
+_pending_lines: list[str] = []
+
+
+def _eval_single_world(
+    original: Callable[..., Any], opt: Any, agent: Any, task: str, *rest: Any
+) -> Any:
+    report = original(opt, agent, task, *rest)
+    _pending_lines.extend(closing_lines({**opt, "task": task}, report))
+    return report
+
+
+def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    _pending_lines.clear()
+    _fields_without.clear()
+    report = original(*args, **kwargs)
+    _print_lines(_pending_lines)
+    return report
+
+
+def _run_eval(
+    original: Callable[..., Any], self: Any, worlds: Any, opt: Any, *args: Any, **kwargs: Any
+) -> Any:
+    report = original(self, worlds, opt, *args, **kwargs)
+    lines = closing_lines(opt, report)
+    needed = opt.get("validation_metric")
+    if needed in NAMES and needed not in report:
+        # ParlAI would stop with KeyError: 'q2'.
+        raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
+    _print_lines(lines)
+    return report
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    if is_primary_worker():
+        for line in lines:
+            logging.warning(f"q2-metric: {line}")
+
+
+# --- training on today's torch -----------------------------------------------------------
+
+
+def _mend_plateau_scheduler() -> None:
+    """ParlAI's default scheduler passes ``verbose``, which torch 2.7 took away."""
+    schedulers = torch.optim.lr_scheduler
+    if "verbose" in inspect.signature(schedulers.ReduceLROnPlateau.__init__).parameters:
+        return
+
+    def reduce_on_plateau(*args: Any, verbose: object = None, **kwargs: Any) -> Any:
+        return schedulers.ReduceLROnPlateau(*args, **kwargs)
+
+    # Only the name `optim` inside parlai.nn.lr_scheduler changes, torch itself does not.
+    own = types.SimpleNamespace(**{**vars(schedulers), "ReduceLROnPlateau": reduce_on_plateau})
+    namespace = {**vars(torch.optim), "lr_scheduler": own}
+    parlai.nn.lr_scheduler.optim = types.SimpleNamespace(**namespace)
