@@ -305,15 +305,21 @@ def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwarg
 
 def _load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
     preset = PRESETS / f"{optfile.removeprefix('q2/')}.opt"
-    if optfile.startswith("q2/") and not Path(optfile).exists() and preset.is_file():
+    if optfile in presets() and not Path(optfile).exists():
         return cls.load(str(preset))
     try:
         return original(cls, optfile)
-    except (TypeError, NotImplementedError):
+    except (TypeError, NotImplementedError, FileNotFoundError) as error:
+        if optfile.startswith("q2/"):
+            raise InputError(f"-o: there is no preset {optfile}; there are {_listed()}") from None
+        if isinstance(error, FileNotFoundError):
+            raise
         # pkg_resources cannot look into a namespace package, which parlai_internal now is.
-        raise FileNotFoundError(
-            f"there is no file and no opt preset {optfile!r}; ours are {', '.join(presets())}"
-        ) from None
+        raise FileNotFoundError(f"-o: there is no file and no opt preset {optfile!r}") from None
+
+
+def _listed() -> str:
+    return " and ".join(presets())
 
 
 def presets() -> list[str]:
@@ -392,13 +398,14 @@ def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
     without = int(report.get(NO_KNOWLEDGE, 0))
     empty = int(report.get(NO_RESPONSE, 0))
     lines = []
-    if asked and without:
-        lines.append(
-            f"{without} of {n} examples of {task} had no knowledge and were left out of "
-            f"{' and '.join(asked)}."
-        )
-    if asked and empty:
-        lines.append(f"{empty} of {n} responses to {task} were empty and were left out.")
+    if any(name in report for name in asked):
+        if without:
+            lines.append(
+                f"{without} of {n} examples of {task} had no knowledge and were left out of "
+                f"{' and '.join(asked)}"
+            )
+        if empty:
+            lines.append(f"{empty} of {n} responses to {task} were empty and were left out")
     lines += [_scored_nothing(name, opt, without, empty) for name in asked if name not in report]
     lines += [
         f"--metrics asks for {name!r}, which nothing reported"
@@ -412,12 +419,12 @@ def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
 
 
 def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int) -> str:
-    line = f"{name} was asked for and scored nothing: "
+    line = f"{name} was asked for and scored nothing on {opt.get('task')}: "
     if without:
         fields = next((_fields_without[t] for t in _tasks(opt) if t in _fields_without), [])
         return line + (
-            "no example had knowledge; name its field with --q2-knowledge-field "
-            f"(fields: {', '.join(fields)})"
+            f"none of {without} examples had knowledge; name the field that holds it with "
+            f"--q2-knowledge-field (the fields are {', '.join(fields)})"
         )
     if empty:
         return line + "every response was empty"

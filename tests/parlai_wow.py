@@ -105,3 +105,10 @@ def run(*arguments: str, cwd: Path, **changes: str) -> subprocess.CompletedProce
         timeout=600,
         check=False,
     )
+
+
+def command(*arguments: str) -> Any:
+    """The same command in this process: what it returns, or SystemExit."""
+    from parlai.core.script import superscript_main
+
+    return superscript_main(args=list(arguments))
