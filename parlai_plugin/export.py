@@ -22,8 +22,8 @@ from q2_metric.errors import InputError
 from q2_metric.io import check_output
 
 
-@register_script("q2_export")  # type: ignore[untyped-decorator]  # ParlAI has no types
-class Q2Export(ParlaiScript):  # type: ignore[misc]
+@register_script("q2_export")
+class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
     """Runs a model over a task like ``eval_model`` and writes what it said."""
 
     @classmethod

@@ -82,6 +82,8 @@ def _natural_questions(teacher: Any, act: Act) -> Sequence[str]:
 
 
 def _funpedia(teacher: Any, act: Act) -> Sequence[str]:
+    if not hasattr(teacher, "entries"):  # SentencechooseTeacher: nothing is grounded there
+        return []
     return [teacher.entries[teacher.episode_idx]["passage"]]
 
 

@@ -273,9 +273,7 @@ def test_all_shown_knowledge(fakes: Fakes, wow: str) -> None:
     assert knowledge == {f"{FACT}\n{FACT}"}
 
 
-def test_a_field_of_ones_own(
-    fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
-) -> None:
+def test_a_field_of_ones_own(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture) -> None:
     report = evaluate(wow, "-t", "q2_test_facts", "--q2-knowledge-field", "facts")
     expected = fakes.expected(RESPONSES[::2], f"{FACT}\nMore.")
     assert subset(report, expected) == pytest.approx(expected)
@@ -334,9 +332,7 @@ def test_mistyped_metrics(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
     ]
 
 
-def one_line(
-    capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 1
-) -> str:
+def one_line(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 1) -> str:
     with pytest.raises(SystemExit) as exit_:
         command(*arguments)
     assert exit_.value.code == code

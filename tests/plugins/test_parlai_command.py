@@ -31,7 +31,9 @@ DECODING = (
     "--skip-generation false --inference beam --beam-size 10 --beam-block-ngram 3 "
     "--beam-context-block-ngram 3"
 ).split()
-SMALL = "-m transformer/generator --n-layers 1 --embedding-size 16 --ffn-size 32 --n-heads 2".split()
+SMALL = (
+    "-m transformer/generator --n-layers 1 --embedding-size 16 --ffn-size 32 --n-heads 2".split()
+)
 
 
 def q2_score(path: Path) -> dict[str, float]:
@@ -116,9 +118,7 @@ def test_the_literal_command_reports_the_numbers_of_q2_score(
 @pytest.mark.parametrize(
     "batching", ["-bs 3", "-dynb full -bs 4 --truncate 128", "-bs 4 -ltim 0.001"]
 )
-def test_batching_does_not_matter(
-    folder: Path, expected: dict[str, float], batching: str
-) -> None:
+def test_batching_does_not_matter(folder: Path, expected: dict[str, float], batching: str) -> None:
     report = evaluate(folder, *batching.split())
     assert ours(report, expected) == pytest.approx(expected, abs=1e-6)
 
