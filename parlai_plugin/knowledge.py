@@ -154,8 +154,8 @@ class History:
         if getattr(teacher, "entry_idx", None) == 0 and not getattr(teacher, "stream", False):
             self._turns.clear()  # the last episode may have been left before its end
         text = _PREPENDED.sub("", str(act.get("text", "")))
-        text = text.removeprefix(knowledge)
-        turns = [line.strip() for line in text.split("\n")]
+        shown = set(knowledge.split("\n"))
+        turns = [line.strip() for line in text.split("\n") if line not in shown]
         self._turns += [line for line in turns if usable(line)]
         return tuple(self._turns)
 
