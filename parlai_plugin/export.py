@@ -50,6 +50,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         Raises:
             InputError: no file to write, or no example that has knowledge and a response.
         """
+        hook.install()
         out = self.opt.get("out") or ""
         if not out.endswith(".jsonl"):
             raise InputError("--out: name a .jsonl file to write, such as --out responses.jsonl")

@@ -162,7 +162,8 @@ def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
         return result
     metrics = wanted(requested(self.opt))
     if (metrics or listeners) and observation.get("text") is not None:
-        taken = _take(self, act, tuple(labels), observation["text"])
+        labels = (labels,) if isinstance(labels, str) else tuple(labels)
+        taken = _take(self, act, labels, observation["text"])
         for listener in listeners:
             listener(taken)
         if metrics:
@@ -331,8 +332,10 @@ def presets() -> list[str]:
 
 
 def _at_command_line(parser: Any) -> bool:
-    """Whether the command ``parlai`` runs, rather than somebody's Python."""
-    return isinstance(parser, parlai.core.script._SupercommandParser)
+    """Whether a command runs (``parlai``, ``python -m parlai.…``), not somebody's Python."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    script = spec is not None and spec.name.startswith("parlai.scripts.")
+    return script or isinstance(parser, parlai.core.script._SupercommandParser)
 
 
 def _parse_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -367,9 +370,10 @@ def _close(name: str) -> str | None:
 
 def mistyped(opt: Mapping[str, Any]) -> list[str]:
     """A warning for each requested name that looks like one of ours and is none."""
+    names = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
     return [
         f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
-        for name in requested(opt)
+        for name in names
         if name not in NAMES and name not in _PARLAI_NAMES and _close(name)
     ]
 
@@ -457,12 +461,18 @@ def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _run_eval(
-    original: Callable[..., Any], self: Any, worlds: Any, opt: Any, *args: Any, **kwargs: Any
+    original: Callable[..., Any],
+    self: Any,
+    worlds: Any,
+    opt: Any,
+    datatype: str,
+    *args: Any,
+    **kwargs: Any,
 ) -> Any:
-    report = original(self, worlds, opt, *args, **kwargs)
+    report = original(self, worlds, opt, datatype, *args, **kwargs)
     lines = closing_lines(opt, report)
     needed = opt.get("validation_metric")
-    if needed in NAMES and needed not in report:
+    if datatype == "valid" and needed in NAMES and needed not in report:
         # ParlAI would stop with KeyError: 'q2'.
         raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
     _print_lines(lines)

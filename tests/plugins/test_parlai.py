@@ -332,6 +332,12 @@ def test_mistyped_metrics(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
     ]
 
 
+def test_mistyped_validation_metric() -> None:
+    (warning,) = hook.mistyped({"metrics": "q2,f1,ppl", "validation_metric": "q2_nonli"})
+    assert warning.endswith("did you mean 'q2_no_nli'?")
+    assert hook.mistyped({"metrics": "all", "validation_metric": "accuracy"}) == []
+
+
 def one_line(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 1) -> str:
     with pytest.raises(SystemExit) as exit_:
         command(*arguments)
