@@ -477,17 +477,17 @@ def test_sums_can_branch() -> None:
     assert None + a is a  # ParlAI starts a sum so
 
 
-def test_a_thousand_batches_of_a_hundred_add_up_quickly() -> None:
+def test_twenty_thousand_additions_take_no_time() -> None:
     metric = FakeMetric("scale")
     scorer = Scorer(metric)
     responses = [scorer.add(Example(str(i), "k")) for i in range(20_000)]
-    start = time.perf_counter()
+    start = time.process_time()
     total = LazyMean("scale", responses[:1])
     reports = []
     for response in responses[1:]:
         total = total + LazyMean("scale", [response])
         reports.append(total)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 2
     assert (total.value(), reports[99].value()) == (0.5, 0.5)
     assert metric.batches == [20_000]
 
