@@ -6,7 +6,9 @@ this project adds one module each. Both call :func:`install`.
 
     scores.py      the lazy metric: collects responses, scores them all when a value is asked
     knowledge.py   where each ParlAI task keeps the text that a response is grounded in
-    hook.py        what is wrapped in ParlAI, and why; the options; the closing lines
+    hook.py        what is wrapped in ParlAI, and why
+    options.py     the options --q2-… and the presets -o q2/…
+    notices.py     what people are told: mistyped names, examples left out
     export.py      the command ``parlai q2_export``
     presets/       ``-o q2/memnet`` and ``-o q2/dodeca``
     shadowed.py    a user's own ``parlai_internal`` in front of ours

@@ -18,6 +18,8 @@ from parlai.core.worlds import create_task
 from parlai.utils import logging
 
 from parlai_plugin import hook
+from parlai_plugin.notices import NO_KNOWLEDGE, NO_RESPONSE
+from parlai_plugin.options import add_options
 from q2_metric.errors import InputError
 from q2_metric.io import check_output
 
@@ -40,7 +42,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
             help="Name of the system in the rows; that of the model where none is given",
         )
         parser.add_argument("-ne", "--num-examples", type=int, default=-1)
-        hook.add_options(parser, scoring=False)
+        add_options(parser, scoring=False)
         parser.set_params(datatype="valid")
         return parser
 
@@ -121,8 +123,8 @@ class _Writer:
         left_out = [
             f"{self._counts[reason]} examples {why} and were left out"
             for reason, why in (
-                (hook.NO_KNOWLEDGE, "had no knowledge"),
-                (hook.NO_RESPONSE, "had an empty response"),
+                (NO_KNOWLEDGE, "had no knowledge"),
+                (NO_RESPONSE, "had an empty response"),
             )
             if self._counts[reason]
         ]

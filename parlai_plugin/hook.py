@@ -19,12 +19,11 @@ ones that call them. No installed file is touched, and :func:`install` does it o
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ import parlai.nn.lr_scheduler
 import parlai.scripts.eval_model
 import parlai.scripts.train_model
 import torch
-from parlai.core.metrics import ALL_METRICS, SumMetric
+from parlai.core.metrics import SumMetric
 from parlai.core.opt import Opt
 from parlai.core.params import ParlaiParser
 from parlai.core.script import ParlaiScript
@@ -45,20 +44,23 @@ from parlai.utils.world_logging import WorldLogger
 
 from parlai_plugin import shadowed
 from parlai_plugin.knowledge import History, knowledge_of, usable
+from parlai_plugin.notices import (
+    NO_KNOWLEDGE,
+    NO_RESPONSE,
+    closing_lines,
+    fields_without,
+    mistyped,
+    no_such_field,
+    requested,
+    wanted,
+)
+from parlai_plugin.options import PRESETS, add_options, presets
 from parlai_plugin.scores import NAMES, REPORTED, Explanation, LazyMean, Settings, scorer
 from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
 
-PRESETS = Path(__file__).parent / "presets"
-
 EXPLANATION = "q2_explanation"
 """The field of a world log's messages that says what a score rests on."""
-
-NO_KNOWLEDGE = "q2_no_knowledge"
-NO_RESPONSE = "q2_no_response"
-"""Counts of the examples that were left out, reported where there are any."""
-
-_PARLAI_NAMES = ALL_METRICS | {"default", "rouge", "bleu", "distinct", "all", ""}
 
 _installed = False
 
@@ -136,23 +138,6 @@ class Taken:
 listeners: list[Callable[[Taken], None]] = []
 """Told of every example that a model answers with a text (the export listens here)."""
 
-_fields_without: dict[str, list[str]] = {}
-"""By task: the fields of the first message that had no knowledge, to name in warnings."""
-
-
-def wanted(requested: Iterable[str]) -> list[str]:
-    """Our metrics among requested names, in the order in which they are reported."""
-    asked = {NAMES[name] for name in requested if name in NAMES}
-    return [metric for metric in REPORTED if metric in asked]
-
-
-def requested(opt: Mapping[str, Any]) -> list[str]:
-    """The names that ``--metrics`` and ``--validation-metric`` ask for."""
-    names = str(opt.get("metrics") or "").split(",")
-    if opt.get("validation_metric") in NAMES:
-        names.append(opt["validation_metric"])
-    return [name.strip() for name in names]
-
 
 def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
     # The original forgets the labels, so what it will need is read first.
@@ -179,10 +164,10 @@ def _take(teacher: Any, act: Any, labels: tuple[str, ...], response: object) -> 
     turns = history.before(teacher, act, knowledge)
     history.after(act, labels)
     if not knowledge:
-        if task not in _fields_without:
-            _fields_without[task] = sorted(str(key) for key in act)
+        if task not in fields_without:
+            fields_without[task] = sorted(str(key) for key in act)
             if field and field not in act:
-                logging.warning(f"q2-metric: {task}: {_no_such_field(field, list(act))}")
+                logging.warning(f"q2-metric: {task}: {no_such_field(field, list(act))}")
         return Taken(task, None, NO_KNOWLEDGE, labels)
     if not usable(response):
         return Taken(task, None, NO_RESPONSE, labels)
@@ -194,15 +179,6 @@ def _history(teacher: Any) -> History:
         teacher._q2_history = History()
     history: History = teacher._q2_history
     return history
-
-
-def _no_such_field(field: str, fields: Sequence[str]) -> str:
-    close = difflib.get_close_matches(field, fields, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return (
-        f"--q2-knowledge-field: an example has no field {field!r}{hint} "
-        f"(its fields: {', '.join(sorted(fields))})"
-    )
 
 
 def _add_scores(teacher: Any, observation: Any, metrics: Sequence[str], taken: Taken) -> None:
@@ -242,50 +218,6 @@ def _write_log(original: Callable[..., Any], self: Any, *args: Any, **kwargs: An
 # --- options -----------------------------------------------------------------------------
 
 
-def add_options(parser: Any, *, scoring: bool = True) -> None:
-    """Adds the options ``--q2-…`` to a parser, once.
-
-    Args:
-        parser: ParlAI's.
-        scoring: also those that say how responses are scored.
-    """
-    if "--q2-knowledge" in parser._option_string_actions:
-        return
-    group = parser.add_argument_group("Q² and SCALE (--metrics q2,scale)")
-    group.add_argument(
-        "--q2-knowledge",
-        choices=["gold", "all"],
-        default="gold",
-        help="Knowledge to score against: what the human chose, or all that was shown.",
-    )
-    group.add_argument(
-        "--q2-knowledge-field",
-        type=str,
-        default=None,
-        help="Field of the task's messages that holds the knowledge, for tasks not known.",
-    )
-    if not scoring:
-        return
-    group.add_argument(
-        "--q2-preset",
-        type=str,
-        default="bundled",
-        help="Models that score: bundled (offline), paper, paper-small or modern.",
-    )
-    group.add_argument(
-        "--q2-batch-size",
-        type=int,
-        default=None,
-        help="Texts in one forward pass of the scoring models; None for the preset's own.",
-    )
-    group.add_argument(
-        "--q2-device",
-        type=str,
-        default=None,
-        help="Device of the scoring models, such as cpu or cuda:1; None for the preset's own.",
-    )
-
-
 def _takes_metrics(parser: Any) -> bool:
     return "--metrics" in parser._option_string_actions
 
@@ -312,20 +244,13 @@ def _load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
         return original(cls, optfile)
     except (TypeError, NotImplementedError, FileNotFoundError) as error:
         if optfile.startswith("q2/"):
-            raise InputError(f"-o: there is no preset {optfile}; there are {_listed()}") from None
+            raise InputError(
+                f"-o: there is no preset {optfile}; there are {' and '.join(presets())}"
+            ) from None
         if isinstance(error, FileNotFoundError):
             raise
         # pkg_resources cannot look into a namespace package, which parlai_internal now is.
         raise FileNotFoundError(f"-o: there is no file and no opt preset {optfile!r}") from None
-
-
-def _listed() -> str:
-    return " and ".join(presets())
-
-
-def presets() -> list[str]:
-    """Names of the presets for ``-o``."""
-    return sorted(f"q2/{path.stem}" for path in PRESETS.glob("*.opt"))
 
 
 # --- errors ------------------------------------------------------------------------------
@@ -363,21 +288,6 @@ def _complain(error: Q2Error, code: int) -> int:
     return code
 
 
-def _close(name: str) -> str | None:
-    found = difflib.get_close_matches(name.lower().replace("²", "2"), NAMES, n=1, cutoff=0.75)
-    return found[0] if found else None
-
-
-def mistyped(opt: Mapping[str, Any]) -> list[str]:
-    """A warning for each requested name that looks like one of ours and is none."""
-    names = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
-    return [
-        f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
-        for name in names
-        if name not in NAMES and name not in _PARLAI_NAMES and _close(name)
-    ]
-
-
 def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> Any:
     try:
         return original(datapath, path)
@@ -394,53 +304,6 @@ def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> An
 # --- after a run -------------------------------------------------------------------------
 
 
-def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """What a reader of this report should know: left-out examples, metrics without a value."""
-    asked = wanted(requested(opt))
-    task = str(opt.get("task", "?"))
-    n = int(report.get("exs", 0))
-    without = int(report.get(NO_KNOWLEDGE, 0))
-    empty = int(report.get(NO_RESPONSE, 0))
-    lines = []
-    if any(name in report for name in asked):
-        if without:
-            lines.append(
-                f"{without} of {n} examples of {task} had no knowledge and were left out of "
-                f"{' and '.join(asked)}"
-            )
-        if empty:
-            lines.append(f"{empty} of {n} responses to {task} were empty and were left out")
-    lines += [_scored_nothing(name, opt, without, empty) for name in asked if name not in report]
-    lines += [
-        f"--metrics asks for {name!r}, which nothing reported"
-        for name in requested(opt)
-        if name not in NAMES
-        and name not in _PARLAI_NAMES
-        and name not in report
-        and not _close(name)
-    ]
-    return lines
-
-
-def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int) -> str:
-    line = f"{name} was asked for and scored nothing on {opt.get('task')}: "
-    if without:
-        fields = next((_fields_without[t] for t in _tasks(opt) if t in _fields_without), [])
-        return line + (
-            f"none of {without} examples had knowledge; name the field that holds it with "
-            f"--q2-knowledge-field (the fields are {', '.join(fields)})"
-        )
-    if empty:
-        return line + "every response was empty"
-    if opt.get("skip_generation"):
-        return line + "the model did not generate; use --skip-generation false"
-    return line + "no response with a text was seen"
-
-
-def _tasks(opt: Mapping[str, Any]) -> list[str]:
-    return str(opt.get("evaltask") or opt.get("task") or "").split(",")
-
-
 _pending_lines: list[str] = []
 
 
@@ -454,7 +317,7 @@ def _eval_single_world(
 
 def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     _pending_lines.clear()
-    _fields_without.clear()
+    fields_without.clear()
     report = original(*args, **kwargs)
     _print_lines(_pending_lines)
     return report

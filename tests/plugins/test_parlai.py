@@ -38,7 +38,8 @@ from parlai.scripts.eval_model import EvalModel
 from parlai.utils.logging import logger
 
 import parlai_plugin
-from parlai_plugin import hook, scores
+from parlai_plugin import hook, notices, scores
+from parlai_plugin.options import presets
 from parlai_plugin.scores import LazyMean, Scorer
 
 WOW = "wizard_of_wikipedia:generator"
@@ -333,9 +334,9 @@ def test_mistyped_metrics(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
 
 
 def test_mistyped_validation_metric() -> None:
-    (warning,) = hook.mistyped({"metrics": "q2,f1,ppl", "validation_metric": "q2_nonli"})
+    (warning,) = notices.mistyped({"metrics": "q2,f1,ppl", "validation_metric": "q2_nonli"})
     assert warning.endswith("did you mean 'q2_no_nli'?")
-    assert hook.mistyped({"metrics": "all", "validation_metric": "accuracy"}) == []
+    assert notices.mistyped({"metrics": "all", "validation_metric": "accuracy"}) == []
 
 
 def one_line(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 1) -> str:
@@ -538,7 +539,7 @@ def test_wheel_has_the_plug_in() -> None:
     found = find_namespace_packages(str(ROOT), include=include)
     assert {"parlai_plugin", "parlai_internal.mutators", "parlai_internal.scripts"} <= set(found)
     assert not list((ROOT / "parlai_internal").rglob("__init__.py"))
-    assert len(hook.presets()) == 2
+    assert len(presets()) == 2
 
 
 def check(folder: Path) -> tuple[int, str]:
