@@ -1,0 +1,26 @@
+"""Q² and SCALE as metrics of ParlAI: ``parlai eval_model --metrics q2,scale``.
+
+ParlAI finds the plug-in by itself: it imports every module of ``parlai_internal.mutators``
+and (for the command ``parlai``) of ``parlai_internal.scripts``, namespace packages to which
+this project adds one module each. Both call :func:`install`.
+
+    scores.py      the lazy metric: collects responses, scores them all when a value is asked
+    knowledge.py   where each ParlAI task keeps the text that a response is grounded in
+    hook.py        what is wrapped in ParlAI, and why
+    options.py     the options --q2-… and the presets -o q2/…
+    notices.py     what people are told: mistyped names, examples left out
+    export.py      the command ``parlai q2_export``
+    presets/       ``-o q2/memnet`` and ``-o q2/dodeca``
+    shadowed.py    a user's own ``parlai_internal`` in front of ours
+
+Nothing heavy is imported until a response is to be scored.
+"""
+
+from __future__ import annotations
+
+
+def install() -> None:
+    """Adds the metrics, options and presets to ParlAI, once; later calls do nothing."""
+    from parlai_plugin import hook
+
+    hook.install()

@@ -1,0 +1,137 @@
+"""``parlai q2_export``: a model's responses with their knowledge, as jsonl for ``q2 score``."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from parlai.core.agents import create_agent
+from parlai.core.params import ParlaiParser
+from parlai.core.script import ParlaiScript, register_script
+from parlai.core.worlds import create_task
+from parlai.utils import logging
+
+from parlai_plugin import hook
+from parlai_plugin.notices import NO_KNOWLEDGE, NO_RESPONSE
+from parlai_plugin.options import add_options
+from q2_metric.errors import InputError
+from q2_metric.io import check_output
+
+
+@register_script("q2_export")
+class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
+    """Runs a model over a task like ``eval_model`` and writes what it said."""
+
+    @classmethod
+    def setup_args(cls) -> Any:
+        """The parser: ParlAI's own options, where to write, where the knowledge is."""
+        parser = ParlaiParser(
+            True, True, "Write a model's responses with knowledge, for `q2 score`"
+        )
+        parser.add_argument("--out", type=str, default="", help="File to write, .jsonl")
+        parser.add_argument(
+            "--system",
+            type=str,
+            default="",
+            help="Name of the system in the rows; that of the model where none is given",
+        )
+        parser.add_argument("-ne", "--num-examples", type=int, default=-1)
+        add_options(parser, scoring=False)
+        parser.set_params(datatype="valid")
+        return parser
+
+    def run(self) -> dict[str, int]:
+        """Writes the rows; returns how many, and how many were left out by reason.
+
+        Raises:
+            InputError: no file to write, or no example that has knowledge and a response.
+        """
+        hook.install()
+        out = self.opt.get("out") or ""
+        if not out.endswith(".jsonl"):
+            raise InputError("--out: name a .jsonl file to write, such as --out responses.jsonl")
+        check_output(out)
+        random.seed(42)  # as eval_model, for teachers that draw
+        agent = create_agent(self.opt, requireModelExists=True)
+        with open(out, "w", encoding="utf-8") as file:
+            writer = _Writer(file, self.opt.get("system") or _system(self.opt))
+            hook.listeners.append(writer.take)
+            try:
+                for task in self.opt["task"].split(","):
+                    _answer(self.opt, agent, task)
+            finally:
+                hook.listeners.remove(writer.take)
+        return writer.close(out)
+
+
+def _answer(opt: Any, agent: Any, task: str) -> None:
+    """One pass over a task, in the order of ``eval_model``."""
+    task_opt = opt.copy()
+    task_opt["task"] = task
+    world = create_task(task_opt, agent)
+    most = opt["num_examples"] if opt["num_examples"] > 0 else math.inf
+    done = 0
+    while not world.epoch_done() and done < most:
+        done += opt.get("batchsize", 1)
+        world.parley()
+    world.reset()
+
+
+def _system(opt: Mapping[str, Any]) -> str:
+    model_file = opt.get("model_file")
+    if not model_file:
+        return str(opt.get("model") or "model")
+    # ".../end2end_generator/model" is known by its folder.
+    path = Path(os.path.abspath(model_file))
+    return path.parent.name if path.name == "model" else path.name
+
+
+class _Writer:
+    """Writes a row for each example that has knowledge and a response, and counts the rest."""
+
+    def __init__(self, file: IO[str], system: str) -> None:
+        self._file = file
+        self._system = system
+        self._counts: Counter[str] = Counter()
+        self._tasks: Counter[str] = Counter()
+
+    def take(self, taken: hook.Taken) -> None:
+        if taken.example is None:
+            assert taken.left_out is not None
+            self._counts[taken.left_out] += 1
+            return
+        self._counts["written"] += 1
+        self._tasks[taken.task] += 1
+        row = {
+            "id": f"{taken.task}/{self._tasks[taken.task]}",
+            "system": self._system,
+            "response": taken.example.response,
+            "knowledge": taken.example.knowledge,
+            "history": list(taken.example.history),
+            "gold": taken.labels[0] if taken.labels else None,
+        }
+        self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def close(self, out: str) -> dict[str, int]:
+        written = self._counts["written"]
+        left_out = [
+            f"{self._counts[reason]} examples {why} and were left out"
+            for reason, why in (
+                (NO_KNOWLEDGE, "had no knowledge"),
+                (NO_RESPONSE, "had an empty response"),
+            )
+            if self._counts[reason]
+        ]
+        if not written:
+            said = "; ".join(left_out) or "the model gave no text (try --skip-generation false)"
+            raise InputError(f"nothing to write to {out}: {said}")
+        logging.info(f"q2-metric: {written} responses written to {out}; now: q2 score {out}")
+        for line in left_out:
+            logging.warning(f"q2-metric: {line}")
+        return dict(self._counts)

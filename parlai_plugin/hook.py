@@ -1,0 +1,366 @@
+"""What the plug-in wraps in ParlAI, each for one reason.
+
+ParlAI 1.7.2 has no way to register a metric, so functions of its classes are replaced by
+ones that call them. No installed file is touched, and :func:`install` does it once.
+
+=====================================  ==================================================
+``FixedDialogTeacher.observe``         has knowledge and response together: scores are added
+``WorldLogger.write``                  explanations go into the world log
+``ParlaiParser.add_extra_args``,       the options, shown in ``--help``
+``.add_world_args``
+``ParlaiParser.parse_args``,           errors of ours are one line at the command ``parlai``
+``ParlaiScript._run_from_…``           (and a mistyped metric is noticed before the run)
+``params.modelzoo_path``               a zoo model that cannot be had is one line
+``eval_model``, ``TrainLoop._run_…``   the lines after a run: what was left out, and why
+``Opt.load_init``                      the presets ``-o q2/…``
+``lr_scheduler.optim``                 training on torch from 2.7 on
+=====================================  ==================================================
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import parlai.core.params
+import parlai.nn.lr_scheduler
+import parlai.scripts.eval_model
+import parlai.scripts.train_model
+import torch
+from parlai.core.metrics import SumMetric
+from parlai.core.opt import Opt
+from parlai.core.params import ParlaiParser
+from parlai.core.script import ParlaiScript
+from parlai.core.teachers import FixedDialogTeacher
+from parlai.utils import logging
+from parlai.utils.distributed import is_primary_worker
+from parlai.utils.world_logging import WorldLogger
+
+from parlai_plugin import shadowed
+from parlai_plugin.knowledge import History, knowledge_of, usable
+from parlai_plugin.notices import (
+    NO_KNOWLEDGE,
+    NO_RESPONSE,
+    closing_lines,
+    fields_without,
+    mistyped,
+    no_such_field,
+    requested,
+    wanted,
+)
+from parlai_plugin.options import PRESETS, add_options, presets
+from parlai_plugin.scores import NAMES, REPORTED, Explanation, LazyMean, Settings, scorer
+from q2_metric.errors import InputError, ModelError, Q2Error
+from q2_metric.types import Example
+
+EXPLANATION = "q2_explanation"
+"""The field of a world log's messages that says what a score rests on."""
+
+_installed = False
+
+
+def install() -> None:
+    """Wraps what the table above names; later calls do nothing."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    _wrap(FixedDialogTeacher, "observe", _observe)
+    _wrap(WorldLogger, "write", _write_log)
+    _wrap(ParlaiParser, "add_extra_args", _add_extra_args)
+    _wrap(ParlaiParser, "add_world_args", _add_world_args)
+    _wrap(ParlaiParser, "parse_args", _parse_args)
+    _wrap(parlai.core.params, "modelzoo_path", _modelzoo_path)
+    _wrap_classmethod(ParlaiScript, "_run_from_parser_and_opt", _run)
+    _wrap_classmethod(Opt, "load_init", _load_init)
+    for module in _copies(parlai.scripts.eval_model):
+        _wrap(module, "eval_model", _eval_model)
+        _wrap(module, "_eval_single_world", _eval_single_world)
+    for module in _copies(parlai.scripts.train_model):
+        _wrap(module.TrainLoop, "_run_eval", _run_eval)
+    _mend_plateau_scheduler()
+    problem = shadowed.problem()
+    if problem:
+        logging.warning(problem)
+
+
+def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
+    """Replaces ``owner.name`` by ``wrapper``, which gets the original first."""
+    original = getattr(owner, name)
+    setattr(owner, name, functools.wraps(original)(_bound(wrapper, original)))
+
+
+def _wrap_classmethod(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
+    original = getattr(owner, name).__func__
+    setattr(owner, name, classmethod(functools.wraps(original)(_bound(wrapper, original))))
+
+
+def _bound(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    # A function, not functools.partial: only functions become methods.
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return wrapper(original, *args, **kwargs)
+
+    return call
+
+
+def _copies(module: types.ModuleType) -> list[types.ModuleType]:
+    """A script's module, and the second copy of it that ``python -m`` runs."""
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if main is not None and spec is not None and spec.name == module.__name__:
+        return [module, main]
+    return [module]
+
+
+# --- scoring -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An example that a model answered.
+
+    ``example`` is ``None`` where it cannot be scored, ``left_out`` then says why
+    (:data:`NO_KNOWLEDGE` or :data:`NO_RESPONSE`). ``labels`` are the human's replies.
+    """
+
+    task: str
+    example: Example | None
+    left_out: str | None
+    labels: tuple[str, ...]
+
+
+listeners: list[Callable[[Taken], None]] = []
+"""Told of every example that a model answers with a text (the export listens here)."""
+
+
+def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
+    # The original forgets the labels, so what it will need is read first.
+    act, labels = getattr(self, "last_act", None), getattr(self, "lastY", None)
+    result = original(self, observation)
+    if act is None or labels is None or observation is None:
+        return result
+    metrics = wanted(requested(self.opt))
+    if (metrics or listeners) and observation.get("text") is not None:
+        labels = (labels,) if isinstance(labels, str) else tuple(labels)
+        taken = _take(self, act, labels, observation["text"])
+        for listener in listeners:
+            listener(taken)
+        if metrics:
+            _add_scores(self, observation, metrics, taken)
+    return result
+
+
+def _take(teacher: Any, act: Any, labels: tuple[str, ...], response: object) -> Taken:
+    opt, task = teacher.opt, str(teacher.opt.get("task", "?"))
+    field = opt.get("q2_knowledge_field")
+    knowledge = knowledge_of(teacher, act, which=opt.get("q2_knowledge") or "gold", field=field)
+    history = _history(teacher)
+    turns = history.before(teacher, act, knowledge)
+    history.after(act, labels)
+    if not knowledge:
+        if task not in fields_without:
+            fields_without[task] = sorted(str(key) for key in act)
+            if field and field not in act:
+                logging.warning(f"q2-metric: {task}: {no_such_field(field, list(act))}")
+        return Taken(task, None, NO_KNOWLEDGE, labels)
+    if not usable(response):
+        return Taken(task, None, NO_RESPONSE, labels)
+    return Taken(task, Example(str(response), knowledge, turns), None, labels)
+
+
+def _history(teacher: Any) -> History:
+    if not hasattr(teacher, "_q2_history"):
+        teacher._q2_history = History()
+    history: History = teacher._q2_history
+    return history
+
+
+def _add_scores(teacher: Any, observation: Any, metrics: Sequence[str], taken: Taken) -> None:
+    settings = Settings.of(teacher.opt)
+    # Also where this example is left out: a wrong preset shows before hours of generation.
+    scorers = {metric: scorer(metric, settings) for metric in metrics}
+    explanation: object
+    if taken.example is None:
+        assert taken.left_out is not None
+        teacher.metrics.add(taken.left_out, SumMetric(1))
+        explanation = {"left_out": taken.left_out}
+    else:
+        responses = {metric: scorers[metric].add(taken.example) for metric in metrics}
+        for metric, response in responses.items():
+            for name in REPORTED[metric]:
+                teacher.metrics.add(name, LazyMean(name, [response]))
+        explanation = Explanation(responses)
+    # As the original does: an example's numbers travel with the response, for display.
+    added = {"metrics": teacher.metrics.report_recent()}
+    if settings.explain:
+        added[EXPLANATION] = explanation
+    for key, value in added.items():
+        observation.pop(key, None)  # a Message refuses to overwrite
+        observation[key] = value
+
+
+def _write_log(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    for episode in self.get_logs():
+        for parley in episode:
+            for message in parley:
+                explanation = message.get(EXPLANATION)
+                if isinstance(explanation, Explanation):
+                    dict.__setitem__(message, EXPLANATION, explanation.row())
+    return original(self, *args, **kwargs)
+
+
+# --- options -----------------------------------------------------------------------------
+
+
+def _takes_metrics(parser: Any) -> bool:
+    return "--metrics" in parser._option_string_actions
+
+
+def _add_extra_args(original: Callable[..., Any], self: Any, args: Any = None) -> Any:
+    if _takes_metrics(self):
+        add_options(self)
+    return original(self, args)
+
+
+def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    # Without the command `parlai`, the plug-in is loaded in the middle of add_extra_args;
+    # this is the next step of it.
+    if _takes_metrics(self):
+        add_options(self)
+    return original(self, *args, **kwargs)
+
+
+def _load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
+    preset = PRESETS / f"{optfile.removeprefix('q2/')}.opt"
+    if optfile in presets() and not Path(optfile).exists():
+        return cls.load(str(preset))
+    try:
+        return original(cls, optfile)
+    except (TypeError, NotImplementedError, FileNotFoundError) as error:
+        if optfile.startswith("q2/"):
+            raise InputError(
+                f"-o: there is no preset {optfile}; there are {' and '.join(presets())}"
+            ) from None
+        if isinstance(error, FileNotFoundError):
+            raise
+        # pkg_resources cannot look into a namespace package, which parlai_internal now is.
+        raise FileNotFoundError(f"-o: there is no file and no opt preset {optfile!r}") from None
+
+
+# --- errors ------------------------------------------------------------------------------
+
+
+def _at_command_line(parser: Any) -> bool:
+    """Whether a command runs (``parlai``, ``python -m parlai.…``), not somebody's Python."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    script = spec is not None and spec.name.startswith("parlai.scripts.")
+    return script or isinstance(parser, parlai.core.script._SupercommandParser)
+
+
+def _parse_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return original(self, *args, **kwargs)
+    except Q2Error as error:
+        if not _at_command_line(self):
+            raise
+        sys.exit(_complain(error, 2))
+
+
+def _run(original: Callable[..., Any], cls: Any, opt: Any, parser: Any) -> Any:
+    try:
+        for warning in mistyped(opt):
+            logging.warning(warning)
+        return original(cls, opt, parser)
+    except Q2Error as error:
+        if not _at_command_line(parser):
+            raise
+        sys.exit(_complain(error, 1))
+
+
+def _complain(error: Q2Error, code: int) -> int:
+    print(f"q2-metric: {error}", file=sys.stderr)
+    return code
+
+
+def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> Any:
+    try:
+        return original(datapath, path)
+    except Exception as error:
+        # Whatever went wrong (no network, a page instead of an archive, a misspelt name),
+        # the reader needs the same: which model, where it was looked for, what to do.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(
+            f"{path} is not under {datapath}/models and could not be downloaded ({reason}); "
+            "check the name and the network, or name the files of a copy with -mf"
+        ) from error
+
+
+# --- after a run -------------------------------------------------------------------------
+
+
+_pending_lines: list[str] = []
+
+
+def _eval_single_world(
+    original: Callable[..., Any], opt: Any, agent: Any, task: str, *rest: Any
+) -> Any:
+    report = original(opt, agent, task, *rest)
+    _pending_lines.extend(closing_lines({**opt, "task": task}, report))
+    return report
+
+
+def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    _pending_lines.clear()
+    fields_without.clear()
+    report = original(*args, **kwargs)
+    _print_lines(_pending_lines)
+    return report
+
+
+def _run_eval(
+    original: Callable[..., Any],
+    self: Any,
+    worlds: Any,
+    opt: Any,
+    datatype: str,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    report = original(self, worlds, opt, datatype, *args, **kwargs)
+    lines = closing_lines(opt, report)
+    needed = opt.get("validation_metric")
+    if datatype == "valid" and needed in NAMES and needed not in report:
+        # ParlAI would stop with KeyError: 'q2'.
+        raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
+    _print_lines(lines)
+    return report
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    if is_primary_worker():
+        for line in lines:
+            logging.warning(f"q2-metric: {line}")
+
+
+# --- training on today's torch -----------------------------------------------------------
+
+
+def _mend_plateau_scheduler() -> None:
+    """ParlAI's default scheduler passes ``verbose``, which torch 2.7 took away."""
+    schedulers = torch.optim.lr_scheduler
+    if "verbose" in inspect.signature(schedulers.ReduceLROnPlateau.__init__).parameters:
+        return
+
+    def reduce_on_plateau(*args: Any, verbose: object = None, **kwargs: Any) -> Any:
+        return schedulers.ReduceLROnPlateau(*args, **kwargs)
+
+    # Only the name `optim` inside parlai.nn.lr_scheduler changes, torch itself does not.
+    own = types.SimpleNamespace(**{**vars(schedulers), "ReduceLROnPlateau": reduce_on_plateau})
+    namespace = {**vars(torch.optim), "lr_scheduler": own}
+    parlai.nn.lr_scheduler.optim = types.SimpleNamespace(**namespace)

@@ -1,0 +1,166 @@
+"""Where ParlAI's tasks keep the text that a response should be grounded in.
+
+One row for each task in :data:`SOURCES`; other tasks name their field with
+``--q2-knowledge-field``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from q2_metric.io import is_blank
+
+Act = Mapping[str, Any]
+"""A teacher's message: ``text``, ``labels`` and the task's own fields."""
+
+Extract = Callable[[Any, Act], Sequence[str]]
+"""(teacher, its last message) to pieces of knowledge, none where there is none."""
+
+NOTHING = frozenset(
+    {
+        "no_passages_used",
+        "no_passages_used no_passages_used",
+        "__no_passages_used__",
+        "__noretrieved-docs__",
+        "__noselected-docs__",
+    }
+)
+"""What the tasks write where the human used no knowledge."""
+
+GUESSED = ("checked_sentence", "knowledge")
+"""Fields looked at for a task that has no row in the table."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The knowledge of a task: what the human chose (gold), and all that was shown."""
+
+    gold: Extract
+    all: Extract
+
+
+def pieces(value: object) -> list[str]:
+    """The texts of a field: a string, a list of strings, or a dict with texts as values."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, Iterable):
+        return [item for item in value if isinstance(item, str)]
+    return []
+
+
+def _field(*names: str) -> Extract:
+    """Takes the first of these fields that the message has."""
+
+    def extract(teacher: Any, act: Act) -> Sequence[str]:
+        return next((pieces(act[name]) for name in names if name in act), [])
+
+    return extract
+
+
+def _wow_candidates(teacher: Any, act: Act) -> Sequence[str]:
+    # "title __knowledge__ sentence" a line; the dialogue teachers leave the mark out, and
+    # then the title cannot be told from the sentence and stays.
+    lines = [line for value in pieces(act.get("knowledge")) for line in value.split("\n")]
+    return [line.partition(" __knowledge__ ")[2] or line for line in lines]
+
+
+def _holl_e(teacher: Any, act: Act) -> Sequence[str]:
+    # Only the first text of an episode shows the document; the teacher has it throughout.
+    return [teacher.episodes[teacher.episode_idx][0]]
+
+
+def _natural_questions(teacher: Any, act: Act) -> Sequence[str]:
+    if "checked_sentence" in act:  # NaturalQuestionsOpen
+        return pieces(act["checked_sentence"])
+    context, newline, _ = str(act.get("text", "")).rpartition("\n")  # "context\nquestion?"
+    return [context] if newline else []
+
+
+def _funpedia(teacher: Any, act: Act) -> Sequence[str]:
+    if not hasattr(teacher, "entries"):  # SentencechooseTeacher: nothing is grounded there
+        return []
+    return [teacher.entries[teacher.episode_idx]["passage"]]
+
+
+SOURCES: Mapping[str, Source] = {
+    "wizard_of_wikipedia": Source(_field("checked_sentence"), _wow_candidates),
+    "cmu_dog": Source(_field("checked_sentence"), _field("available_knowledge_text")),
+    "wizard_of_internet": Source(
+        _field("__selected-sentences__"), _field("__retrieved-docs__", "__selected-docs__")
+    ),
+    "topical_chat": Source(_field(*GUESSED), _field("knowledge", "checked_sentence")),
+    "holl_e": Source(_holl_e, _holl_e),
+    "natural_questions": Source(_natural_questions, _natural_questions),
+    "funpedia": Source(_funpedia, _funpedia),
+}
+"""By the task's name, as in ``-t``: ``parlai.tasks.NAME``."""
+
+_OTHER = Source(_field(*GUESSED), _field(*reversed(GUESSED)))
+
+
+def source_of(teacher: Any) -> Source:
+    """The table's row for a teacher: that of the nearest class that ParlAI's tasks define."""
+    for cls in type(teacher).__mro__:
+        package = cls.__module__.split(".")
+        if package[:2] == ["parlai", "tasks"] and package[2] in SOURCES:
+            return SOURCES[package[2]]
+    return _OTHER
+
+
+def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | None = None) -> str:
+    """The knowledge of an example, pieces joined by newlines; "" where there is none.
+
+    Args:
+        teacher: that sent the example.
+        act: its message.
+        which: "gold" for what the human chose, "all" for all that was shown.
+        field: name of the message's field to take instead.
+    """
+    if field:
+        found: Sequence[str] = pieces(act.get(field))
+    else:
+        source = source_of(teacher)
+        found = source.all(teacher, act) if which == "all" else source.gold(teacher, act)
+    return "\n".join(text for text in found if text.strip() not in NOTHING and usable(text))
+
+
+def usable(text: object) -> bool:
+    """Whether ``q2 score`` would score it: a string that shows something and is Unicode."""
+    if not isinstance(text, str) or is_blank(text):
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_PREPENDED = re.compile(r"__knowledge__.*?__endknowledge__\s*", re.DOTALL)
+
+
+class History:
+    """The turns before each response, oldest first, one history for each teacher."""
+
+    def __init__(self) -> None:
+        self._turns: list[str] = []
+
+    def before(self, teacher: Any, act: Act, knowledge: str) -> tuple[str, ...]:
+        """The turns up to this message; knowledge that a task puts into its text is left out."""
+        if getattr(teacher, "entry_idx", None) == 0 and not getattr(teacher, "stream", False):
+            self._turns.clear()  # the last episode may have been left before its end
+        text = _PREPENDED.sub("", str(act.get("text", "")))
+        shown = set(knowledge.split("\n"))
+        turns = [line.strip() for line in text.split("\n") if line not in shown]
+        self._turns += [line for line in turns if usable(line)]
+        return tuple(self._turns)
+
+    def after(self, act: Act, labels: Sequence[str]) -> None:
+        """Adds the human's reply, or ends the episode."""
+        self._turns += [label for label in labels[:1] if usable(label)]
+        if act.get("episode_done"):
+            self._turns.clear()

@@ -1,0 +1,106 @@
+"""What the plug-in tells people: mistyped names, what was left out, what scored nothing."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from parlai.core.metrics import ALL_METRICS
+
+from parlai_plugin.scores import NAMES, REPORTED
+
+NO_KNOWLEDGE = "q2_no_knowledge"
+NO_RESPONSE = "q2_no_response"
+"""Counts of the examples that were left out, reported where there are any."""
+
+_PARLAI_NAMES = ALL_METRICS | {"default", "rouge", "bleu", "distinct", "all", ""}
+
+fields_without: dict[str, list[str]] = {}
+"""By task: the fields of the first message that had no knowledge, to name in warnings."""
+
+
+def wanted(requested: Iterable[str]) -> list[str]:
+    """Our metrics among requested names, in the order in which they are reported."""
+    asked = {NAMES[name] for name in requested if name in NAMES}
+    return [metric for metric in REPORTED if metric in asked]
+
+
+def requested(opt: Mapping[str, Any]) -> list[str]:
+    """The names that ``--metrics`` and ``--validation-metric`` ask for."""
+    names = str(opt.get("metrics") or "").split(",")
+    if opt.get("validation_metric") in NAMES:
+        names.append(opt["validation_metric"])
+    return [name.strip() for name in names]
+
+
+def no_such_field(field: str, fields: Sequence[str]) -> str:
+    """A warning about the option, for an example with other fields."""
+    close = difflib.get_close_matches(field, fields, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return (
+        f"--q2-knowledge-field: an example has no field {field!r}{hint} "
+        f"(its fields: {', '.join(sorted(fields))})"
+    )
+
+
+def _close(name: str) -> str | None:
+    found = difflib.get_close_matches(name.lower().replace("²", "2"), NAMES, n=1, cutoff=0.75)
+    return found[0] if found else None
+
+
+def mistyped(opt: Mapping[str, Any]) -> list[str]:
+    """A warning for each requested name that looks like one of ours and is none."""
+    names = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
+    return [
+        f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
+        for name in names
+        if name not in NAMES and name not in _PARLAI_NAMES and _close(name)
+    ]
+
+
+def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
+    """What a reader of this report should know: left-out examples, metrics without a value."""
+    asked = wanted(requested(opt))
+    task = str(opt.get("task", "?"))
+    n = int(report.get("exs", 0))
+    without = int(report.get(NO_KNOWLEDGE, 0))
+    empty = int(report.get(NO_RESPONSE, 0))
+    lines = []
+    if any(name in report for name in asked):
+        if without:
+            lines.append(
+                f"{without} of {n} examples of {task} had no knowledge and were left out of "
+                f"{' and '.join(asked)}"
+            )
+        if empty:
+            lines.append(f"{empty} of {n} responses to {task} were empty and were left out")
+    lines += [_scored_nothing(name, opt, without, empty) for name in asked if name not in report]
+    lines += [
+        f"--metrics asks for {name!r}, which nothing reported"
+        for name in requested(opt)
+        if name not in NAMES
+        and name not in _PARLAI_NAMES
+        and name not in report
+        and not _close(name)
+    ]
+    return lines
+
+
+def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int) -> str:
+    line = f"{name} was asked for and scored nothing on {opt.get('task')}: "
+    if without:
+        fields = next((fields_without[t] for t in _tasks(opt) if t in fields_without), [])
+        return line + (
+            f"none of {without} examples had knowledge; name the field that holds it with "
+            f"--q2-knowledge-field (the fields are {', '.join(fields)})"
+        )
+    if empty:
+        return line + "every response was empty"
+    if opt.get("skip_generation"):
+        return line + "the model did not generate; use --skip-generation false"
+    return line + "no response with a text was seen"
+
+
+def _tasks(opt: Mapping[str, Any]) -> list[str]:
+    return str(opt.get("evaltask") or opt.get("task") or "").split(",")

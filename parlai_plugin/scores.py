@@ -1,0 +1,231 @@
+"""A ParlAI metric that scores nothing until its value is asked for, and then all at once.
+
+ParlAI adds metrics up one example at a time. A :class:`LazyMean` only remembers which
+responses it stands for; the first value that is asked for scores every response that waits,
+of all tasks and batches of this process, in one call of the metric.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from parlai.core.metrics import Metric
+
+from q2_metric import metrics
+from q2_metric.errors import InputError
+from q2_metric.io import OutputRow, output_row
+from q2_metric.types import Comparison, Example, Score
+from q2_metric.types import Metric as Q2Metric
+
+REPORTED: Mapping[str, tuple[str, ...]] = {
+    "q2": ("q2", "q2_no_nli", "q2_coverage", "q2_fallback"),
+    "scale": ("scale",),
+}
+"""The metrics that ``--metrics`` may name, and what each adds to a report."""
+
+NAMES: Mapping[str, str] = {name: metric for metric, all_ in REPORTED.items() for name in all_}
+"""The metric behind each reported name; any of them may be asked for."""
+
+_NO_VALUE = math.nan
+
+
+def reported(score: Score, metric: str) -> dict[str, float | None]:
+    """A response's numbers by reported name, each in [0, 1]; ``None`` is left out of means.
+
+    ``q2_coverage`` is 1 for a response with a valid question, ``q2_fallback`` 1 for one that
+    was scored by end-to-end NLI instead.
+    """
+    if metric != "q2":
+        return {metric: score.value}
+    has_value = score.value is not None and math.isfinite(score.value)
+    return {
+        "q2": score.value,
+        "q2_no_nli": score.no_nli,
+        "q2_coverage": float(any(isinstance(item, Comparison) for item in score.because)),
+        "q2_fallback": float(score.fallback) if has_value else None,
+    }
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the options ``--q2-…`` say about scoring."""
+
+    preset: str = "bundled"
+    batch_size: int | None = None
+    device: str | None = None
+    explain: bool = False
+
+    @classmethod
+    def of(cls, opt: Mapping[str, Any]) -> Settings:
+        """The settings in ParlAI's options; explanations are kept for world logs only."""
+        batch_size = opt.get("q2_batch_size")
+        if batch_size is not None and batch_size < 1:
+            raise InputError(f"--q2-batch-size is {batch_size}; it must be at least 1")
+        return cls(
+            preset=opt.get("q2_preset") or "bundled",
+            batch_size=batch_size,
+            device=opt.get("q2_device"),
+            explain=bool(opt.get("world_logs")),
+        )
+
+
+class Response:
+    """A response that waits for its score by one metric, and then the score's numbers."""
+
+    __slots__ = ("__weakref__", "_scorer", "example", "score", "values")
+
+    def __init__(self, example: Example, scorer: Scorer) -> None:
+        self.example: Example | None = example
+        self.values: Mapping[str, float | None] | None = None
+        self.score: Score | None = None
+        self._scorer = scorer
+
+    def value(self, name: str) -> float | None:
+        """Its number of this name; scores all that waits where this has no score yet."""
+        if self.values is None:
+            self._scorer.score_waiting()
+        assert self.values is not None
+        return self.values[name]
+
+
+class Scorer:
+    """A metric, and the responses of this process that it has not scored yet.
+
+    Responses are held weakly: those whose report was thrown away are never scored.
+    """
+
+    def __init__(self, metric: Q2Metric, *, explain: bool = False) -> None:
+        self.metric = metric
+        self.explain = explain
+        self._waiting: list[weakref.ref[Response]] = []
+
+    def add(self, example: Example) -> Response:
+        """The response, to be scored with the next batch."""
+        response = Response(example, self)
+        self._waiting.append(weakref.ref(response))
+        return response
+
+    def score_waiting(self) -> None:
+        """Scores all responses that still wait, in one batch."""
+        alive = [response for ref in self._waiting if (response := ref()) is not None]
+        examples = [response.example for response in alive if response.example is not None]
+        scores = metrics.score_with(self.metric, examples, evidence=self.explain)
+        self._waiting.clear()
+        for response, score in zip(alive, scores, strict=True):
+            response.values = reported(score, self.metric.name)
+            response.score = score if self.explain else None
+            response.example = None  # only numbers are kept, a report may hold millions
+
+
+_scorers: dict[tuple[str, Settings], Scorer] = {}
+
+
+def scorer(metric: str, settings: Settings) -> Scorer:
+    """This process's scorer for a metric; its models are loaded at the first call.
+
+    Raises:
+        InputError: an unknown preset.
+        MissingExtra, ModelError: as ``load_metrics``.
+    """
+    key = (metric, settings)
+    if key not in _scorers:
+        loaded = metrics.load_metrics(
+            [metric],
+            settings.preset,
+            device=settings.device,
+            batch_size=settings.batch_size,
+        )
+        _scorers[key] = Scorer(loaded[0], explain=settings.explain)
+    return _scorers[key]
+
+
+class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
+    """The mean of one reported number over responses, scored when the value is asked for.
+
+    Immutable like every ParlAI metric, and ``a + b`` takes no longer the longer ``a`` is:
+    metrics that grow out of one another share a list, of which each knows its own length.
+    Pickling (how workers send their reports) scores this process's share and sends the sum
+    and the number of values.
+    """
+
+    __slots__ = ("_count", "_length", "_name", "_responses", "_sum")
+
+    is_global = False
+    macro_average = True
+
+    def __init__(
+        self,
+        name: str,
+        responses: list[Response] | None = None,
+        *,
+        length: int | None = None,
+        sum_: float = 0.0,
+        count: int = 0,
+    ) -> None:
+        self._name = name
+        self._responses = responses if responses is not None else []
+        self._length = len(self._responses) if length is None else length
+        self._sum = sum_
+        self._count = count
+
+    def __add__(self, other: LazyMean | None) -> LazyMean:
+        if other is None:
+            return self
+        responses = self._responses
+        if len(responses) != self._length:  # another sum has gone on from here
+            responses = responses[: self._length]
+        responses.extend(other._responses[: other._length])
+        return LazyMean(
+            self._name,
+            responses,
+            length=self._length + other._length,
+            sum_=self._sum + other._sum,
+            count=self._count + other._count,
+        )
+
+    def totals(self) -> tuple[float, int]:
+        """The sum of the values and their number; scores what waits."""
+        found = [response.value(self._name) for response in self._responses[: self._length]]
+        values = [value for value in found if value is not None and math.isfinite(value)]
+        # fsum, as the system score of `q2 score`: the order of the responses does not matter.
+        return math.fsum([self._sum, *values]), self._count + len(values)
+
+    def value(self) -> float:
+        """The mean, in [0, 1]; nan where no response has a value."""
+        total, count = self.totals()
+        return total / count if count else _NO_VALUE
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _settled, (self._name, *self.totals())
+
+    def __copy__(self) -> LazyMean:
+        return self
+
+    def __deepcopy__(self, memo: object) -> LazyMean:
+        return self
+
+
+def _settled(name: str, total: float, count: int) -> LazyMean:
+    return LazyMean(name, sum_=total, count=count)
+
+
+class Explanation:
+    """What a line of a world log says about a response; written out with the log."""
+
+    def __init__(self, responses: Mapping[str, Response]) -> None:
+        self._responses = responses
+
+    def row(self) -> OutputRow:
+        """Scores, questions and evidence, named as in the output of ``q2 score``."""
+        scores = {}
+        for metric, response in self._responses.items():
+            response.value(REPORTED[metric][0])
+            if response.score is not None:
+                scores[metric] = response.score
+        example = next((score.example for score in scores.values()), Example("", ""))
+        row = output_row(0, example, scores, list(scores))
+        return {key: value for key, value in row.items() if key not in ("id", "error")}

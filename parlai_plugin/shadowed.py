@@ -1,0 +1,53 @@
+"""A user's own ``parlai_internal`` package hides ours; this finds it and says what to add.
+
+``parlai_internal`` is a namespace package here, spread over several folders. A regular one
+(with an ``__init__.py``) that comes first in the search path is the only one that Python
+sees, and ParlAI then finds no plug-in.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from pathlib import Path
+
+LINE = "__path__ = __import__('pkgutil').extend_path(__path__, __name__)"
+"""Lets a regular package have parts elsewhere (pkgutil documents it)."""
+
+_PARTS = ("mutators", "scripts")
+_MODULE = "q2_metric_parlai"
+
+
+def problem() -> str | None:
+    """One line that says what hides the plug-in and what to add; ``None`` if all is well."""
+    if all(_is_found(f"parlai_internal.{part}.{_MODULE}") for part in _PARTS):
+        return None
+    try:
+        own = importlib.import_module("parlai_internal").__file__
+    except ImportError as error:
+        return f"q2-metric: ParlAI cannot find the plug-in: {error}; install q2-metric again"
+    if own is None:
+        return "q2-metric: parlai_internal lacks the plug-in's modules; install q2-metric again"
+    folder = Path(own).parent
+    files = [folder / "__init__.py", *(folder / part / "__init__.py" for part in _PARTS)]
+    to_change = [str(file) for file in files if file.is_file() and LINE not in _text(file)]
+    if not to_change:
+        return (
+            f"q2-metric: the package {folder} hides the plug-in from ParlAI; add a file "
+            "mutators/q2.py with the line: import parlai_plugin; parlai_plugin.install()"
+        )
+    return (
+        f"q2-metric: the package {folder} hides the plug-in from ParlAI; add this line to "
+        f"{' and '.join(to_change)}: {LINE}"
+    )
+
+
+def _is_found(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:
+        return False
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
