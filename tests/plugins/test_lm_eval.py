@@ -457,7 +457,7 @@ def test_a_task_of_the_users_includes_ours(loader: Loader, rows: str, tmp_path: 
         f"include: {tasks_folder() / 'q2_custom.yaml'}\n"
         "task: mine\n"
         'description: "Answer in Latin.\\n"\n'
-        "filter_list: [{name: short, filter: [{function: take_first}, {function: lowercase}]}]\n"
+        "filter_list: [{name: short, filter: [{function: lowercase}, {function: take_first}]}]\n"
     )
     model = Oracle()
     found = run(model, str(own), metadata={"data_files": rows})
