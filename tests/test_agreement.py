@@ -32,7 +32,7 @@ def test_wizard_of_wikipedia() -> None:
     overlap = metrics.roc_auc_score(truth, [token_f1(e.response, e.knowledge) for e in examples])
     # A little under what was measured (docs/results/agreement.md): a change that loses
     # agreement shows here.
-    assert metrics.roc_auc_score(truth, asked) > max(0.70, overlap)
+    assert metrics.roc_auc_score(truth, asked) > max(0.72, overlap)
     assert metrics.roc_auc_score(truth, [score.value for score in scale]) > max(0.72, overlap)
-    assert ((asked > 0.5) == truth).mean() > 0.65
+    assert ((asked > 0.5) == truth).mean() > 0.66
     assert np.mean([bool(score.because) for score in q2]) > 0.89

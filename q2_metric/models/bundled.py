@@ -22,7 +22,7 @@ from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
 WEIGHTS = Path(__file__).parent / "weights"
-VERSION = "1"
+VERSION = "2"
 """Of the weights: part of every signature, raised with each retraining."""
 
 WINDOW = 384

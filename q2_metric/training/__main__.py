@@ -50,7 +50,7 @@ ENTAILMENT = (
     Stage(225_000, warmup=0.04, stop=123_000),
     Stage(100_000, rate=1.2e-4),
     Stage(50_000, rate=8e-5, head_rate=2e-4, warmup=0.03),
-    Stage(300_000, rate=1.4e-4, head_rate=4e-4, length=320),
+    Stage(300_000, rate=1.4e-4, head_rate=4e-4, length=320, stop=216_000),
 )
 """What the shipped weights saw (docs/results/training.md)."""
 
