@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from q2_metric.io import is_blank
+from q2_metric.errors import InputError
+from q2_metric.io import encodable, is_blank
 
 Act = Mapping[str, Any]
 """A teacher's message: ``text``, ``labels`` and the task's own fields."""
@@ -134,8 +135,8 @@ def usable(text: object) -> bool:
     if not isinstance(text, str) or is_blank(text):
         return False
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
+        encodable(text, "it")
+    except InputError:
         return False
     return True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from q2_metric.errors import InputError
 from q2_metric.io import BadRow, encodable, is_blank, kind, output_row
 from q2_metric.metrics import METRICS, STAGES, load_metrics, score_rows
 from q2_metric.metrics.calibration import Calibration, calibrate
+from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, system_score
 from q2_metric.types import Example, Metric, Score
 
@@ -56,11 +56,7 @@ def load(
         raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
     groups = setting_names()
     known = [name for group in groups.values() for name in group]
-    for name in settings:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise InputError(f"unknown keyword {name!r}{hint} (known: {', '.join(known)})")
+    refuse_unknown(settings, known, "keyword")
     given = {
         group: {n: settings[n] for n in members if settings.get(n) is not None}
         for group, members in groups.items()
