@@ -2,6 +2,7 @@
 
 Q2 is Honovich et al., EMNLP 2021; SCALE is Lattimer et al., EMNLP 2023; TRUE is Honovich et
 al., NAACL 2022. Keys are this package's names of metrics; shares and AUCs are in [0, 1].
+Tables 2, 5, 6, 10 and 11 of Q2 are quoted from summaries of the paper, not from the paper.
 """
 
 from __future__ import annotations

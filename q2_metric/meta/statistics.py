@@ -282,10 +282,10 @@ def system_correlation(
 ) -> Interval:
     """Spearman between a simulated system's score and its share of consistent responses.
 
-    Each repeat draws ``size`` contexts with replacement; for each share c, the inconsistent
-    response is taken in ``round(c * size)`` of them, drawn anew, and the consistent one in
-    the others. The system's score is the mean. Where all scores of a repeat are equal, the
-    correlation is taken as 0.
+    Each repeat draws ``size`` contexts with replacement, the same for all its systems, as in
+    the authors' code (sys_level.py); for each share c, the inconsistent response is taken in
+    ``round(c * size)`` of them, drawn anew, and the consistent one in the others. The system's
+    score is the mean. Where all scores of a repeat are equal, the correlation is taken as 0.
 
     Args:
         consistent, inconsistent: scores of the two responses of each context, in the same
