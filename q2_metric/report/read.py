@@ -13,6 +13,7 @@ from typing import Any
 
 from q2_metric.errors import InputError
 from q2_metric.io import STDIN, TEXTS, BadRow, Columns, OutputRow, kind, read_fields, read_rows
+from q2_metric.metrics.signature import parse
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
 from q2_metric.render import TITLES
 from q2_metric.report.page import Run, Spool, spool
@@ -114,6 +115,8 @@ def read_scores(
             if (path, name) not in systems:
                 systems[path, name] = _System(name, open_files.enter_context(spool()))
             systems[path, name].add(row)
+        if not any(file == path for file, _ in systems):
+            raise InputError(f"{path}: has no rows")
     if texts and (left := next(sources, None)):
         raise InputError(f"{left[0]}: has more rows than the scores")
     manifests = {path: read_manifest(path) for path, _ in systems}
@@ -165,9 +168,7 @@ def read_manifest(path: str | Path) -> Manifest:
     try:
         found = json.loads(Path(f"{path}{MANIFEST}").read_text(encoding="utf-8"))
         signatures = found["signatures"]
-        if all(isinstance(item, str) for pair in signatures.items() for item in pair):
-            for text in signatures.values():
-                without_nli(text)  # refuses what is no signature
+        if all(parse(text)[0] == name for name, text in signatures.items()):
             complete = found.get("complete")
             return Manifest(signatures, complete if isinstance(complete, bool) else None)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

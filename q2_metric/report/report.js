@@ -242,10 +242,10 @@ function light(found) {
 const system = (row) => element("bdi", {class: "system"}, facts.systems[row.system]);
 const several = facts.systems && facts.systems.length > 1;
 
-function heading(row, extra) {
+function heading(row) {
   const n = row.questions.length;
-  return element("div", {class: "heading"}, element("bdi", {class: "id"}, row.id),
-    several && !extra ? system(row) : null,
+  return element("div", {class: "heading"}, facts.alone ? null : element("bdi", {class: "id"}, row.id),
+    several ? system(row) : null,
     "q2" in row && !row.error ? element("span", {}, `${n} ${n === 1 ? "question" : "questions"}`) : null,
     ...badges(row));
 }
@@ -371,6 +371,7 @@ function filtered(state) {
 // --- state: what the controls say, kept in the address --------------------------------------
 
 const form = byId("controls");
+const TYPED = ["text", "min", "max"];
 const INITIAL = {
   view: paired.size ? [...paired.keys()][0] : "all", show: "any", metric: metrics[0] || "", text: "",
   min: "", max: "", sort: "", size: SIZES[0], page: "1", open: "",
@@ -452,7 +453,7 @@ function showControls() {
   options("metric", metrics.map((name) => [name, facts.titles[name] + (two ? ", difference" : "")]));
   options("sort", Object.entries(sorts(state.view)).map(([value, words], i) => [i ? value : "", words]));
   options("size", SIZES.map((size) => [size, size]));
-  for (const name of ["text", "min", "max"]) {
+  for (const name of TYPED) {
     if (form.elements[name] !== document.activeElement) form.elements[name].value = state[name];
   }
 }
@@ -536,21 +537,21 @@ function show() {
 // --- what people do -----------------------------------------------------------------------------
 
 let waiting = 0;
+const typed = () => Object.fromEntries(TYPED.filter((name) => form.elements[name].validity.valid)
+  .map((name) => [name, form.elements[name].value]));
 form.addEventListener("input", (event) => {
-  const {name, value, validity} = event.target;
-  if (!["text", "min", "max"].includes(name) || (validity && !validity.valid)) return;
   clearTimeout(waiting);
-  waiting = setTimeout(() => update({[name]: value}, false), 150);
+  if (TYPED.includes(event.target.name)) waiting = setTimeout(() => update(typed(), false), 150);
 });
 form.addEventListener("change", (event) => {
   const {name, value} = event.target;
-  if (!["text", "min", "max"].includes(name)) update({[name]: value});
+  if (!TYPED.includes(name)) update({...typed(), [name]: value});
 });
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("reset", (event) => {
   event.preventDefault();
   clearTimeout(waiting);
-  for (const name of ["text", "min", "max"]) form.elements[name].value = "";
+  for (const name of TYPED) form.elements[name].value = "";
   update({...INITIAL, view: state.view});
 });
 byId("pages").addEventListener("click", (event) => {
@@ -562,7 +563,7 @@ byId("pages").addEventListener("click", (event) => {
 });
 function setOpen(details, open) {
   const key = details.dataset.key;
-  if (open) fill(details, shown.find((item) => item.key === key));
+  if (open && key) fill(details, shown.find((item) => item.key === key));
   details.open = open;
 }
 byId("open-all").addEventListener("click", () => {
@@ -577,10 +578,10 @@ addEventListener("hashchange", () => {
   read();
   show();
 });
-// On paper, every response of this page is open.
+// On paper, the signatures and every response of this page are open.
 let closed = [];
 addEventListener("beforeprint", () => {
-  closed = [...document.querySelectorAll("#list details:not([open])")];
+  closed = [...document.querySelectorAll("details:not([open])")];
   for (const details of closed) setOpen(details, true);
 });
 addEventListener("afterprint", () => closed.forEach((details) => setOpen(details, false)));
