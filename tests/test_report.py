@@ -316,3 +316,6 @@ def test_scores_of_different_settings_are_not_comparable(path: Path) -> None:
         write_page(path, [run("a", "f1|a:1"), run("b", other)], rows)
         assert any(warning in text for text in Page(path).texts("li")) is warned
     assert "token F1: not recorded" in Page(path).texts("details")[0]
+    write_page(path, [run("a", "")], rows[:1])
+    assert "not recorded" in Page(path).texts("ul")[0]
+    assert Page(path).texts("details") == []

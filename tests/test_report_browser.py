@@ -158,6 +158,9 @@ def test_a_response_explains_itself(tab: Tab, address: str) -> None:
     lines = [mark.evaluate("e => getComputedStyle(e).textDecorationStyle") for mark in marks.all()]
     assert lines == ["solid", "wavy", "wavy", "dashed"]
 
+    none = page.locator("#list > li").nth(4)
+    none.locator("summary").click()
+    assert "end-to-end NLI of the whole response, entailment." in none.inner_text()
     card.locator("summary").click()
     assert card.locator(".turns li").all_inner_texts() == ["Where is it?", "Guess!"]
     knowledge = card.locator(".knowledge mark")
@@ -181,7 +184,7 @@ def test_texts_are_shown_as_text(tab: Tab, address: str) -> None:
     page.get_by_role("button", name="Open all").click()
     assert page.locator("#list details[open]").count() == 6
     assert page.locator("#list script, #list img").count() == 0
-    assert page.title() == "Q² report"
+    assert page.title() == "rows.jsonl – Q² report"
     card = page.locator("#list > li").nth(3)
     for part in (".turns li", ".sentences .asking .text", ".sentences bdi"):
         assert card.locator(part).text_content() == HOSTILE, part
@@ -194,7 +197,6 @@ def test_texts_are_shown_as_text(tab: Tab, address: str) -> None:
         "Rome", "Rome✓1").replace("𝒪ld", "𝒪ld?2")
     rtl = page.locator("#list > li").nth(2).locator(".response")
     assert rtl.evaluate("e => getComputedStyle(e).direction") == "rtl"
-    page.keyboard.press("Escape")
     assert page.evaluate("document.querySelectorAll('.text:not([dir=auto]):not(bdi)').length") == 0
 
 
@@ -298,7 +300,7 @@ def test_two_systems_side_by_side(tab: Tab, two: str) -> None:
     first.locator("summary").click()
     assert first.locator(".body .side").count() == 2
     assert first.locator(".body .questions").count() == 1
-    page.get_by_label("Sort").select_option("most better")
+    page.get_by_label("Sort").select_option("largest gain")
     assert page.locator("#list .score b").first.inner_text() == "▲ +0.750"
     better, worse = (
         int(page.locator("[name=show] option", has_text=name).inner_text().split("(")[1][:-1])

@@ -1,8 +1,8 @@
 """Writes the page: one HTML file that needs nothing else.
 
 The page's head has the systems' scores; the rows follow as JSON, which ``report.js`` shows.
-Rows wait in a :class:`Spool` on disk and are written one by one, so that memory grows only
-by the scores and a few bytes a row, which the comparison of systems needs.
+Rows wait in a :class:`Spool` on disk and are written one by one: memory does not grow with
+their number, but for ids and scores where systems are compared.
 """
 
 from __future__ import annotations
@@ -224,6 +224,7 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
         runs=runs,
         comparisons=comparisons,
         reach=_reach(comparisons),
+        signed=any(score.signature for run in runs for score in run.scores),
         mixed=_mixed(runs),
         rows=_json_rows(rows, _places(runs)),
     )

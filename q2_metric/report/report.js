@@ -11,6 +11,7 @@ const MEANINGS = {
 const WORST_FIRST = ["differs", "open", "supported"];
 const SAME = 0.0005; // as in compare.py
 const BINS = 20;
+const JUDGED = {1: "entailment", 0.5: "neutral", 0: "contradiction"}; // of the whole response
 const SIZES = ["25", "50", "100", "500"];
 const NONE = "–";
 
@@ -203,6 +204,11 @@ function history(row) {
   return part("Dialogue before", element("ol", {class: "turns"}, ...row.history.map((turn) => text("li", "", turn))));
 }
 
+function fellBack(row) {
+  const label = JUDGED[row.q2_no_nli]; // no calibration changes this one
+  return `: end-to-end NLI of the whole response${label ? `, ${label}` : ""}`;
+}
+
 function explained(row) {
   if (row.error) return null;
   const found = element("div", {class: "explained"});
@@ -214,8 +220,7 @@ function explained(row) {
     const plain = "q2_no_nli" in row ? `Q² ${number(row.q2)}, by token F1 alone ${number(row.q2_no_nli)}` : "";
     right.append(part("Questions", element("p", {class: "how"}, plain),
       row.questions.length ? questions(row)
-        : element("p", {}, row.fallback ? "No valid question: the whole response was judged by end-to-end NLI."
-          : "No valid question.")));
+        : element("p", {}, `No valid question${row.fallback ? fellBack(row) : ""}.`)));
   }
   if (row.evidence && row.evidence.length) right.append(part("Sentences", sentences(row)));
   found.append(left, right);
@@ -378,7 +383,7 @@ const INITIAL = {
 };
 // The first is what an empty `sort` stands for.
 const sorts = (view) => paired.has(view)
-  ? {change: "largest change", high: "most better", low: "most worse", order: "as in the file"}
+  ? {change: "largest change", high: "largest gain", low: "largest loss", order: "as in the file"}
   : {order: "as in the file", low: "lowest first", high: "highest first"};
 let state = {...INITIAL};
 let shown = [];
