@@ -313,7 +313,10 @@ def _number(value: float | None) -> str:
 
 def _signed(value: float | None) -> str:
     """With its sign, in typography: −0.120."""
-    return NONE if value is None else f"{value:+.3f}".replace("-", "−")
+    if value is None:
+        return NONE
+    text = f"{value:+.3f}".replace("-", "−")
+    return "±0.000" if text[1:] == "0.000" else text
 
 
 def _percent(share: float | None) -> str:

@@ -217,10 +217,10 @@ function explained(row) {
     ? part("Knowledge", element("p", {class: "knowledge text", dir: "auto"}, marked(row.knowledge, knowledgeMarks(row))))
     : part("Knowledge", element("p", {class: "absent"}, "Not kept.")));
   if ("q2" in row) {
-    const plain = "q2_no_nli" in row ? `Q² ${number(row.q2)}, by token F1 alone ${number(row.q2_no_nli)}` : "";
-    right.append(part("Questions", element("p", {class: "how"}, plain),
-      row.questions.length ? questions(row)
-        : element("p", {}, `No valid question${row.fallback ? fellBack(row) : ""}.`)));
+    const plain = `Q² ${number(row.q2)}, by token F1 alone ${number(row.q2_no_nli)}`;
+    right.append(part("Questions", ...row.questions.length
+      ? ["q2_no_nli" in row ? element("p", {class: "how"}, plain) : null, questions(row)]
+      : [element("p", {}, `No valid question${row.fallback ? fellBack(row) : ""}.`)]));
   }
   if (row.evidence && row.evidence.length) right.append(part("Sentences", sentences(row)));
   found.append(left, right);
@@ -327,7 +327,8 @@ const valueOf = (item, metric) => item.rows.length === 2 ? change(item, metric) 
 
 function itemsOf(view) {
   if (paired.has(view)) return paired.get(view);
-  return view === "all" ? single : single.filter((item) => `${item.rows[0].system}` === view);
+  return view === "all" ? single
+    : once(view, () => single.filter((item) => `${item.rows[0].system}` === view));
 }
 
 const anyRow = (wanted) => (item) => item.rows.some(wanted);
@@ -343,6 +344,13 @@ const KINDS = {
     !row.error && "q2" in row && row.questions.length === 0)],
   error: ["not scored", anyRow((row) => Boolean(row.error))],
 };
+
+// What depends on all items of a view is counted once.
+const counted = new Map();
+function once(key, count) {
+  if (!counted.has(key)) counted.set(key, count());
+  return counted.get(key);
+}
 
 function searchable(row) {
   if (row.searchable === undefined) {
@@ -452,7 +460,8 @@ function showControls() {
   const kinds = Object.keys(KINDS).filter((name) => two || !["better", "worse"].includes(name))
     .filter((name) => asks || !["differs", "unanswered", "supported", "fallback"].includes(name));
   options("show", kinds.map((name) => {
-    const count = items.filter((item) => KINDS[name][1](item, state.metric)).length;
+    const count = once(`${state.view} ${state.metric} ${name}`,
+      () => items.filter((item) => KINDS[name][1](item, state.metric)).length);
     return [name, `${KINDS[name][0]} (${count.toLocaleString("en")})`];
   }));
   options("metric", metrics.map((name) => [name, facts.titles[name] + (two ? ", difference" : "")]));
@@ -499,7 +508,6 @@ function showOpenAll() {
 
 function histogram(name) {
   const two = paired.has(state.view);
-  const everything = itemsOf(state.view).map((item) => valueOf(item, name)).filter(known);
   const some = shown.map((item) => valueOf(item, name)).filter(known);
   const low = two ? -1 : 0;
   const width = (1 - low) / BINS;
@@ -508,7 +516,9 @@ function histogram(name) {
     for (const value of values) bins[Math.max(0, Math.min(BINS - 1, Math.floor((value - low) / width + 1e-9)))]++;
     return bins;
   };
-  const [before, now] = [count(everything), count(some)];
+  const before = once(`${state.view} ${name}`,
+    () => count(itemsOf(state.view).map((item) => valueOf(item, name)).filter(known)));
+  const now = count(some);
   const highest = Math.max(1, ...before);
   const mean = some.reduce((sum, value) => sum + value, 0) / some.length;
   const words = some.length ? `mean ${(two ? signed : number)(mean)} of ${some.length.toLocaleString("en")}` : "no score";
