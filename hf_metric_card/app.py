@@ -1,17 +1,19 @@
 """The Space's page: type a response and its knowledge, see the scores and what they rest on.
 
-``python app.py`` runs it on this machine, offline, with the bundled preset.
+``python app.py`` runs it on this machine, offline, with the bundled preset. The explanation
+is the one of ``q2 report``, in a frame of its own.
 """
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import gradio as gr
 
 from q2_metric import Q2, Example, Q2Error, Scale
-from q2_metric.io import is_blank
-from q2_metric.types import Comparison, Evidence
+from q2_metric.io import is_blank, output_row
+from q2_metric.report.page import explanation
 
 TITLE = "Is this response supported by its knowledge?"
 INTRO = (
@@ -29,16 +31,22 @@ EXAMPLES = [
      "The Sahara is a desert on the African continent. With an area of 9,200,000 square "
      "kilometres, it is the largest hot desert in the world.", ""],
 ]
-QUESTION_COLUMNS = ["score", "question", "in the response", "in the knowledge", "compared"]
-QUESTION_WIDTHS = ["8%", "38%", "18%", "18%", "18%"]
-SENTENCE_COLUMNS = ["score", "sentence", "best support in the knowledge"]
-SENTENCE_WIDTHS = ["8%", "42%", "50%"]
 LONGEST = 20_000
 """Characters of an input: the page is for a try, files are for ``q2 score``."""
 
+# Fonts of this machine: gradio's default theme would fetch one from Google.
+THEME = gr.themes.Default(
+    primary_hue="slate", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
 
-def explain(response: str, knowledge: str, history: str) -> tuple[Any, ...]:
-    """The page's outputs for its inputs."""
+# The frame runs its own script and nothing else: not the page's, no forms, no other site.
+FRAME = (
+    '<iframe title="Explanation" sandbox="allow-scripts" srcdoc="{page}" '
+    'style="width: 100%; height: 46rem; border: 0"></iframe>'
+)
+
+
+def explain(response: str, knowledge: str, history: str) -> tuple[str, dict[str, Any]]:
+    """The explanation as HTML, and the same as a row of ``q2 score --out``."""
     for name, text in (("response", response), ("knowledge", knowledge)):
         if is_blank(text):
             raise gr.Error(f"The {name} is empty.", print_exception=False)
@@ -51,58 +59,36 @@ def explain(response: str, knowledge: str, history: str) -> tuple[Any, ...]:
         [asked], [judged] = q2.score([example]), scale.score([example], evidence=True)
     except Q2Error as error:
         raise gr.Error(str(error), print_exception=False) from error
-    note = "No valid question: NLI of the whole response." if asked.fallback else ""
-    questions = [_question(item) for item in asked.because if isinstance(item, Comparison)]
-    sentences = [_sentence(item) for item in judged.because if isinstance(item, Evidence)]
-    return (_number(asked.value), _number(asked.no_nli), _number(judged.value), note,
-            questions, sentences, f"{q2.signature}\n{scale.signature}")
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _question(item: Comparison) -> list[str]:
-    how = item.how.replace("_", " ")
-    if item.how == "nli" and item.verdict is not None:
-        how = f"{item.verdict.label} {getattr(item.verdict, item.verdict.label):.2f}"
-    return [_number(item.score), item.question.text, item.response_answer,
-            item.knowledge_answer or "–", how]
-
-
-def _sentence(item: Evidence) -> list[str]:
-    return [_number(item.score), item.sentence, item.support or "–"]
+    scores = {"q2": asked, "scale": judged}
+    row = output_row(0, example, scores, ["q2", "scale"], texts=True)
+    signatures = [q2.signature, scale.signature]
+    page = explanation(row, signatures)
+    return FRAME.format(page=escape(page)), row | {"signatures": signatures}
 
 
 def page() -> gr.Blocks:
     """The page, not yet started."""
     with gr.Blocks(title=TITLE, analytics_enabled=False) as blocks:
         gr.Markdown(f"# {TITLE}\n{INTRO}")
+        shown = gr.HTML(label="Explanation", render=False)
+        data = gr.JSON(label="A row of q2 score --out", render=False)
         with gr.Row():
-            with gr.Column():
+            with gr.Column(scale=2):
                 response = gr.Textbox(label="Response", lines=3)
                 knowledge = gr.Textbox(label="Knowledge", lines=6)
                 history = gr.Textbox(label="History (a turn a line, may be empty)", lines=2)
                 button = gr.Button("Score", variant="primary")
-            with gr.Column():
-                with gr.Row():
-                    q2 = gr.Textbox(label="Q²", interactive=False, min_width=90)
-                    no_nli = gr.Textbox(label="Q² without NLI", interactive=False, min_width=90)
-                    scale = gr.Textbox(label="SCALE", interactive=False, min_width=90)
-                note = gr.Textbox(label="Note", interactive=False)
-                signature = gr.Textbox(label="Signatures", lines=6, interactive=False)
-        # Plain text throughout: what users type is never markup.
-        questions = gr.Dataframe(
-            headers=QUESTION_COLUMNS, column_widths=QUESTION_WIDTHS, datatype="str", wrap=True,
-            interactive=False, label="Questions of Q²")
-        sentences = gr.Dataframe(
-            headers=SENTENCE_COLUMNS, column_widths=SENTENCE_WIDTHS, datatype="str", wrap=True,
-            interactive=False, label="Sentences of SCALE")
-        gr.Examples(EXAMPLES, [response, knowledge, history])
-        outputs = [q2, no_nli, scale, note, questions, sentences, signature]
-        button.click(explain, [response, knowledge, history], outputs, api_name="explain")
+                inputs, outputs = [response, knowledge, history], [shown, data]
+                gr.Examples(
+                    EXAMPLES, inputs, outputs, explain, cache_examples=False, run_on_click=True,
+                    example_labels=[example[0] for example in EXAMPLES], api_name=False)
+            with gr.Column(scale=3):
+                shown.render()
+                with gr.Accordion("As data", open=False):
+                    data.render()
+        button.click(explain, inputs, outputs, api_name="explain")
     return blocks
 
 
 if __name__ == "__main__":
-    page().launch()
+    page().launch(theme=THEME)

@@ -226,6 +226,7 @@ def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) ->
 LATER = {
     "meta-eval": "q2_metric.meta.cli:meta_eval",
     "calibrate": "q2_metric.meta.cli:calibrate",
+    "report": "q2_metric.report.cli:report",
 }
 """Commands that live elsewhere, imported when they or the list of commands are asked for."""
 
@@ -294,6 +295,12 @@ class FileResult:
     help="Out of q2, scale, f1, bleu, nli, bertscore.",
 )
 @click.option("--out", metavar="PATH", help="Scores by row, as .jsonl, .csv or .parquet.")
+@click.option(
+    "--texts/--no-texts",
+    default=True,
+    show_default=True,
+    help="With --out: repeat response, knowledge and history, which q2 report shows.",
+)
 @click.option("--report", metavar="PATH", help="A web page: scores, and what they rest on.")
 @click.option(
     "--calibration",
@@ -322,6 +329,7 @@ def score(
     id_: str | None,
     metrics: list[str],
     out: str | None,
+    texts: bool,
     report: str | None,
     calibrations: tuple[str, ...],
     evidence: bool,
@@ -354,7 +362,9 @@ def score(
 
     several = len(files) > 1
     opened = (
-        open_writer(out, metrics, with_file=several, inputs=files, decided=decided)
+        open_writer(
+            out, metrics, with_file=several, inputs=files, decided=decided, texts=texts
+        )
         if out
         else nullcontext()
     )
@@ -371,6 +381,7 @@ def score(
                         name_file=several,
                         strict=strict,
                         evidence=evidence and (out is not None or report is not None),
+                        texts=texts,
                         decided=decided,
                         progress=progress,
                     )
@@ -415,11 +426,12 @@ def _score_file(
     name_file: bool,
     strict: bool,
     evidence: bool,
+    texts: bool,
     decided: Sequence[str],
     progress: Progress,
 ) -> FileResult:
     """Scores a file block by block; memory holds one block and 8 bytes a score."""
-    from q2_metric.io import BadRow, output_row, read_rows
+    from q2_metric.io import BadRow, output_row, read_rows, without_texts
     from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
 
     names = [metric.name for metric in metrics]
@@ -447,13 +459,13 @@ def _score_file(
             label = file if name_file else None
             numbered = enumerate(zip(block, scores, strict=True), start=rows)
             out = [
-                output_row(i, row, found, names, file=label, decided=decided)
+                output_row(i, row, found, names, file=label, decided=decided, texts=True)
                 for i, (row, found) in numbered
             ]
-            if writer is not None:
-                writer.write(out)
             if spool is not None:
-                spool.write(block, out)
+                spool.write(out)
+            if writer is not None:
+                writer.write(out if texts else [without_texts(row) for row in out])
         rows += len(block)
         progress(len(block))
     systems = [t.result(signatures[t.name]) for name in names for t in tallies[name]]

@@ -484,13 +484,21 @@ def _listed(names: Sequence[str]) -> str:
 
 OutputRow = dict[str, Any]
 
+TEXTS = ("response", "knowledge", "history")
+"""Fields of an output row that repeat what was scored; ``history`` is a list of turns."""
+
 
 def output_fields(
-    metrics: Sequence[str], *, with_file: bool = False, decided: Sequence[str] = ()
+    metrics: Sequence[str],
+    *,
+    with_file: bool = False,
+    decided: Sequence[str] = (),
+    texts: bool = False,
 ) -> list[str]:
     """The fields of an output row, in order, for the requested metrics.
 
-    Those in ``decided`` have a calibration, and with it a field ``METRIC_consistent``.
+    Those in ``decided`` have a calibration, and with it a field ``METRIC_consistent``;
+    ``texts`` adds :data:`TEXTS`.
     """
     numbers = {"q2": ["q2", "q2_no_nli"]}
     fields = ["file"] if with_file else []
@@ -502,6 +510,8 @@ def output_fields(
     if "q2" in metrics:
         fields.append("fallback")
     fields.append("error")
+    if texts:
+        fields += TEXTS
     if "q2" in metrics:
         fields.append("questions")
     if "scale" in metrics:
@@ -517,6 +527,7 @@ def output_row(
     *,
     file: str | None = None,
     decided: Sequence[str] = (),
+    texts: bool = False,
 ) -> OutputRow:
     """One row of the output, every field of :func:`output_fields` present.
 
@@ -528,14 +539,17 @@ def output_row(
         metrics: the requested metrics.
         file: named in the row where several files are scored.
         decided: metrics that have a calibration.
+        texts: whether the row repeats its texts, ``None`` for a bad row.
     """
-    fields = output_fields(metrics, with_file=file is not None, decided=decided)
+    fields = output_fields(metrics, with_file=file is not None, decided=decided, texts=texts)
     out: OutputRow = dict.fromkeys(fields)
     if file is not None:
         out["file"] = file
     out["id"] = row.id if row.id is not None else str(index + 1)
     if isinstance(row, BadRow):
         out["error"] = row.error
+    elif texts:
+        out |= {"response": row.response, "knowledge": row.knowledge, "history": list(row.history)}
     for name, score in scores.items():
         out[name] = _number(score.value)
         if name in decided:
@@ -549,12 +563,18 @@ def output_row(
     return out
 
 
+def without_texts(row: OutputRow) -> OutputRow:
+    """The row without its :data:`TEXTS`."""
+    return {field: value for field, value in row.items() if field not in TEXTS}
+
+
 QUESTION_FIELDS = (
     "span",
     "start",
     "question",
     "response_answer",
     "knowledge_answer",
+    "knowledge_start",
     "how",
     "verdict",
     "verdict_p",
@@ -575,6 +595,7 @@ def _question(comparison: Comparison) -> OutputRow:
         "question": comparison.question.text,
         "response_answer": comparison.response_answer,
         "knowledge_answer": comparison.knowledge_answer,
+        "knowledge_start": comparison.knowledge_start,
         "how": comparison.how,
         "verdict": verdict.label if verdict else None,
         "verdict_p": _number(getattr(verdict, verdict.label)) if verdict else None,
@@ -618,12 +639,14 @@ def open_writer(
     with_file: bool = False,
     inputs: Sequence[str | Path] = (),
     decided: Sequence[str] = (),
+    texts: bool = False,
 ) -> Iterator[Writer]:
     """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
 
     jsonl and csv grow in place. A parquet file is readable only when complete, so its
     rows are kept in ``<path>.partial.jsonl`` and converted at the end; after a crash
-    that file holds what was scored. In csv, ``questions`` and ``evidence`` are JSON.
+    that file holds what was scored. In csv, ``questions``, ``evidence`` and ``history``
+    are JSON.
 
     Args:
         path: file to write, replaced where it exists.
@@ -631,6 +654,7 @@ def open_writer(
         with_file: whether rows carry a ``file`` field.
         inputs: files that must not be overwritten.
         decided: metrics that have a calibration.
+        texts: whether rows repeat their texts.
 
     Raises:
         InputError: unknown suffix, no such folder, or ``path`` is one of the inputs.
@@ -638,7 +662,7 @@ def open_writer(
     """
     path = Path(path)
     check_output(path, inputs)
-    fields = output_fields(metrics, with_file=with_file, decided=decided)
+    fields = output_fields(metrics, with_file=with_file, decided=decided, texts=texts)
     suffix = path.suffix.lower()
     target = path.with_name(path.name + ".partial.jsonl") if suffix == ".parquet" else path
     with _create(target) as file:
@@ -712,10 +736,12 @@ def _to_parquet(partial: Path, path: Path, fields: Sequence[str]) -> None:
     """Converts the collected rows, then removes them."""
     pa, parquet = _pyarrow()
     text, real, whole = pa.string(), pa.float64(), pa.int64()
-    question = {"start": whole, "verdict_p": real, "f1": real, "score": real}
+    question = {**dict.fromkeys(("start", "knowledge_start"), whole),
+                **dict.fromkeys(("verdict_p", "f1", "score"), real)}
     evidence = {"start": whole, "score": real, "support_start": whole, "support_score": real}
     types = {
-        **dict.fromkeys(("file", "id", "error"), text),
+        **dict.fromkeys(("file", "id", "error", "response", "knowledge"), text),
+        "history": pa.list_(text),
         "fallback": pa.bool_(),
         **{field: pa.bool_() for field in fields if field.endswith("_consistent")},
         "questions": pa.list_(pa.struct([(f, question.get(f, text)) for f in QUESTION_FIELDS])),

@@ -94,7 +94,8 @@ class Verdict:
 class Comparison:
     """One question of a response, answered from both sides and compared.
 
-    ``knowledge_answer`` is ``None`` where the knowledge has no answer. ``f1`` is the
+    ``knowledge_answer`` is ``None`` where the knowledge has no answer, ``knowledge_start``
+    its place in the knowledge, in characters (``None`` where unknown). ``f1`` is the
     token F1 of the two answers, the question's score in "Q² without NLI".
     ``verdict`` is ``None`` where no NLI model was asked.
     """
@@ -106,6 +107,7 @@ class Comparison:
     verdict: Verdict | None
     how: How
     score: float
+    knowledge_start: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

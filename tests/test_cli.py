@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -271,12 +272,12 @@ def test_report(tmp_path: Path, loader: Loader) -> None:
     result = run("score", path, "--report", str(report), "--out", str(out))
     assert result.exit_code == 1  # a bad row, as without a report
     page = report.read_text(encoding="utf-8")
-    assert page.count("<details>") == len(read(out)) == len(ROWS)
+    assert page.count('"system": 0') == len(read(out)) == len(ROWS)
     assert page.count("What about Rome?") == 2
     assert "It has 7 hills." in page
-    assert "line 3: the response (field &#39;response&#39;) is empty" in page
+    assert "line 3: the response (field 'response') is empty" in page
     assert "0.833" in page
-    assert "q2_no_nli|preset:fake|" in page
+    assert "q2_no_nli|preset:fake|" in page.replace("<wbr>", "")
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         *("report.html", "rows.jsonl", "scores.jsonl"),
     ]
@@ -291,9 +292,9 @@ def test_report_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     report = tmp_path / "report.html"
     assert run("score", first, second, "--metrics", "f1", "--report", str(report)).exit_code == 0
     page = report.read_text(encoding="utf-8")
-    order = [f"<bdi>{first}</bdi>", ">a0<", ">a1<", ">a2<", f"<bdi>{second}</bdi>", ">b0<"]
-    places = [page.index(text) for text in order]
-    assert places == sorted(places)
+    assert page.index(f"<bdi>{first}</bdi>") < page.index(f"<bdi>{second}</bdi>")
+    rows = re.findall(r'"id": "(\w+)".*"system": (\d)', page)
+    assert rows == [("a0", "0"), ("a1", "0"), ("a2", "0"), ("b0", "1")]
 
 
 def test_report_is_left_alone_by_a_run_that_fails(tmp_path: Path, loader: Loader) -> None:

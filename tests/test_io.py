@@ -18,6 +18,7 @@ from q2_metric.io import (
     EVIDENCE_FIELDS,
     PEEKED,
     QUESTION_FIELDS,
+    TEXTS,
     BadRow,
     Columns,
     OutputRow,
@@ -25,6 +26,7 @@ from q2_metric.io import (
     output_fields,
     output_row,
     read_rows,
+    without_texts,
 )
 from q2_metric.types import Comparison, Evidence, Example, Question, Score, Span, Verdict
 
@@ -453,6 +455,7 @@ def test_fields_of_the_output() -> None:
         *("questions", "evidence"),
     ]
     assert output_fields(["f1"], with_file=True) == ["file", "id", "f1", "error"]
+    assert output_fields(["f1"], texts=True) == ["id", "f1", "error", *TEXTS]
 
 
 def test_rows_of_the_output() -> None:
@@ -480,6 +483,16 @@ def test_rows_of_the_output() -> None:
 def test_several_files_are_named() -> None:
     row = output_row(0, Example("r", "k"), {}, ["f1"], file="a.csv")
     assert row == {"file": "a.csv", "id": "1", "f1": None, "error": None}
+
+
+def test_texts_beside_the_scores() -> None:
+    example = Example("r", "k", ("h",))
+    row = output_row(0, example, {}, ["f1"], texts=True)
+    assert list(row) == output_fields(["f1"], texts=True)
+    assert (row["response"], row["knowledge"], row["history"]) == ("r", "k", ["h"])
+    bad = output_row(0, BadRow(0, None, "no"), {}, ["f1"], texts=True)
+    assert [bad[field] for field in TEXTS] == [None] * 3
+    assert without_texts(row) == output_row(0, example, {}, ["f1"])
 
 
 def write(path: Path, rows: list[OutputRow]) -> None:

@@ -293,9 +293,9 @@ def compare(question: Question, answer: Answer | None, verdict: Verdict | None) 
     if answer is None:
         return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
     if normalise(answer.text) == normalise(span):
-        return Comparison(question, span, answer.text, 1.0, None, "equal", 1.0)
+        return Comparison(question, span, answer.text, 1.0, None, "equal", 1.0, answer.start)
     f1 = token_f1(span, answer.text)
     if verdict is None or verdict.label == "neutral":
-        return Comparison(question, span, answer.text, f1, verdict, "token_f1", f1)
+        return Comparison(question, span, answer.text, f1, verdict, "token_f1", f1, answer.start)
     score = 1.0 if verdict.label == "entailment" else 0.0
-    return Comparison(question, span, answer.text, f1, verdict, "nli", score)
+    return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)

@@ -1,12 +1,14 @@
 """Writes the page: one HTML file that needs nothing else.
 
-The system's scores come first on the page and are known last. So rows go into a
-:class:`Spool` on disk while they are scored, and :func:`write_page` renders them one by
-one: memory does not grow with the number of rows.
+The page's head has the systems' scores; the rows follow as JSON, which ``report.js`` shows.
+Rows wait in a :class:`Spool` on disk and are written one by one: memory does not grow with
+their number, but for ids and scores where systems are compared.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import re
@@ -14,7 +16,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from importlib.resources import files
+from itertools import chain, repeat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
@@ -22,60 +25,75 @@ from q2_metric._version import __version__
 from q2_metric.errors import InputError
 from q2_metric.io import STDIN, OutputRow
 from q2_metric.render import NONE, TITLES
-from q2_metric.types import Example
+from q2_metric.report.compare import Column, Difference, How, differences, match
+from q2_metric.types import SystemScore
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from q2_metric.cli import FileResult
-    from q2_metric.io import BadRow
 
 State = Literal["supported", "differs", "open"]
-"""What the questions about a span found; ``open``: no answer, or a neutral verdict."""
-
-SIGNS: Mapping[State, str] = {"supported": "✓", "differs": "✗", "open": "?"}
-MEANINGS: Mapping[State, str] = {
-    "supported": "supported by the knowledge",
-    "differs": "differs from the knowledge",
-    "open": "not answered by the knowledge, or undecided",
-}
-
-_WORST_FIRST: tuple[State, ...] = ("differs", "open", "supported")
+"""What a question found; ``open``: no answer, or a neutral verdict."""
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that HTML does not allow, and lone surrogates, which UTF-8 does not."""
+
+_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
+                            "\u2028": "\\u2028", "\u2029": "\\u2029"})
+"""JSON in which no ``</script>`` and no ``<!--`` can stand."""
 
 _CHUNK = 64
 """Pieces of the page written at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a response: in spans of one state or in none; ``sign`` where one ends."""
+class Run:
+    """A system on the page: rows, rows that could not be scored, scores by metric.
 
-    text: str
-    state: State | None = None
-    sign: State | None = None
+    A score whose signature is "" has none on record. ``without_texts`` counts scored rows
+    whose texts are not known; ``complete`` is false for scores of a run that has not ended.
+    """
+
+    name: str
+    rows: int
+    failed: int
+    scores: tuple[SystemScore, ...]
+    without_texts: int = 0
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """A system (by place) beside the first one; ``pairs`` are places among all rows."""
+
+    system: int
+    how: How
+    pairs: list[tuple[int, int]]
+    differences: list[Difference]
 
 
 class Spool:
-    """The rows of the page, in order, in a file that is open for writing and reading."""
+    """Rows of the output, in order, in a file that is open for writing and reading."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
 
-    def write(self, rows: Sequence[Example | BadRow], found: Sequence[OutputRow]) -> None:
-        """Appends rows with what :func:`q2_metric.io.output_row` made of them."""
-        for row, out in zip(rows, found, strict=True):
-            shown: dict[str, Any] = {"found": out}
-            if isinstance(row, Example):
-                shown["response"] = row.response
-                shown["knowledge"] = row.knowledge
-                shown["history"] = row.history
-            self._file.write(json.dumps(shown) + "\n")
+    def write(self, rows: Iterable[OutputRow]) -> None:
+        """Appends rows as :func:`q2_metric.io.output_row` makes them, with their texts."""
+        self._file.writelines(json.dumps(row) + "\n" for row in rows)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[OutputRow]:
         self._file.seek(0)
         for line in self._file:
             yield json.loads(line)
+
+
+@contextmanager
+def spool() -> Iterator[Spool]:
+    """A spool in a temporary file."""
+    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+        yield Spool(file)
 
 
 @contextmanager
@@ -89,23 +107,19 @@ def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool
     Raises:
         InputError: the file cannot be written.
     """
-    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
-        spool = Spool(file)
-        yield spool
-        write_page(path, results, spool)
+    with spool() as rows:
+        yield rows
+        runs = [Run(result.file, result.rows, result.failed, result.systems) for result in results]
+        write_page(path, runs, rows)
 
 
-def write_page(
-    path: str | Path, results: Sequence[FileResult], rows: Iterable[Mapping[str, Any]]
-) -> None:
+def write_page(path: str | Path, runs: Sequence[Run], rows: Iterable[OutputRow]) -> None:
     """Writes the page; a page that is already there stays until the new one is complete.
 
     Args:
         path: file to write.
-        results: the system's scores, file by file.
-        rows: of all files, in the order of the results, as a :class:`Spool` gives them:
-            ``found`` is the row of the output, next to it ``response``, ``knowledge``
-            and ``history`` where the row could be read.
+        runs: the systems; where there are several, the others are compared with the first.
+        rows: of all systems, one system after the other; may be asked for several times.
 
     Raises:
         InputError: the file cannot be written.
@@ -114,13 +128,29 @@ def write_page(
     unfinished = path.with_name(path.name + ".tmp")
     try:
         with open(unfinished, "w", encoding="utf-8") as file:
-            file.writelines(_UNSAFE.sub("�", text) for text in _rendered(results, rows))
+            file.writelines(_rendered(runs, rows))
         os.replace(unfinished, path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             unfinished.unlink()
+
+
+def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
+    """A page with one response alone, opened, for a frame in another page.
+
+    Args:
+        row: of the output, with its texts.
+        signatures: shown below.
+    """
+    page = _environment().get_template("page.html.j2").generate(
+        **_parts({"alone": True, "titles": {n: t for n, t in TITLES.items() if n in row}}),
+        alone=True,
+        rows=_json_rows([row], [0]),
+        signatures=signatures,
+    )
+    return "".join(_UNSAFE.sub("�", text) for text in page)
 
 
 def check_page(path: str | Path, others: Sequence[str | Path] = ()) -> None:
@@ -142,43 +172,6 @@ def check_page(path: str | Path, others: Sequence[str | Path] = ()) -> None:
         raise InputError(f"{path}: is read or written too; choose another name for the report")
 
 
-def _rendered(results: Sequence[FileResult], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The page in pieces; a row is taken only when its turn comes."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("q2_metric", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = _number
-    environment.filters["percent"] = _percent
-    remaining = iter(rows)
-    stream = environment.get_template("page.html.j2").stream(
-        results=results,
-        files=((result, islice(remaining, result.rows)) for result in results),
-        titles=TITLES,
-        dash=NONE,
-        signs=SIGNS,
-        meanings=MEANINGS,
-        pieces=pieces,
-        state=state,
-        version=__version__,
-    )
-    stream.enable_buffering(_CHUNK)
-    yield from stream
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
-
-
-def _percent(share: float | None) -> str:
-    return NONE if share is None else f"{share:.1%}"
-
-
 def state(question: Mapping[str, Any]) -> State:
     """What one question found.
 
@@ -190,33 +183,141 @@ def state(question: Mapping[str, Any]) -> State:
     return "supported" if question["score"] >= 0.5 else "differs"
 
 
-def pieces(response: str, questions: Sequence[Mapping[str, Any]]) -> list[Piece]:
-    """The response, cut where spans begin and end; joined, the texts are the response.
-
-    Where spans overlap or a span has several questions, the worst state is shown.
-
-    Args:
-        response: the whole text.
-        questions: items of ``questions`` of the output.
-    """
-    spans: list[tuple[int, int, State]] = []
-    for question in questions:
-        start = question["start"]
-        end = start + len(question["span"])
-        # Places are those of the resolved response where coreference was resolved.
-        if end > start and response[start:end] == question["span"]:
-            spans.append((start, end, state(question)))
-    edges = sorted({0, len(response), *(edge for span in spans for edge in span[:2])})
-    return [
-        Piece(
-            response[left:right],
-            _worst(state for start, end, state in spans if start < right and end > left),
-            _worst(state for _, end, state in spans if end == right),
-        )
-        for left, right in pairwise(edges)
-    ]
+def compare_runs(runs: Sequence[Run], rows: Iterable[OutputRow]) -> list[SideBySide]:
+    """Each system after the first beside the first, where their rows can be matched."""
+    if len(runs) < 2:
+        return []
+    columns = [Column() for _ in runs]
+    metrics = [[score.name for score in run.scores] for run in runs]
+    for place, row in zip(_places(runs), rows, strict=True):
+        columns[place].add(row, metrics[place])
+    first, found, offset = columns[0], [], runs[0].rows
+    for place, (run, column) in enumerate(zip(runs[1:], columns[1:], strict=True), start=1):
+        if matched := match(first, column):
+            how, pairs = matched
+            there = [(a, b + offset) for a, b in pairs]
+            found.append(SideBySide(place, how, there, differences(first, column, pairs)))
+        offset += run.rows
+    return found
 
 
-def _worst(states: Iterable[State]) -> State | None:
-    found = set(states)
-    return next((state for state in _WORST_FIRST if state in found), None)
+def _places(runs: Sequence[Run]) -> Iterator[int]:
+    """The place of each row's system."""
+    return chain.from_iterable(repeat(place, run.rows) for place, run in enumerate(runs))
+
+
+# --- rendering -------------------------------------------------------------------------
+
+
+def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
+    """The page in pieces; a row is taken only when its turn comes."""
+    comparisons = compare_runs(runs, rows)
+    shown = {score.name for run in runs for score in run.scores}
+    facts = {
+        "systems": [run.name for run in runs],
+        "titles": {name: title for name, title in TITLES.items() if name in shown},
+        "pairs": [{"system": c.system, "rows": c.pairs} for c in comparisons],
+    }
+    stream = _environment().get_template("page.html.j2").stream(
+        **_parts(facts),
+        alone=False,
+        runs=runs,
+        comparisons=comparisons,
+        reach=_reach(comparisons),
+        signed=any(score.signature for run in runs for score in run.scores),
+        mixed=_mixed(runs),
+        rows=_json_rows(rows, _places(runs)),
+    )
+    stream.enable_buffering(_CHUNK)
+    return (_UNSAFE.sub("�", text) for text in stream)
+
+
+def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template needs whatever it shows."""
+    from markupsafe import Markup
+
+    script, style = (files(__package__).joinpath(name).read_text(encoding="utf-8")
+                     for name in ("report.js", "report.css"))
+    return {
+        "script": Markup(script),
+        "style": Markup(style),
+        "script_hash": _hash(script),
+        "style_hash": _hash(style),
+        "facts": Markup(_json(facts)),
+        "titles": facts["titles"],
+        "dash": NONE,
+        "version": __version__,
+    }
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("q2_metric", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": _number, "signed": _signed, "percent": _percent}
+    return environment
+
+
+def _json_rows(rows: Iterable[OutputRow], places: Iterable[int]) -> Iterator[str]:
+    from markupsafe import Markup
+
+    for number, (row, place) in enumerate(zip(rows, places, strict=True)):
+        questions = [item | {"state": state(item)} for item in row.get("questions") or ()]
+        shown = {**row, "questions": questions, "system": place}
+        yield Markup((",\n" if number else "") + _json(shown))
+
+
+def _json(value: object) -> str:
+    return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False).translate(_IN_SCRIPT)
+
+
+def _clean(value: object) -> object:
+    """The value with each character that HTML does not allow replaced by one: places stay."""
+    if isinstance(value, str):
+        return _UNSAFE.sub("�", value)
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    return value
+
+
+def _hash(text: str) -> str:
+    """A source of the content security policy that allows this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _mixed(runs: Sequence[Run]) -> list[str]:
+    """Metrics whose scores come from different models or settings."""
+    signatures: dict[str, set[str]] = {}
+    for score in (score for run in runs for score in run.scores):
+        signatures.setdefault(score.name, set()).add(score.signature)
+    return [name for name, found in signatures.items() if len(found - {""}) > 1]
+
+
+def _reach(comparisons: Sequence[SideBySide]) -> float:
+    """Where the axis of the differences ends, so that their intervals are on it."""
+    ends = [abs(end) for c in comparisons for d in c.differences for end in d.interval or ()]
+    return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
+
+
+def _number(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}"
+
+
+def _signed(value: float | None) -> str:
+    """With its sign, in typography: −0.120."""
+    if value is None:
+        return NONE
+    text = f"{value:+.3f}".replace("-", "−")
+    return "±0.000" if text[1:] == "0.000" else text
+
+
+def _percent(share: float | None) -> str:
+    return NONE if share is None else f"{share:.1%}"

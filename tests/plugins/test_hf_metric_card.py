@@ -7,15 +7,18 @@ import importlib.util
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from browsers import chromium
 
 evaluate = pytest.importorskip("evaluate")
 CARD = Path(__file__).parents[2] / "hf_metric_card"
@@ -81,33 +84,68 @@ def test_the_examples_of_the_card_run() -> None:
     assert found.failed == 0
 
 
-def test_the_page_answers(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the app, running as a user runs it."""
     pytest.importorskip("gradio")
-    from gradio_client import Client
-
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, str(CARD / "app.py")], cwd=tmp_path, text=True,
+        [sys.executable, str(CARD / "app.py")], cwd=tmp_path_factory.mktemp("app"), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, "GRADIO_SERVER_PORT": "7879", "HF_HUB_OFFLINE": "1"})
+        env={**os.environ, "GRADIO_SERVER_PORT": str(port), "HF_HUB_OFFLINE": "1"})
     try:
-        _wait("http://127.0.0.1:7879/config", process)
-        client = Client("http://127.0.0.1:7879", verbose=False)
-        found = client.predict(
-            "it aired <b>on pbs</b> until 1991 .", "The show aired until 1994 on PBS.", "",
-            api_name="/explain")
-        q2, _, scale, note, questions, sentences, signature = found
-        assert 0 <= float(q2) <= 1
-        assert 0 <= float(scale) <= 1
-        assert len(questions["data"]) >= 1
-        assert len(sentences["data"]) == 1
-        assert "<b>" in sentences["data"][0][1]
-        assert signature.startswith("q2|preset:bundled|")
-        assert note == ""
-        with pytest.raises(Exception, match="response is empty"):
-            client.predict(" ", "The show.", "", api_name="/explain")
+        _wait(f"http://127.0.0.1:{port}/config", process)
+        yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()
         process.communicate()
+
+
+RESPONSE = "it aired <b>on pbs</b> until 1991 ."
+KNOWLEDGE = "The show aired until 1994 on PBS."
+
+
+def test_the_page_answers(app: str) -> None:
+    from gradio_client import Client
+
+    client = Client(app, verbose=False)
+    shown, row = client.predict(RESPONSE, KNOWLEDGE, "a turn", api_name="/explain")
+    assert 0 <= row["q2"] <= 1
+    assert 0 <= row["scale"] <= 1
+    assert row["questions"]
+    assert [item["sentence"] for item in row["evidence"]] == [RESPONSE]
+    assert row["history"] == ["a turn"]
+    assert row["signatures"][0].startswith("q2|preset:bundled|")
+    assert "<b>" not in shown
+    assert shown.count("<") == 2  # the frame; its page is an attribute
+    for texts, message in (
+        ((" ", KNOWLEDGE, ""), "response is empty"), (("r", "k" * 20_001, ""), "at most 20,000"),
+    ):
+        with pytest.raises(Exception, match=message):
+            client.predict(*texts, api_name="/explain")
+
+
+def test_the_page_shows_the_explanation_and_asks_nobody_else(app: str) -> None:
+    with chromium() as browser:
+        page = browser.new_page()
+        asked: list[str] = []
+        wrong: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(app)
+        page.get_by_label("Response").fill(RESPONSE)
+        page.get_by_label("Knowledge").fill(KNOWLEDGE)
+        page.get_by_role("button", name="Score").click()
+        frame = page.frame_locator("iframe[title=Explanation]")
+        frame.locator(".questions").wait_for(timeout=60_000)
+        assert RESPONSE in frame.locator(".sentences").inner_text()
+        assert "q2|preset:bundled" in frame.locator(".signatures").text_content()
+        page.get_by_text("yes , it was built").click()  # an example is scored at once
+        frame.get_by_text("have you been to paris ?").wait_for(timeout=60_000)
+        assert wrong == []
+        assert [url for url in asked if not url.startswith((app, "data:", "about:"))] == []
 
 
 def _wait(url: str, process: subprocess.Popen[str]) -> Any:

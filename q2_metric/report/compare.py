@@ -1,0 +1,129 @@
+"""Two systems side by side: which rows belong together, and how their scores differ."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from q2_metric.metrics.system import bootstrap_interval
+
+How = Literal["id", "knowledge", "order"]
+"""What rows were matched by."""
+
+SAME = 0.0005
+"""Scores that differ by less are the same: three digits are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A metric's paired difference: the mean, over the pairs, of second minus first.
+
+    ``interval`` is the 95 % bootstrap percentile interval of that mean, pairs drawn with
+    replacement. ``better``, ``worse`` and ``same`` count pairs and add up to ``n``; pairs
+    without a score on one side are left out.
+    """
+
+    metric: str
+    n: int
+    value: float | None
+    interval: tuple[float, float] | None
+    better: int
+    worse: int
+    same: int
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
+
+
+@dataclass(slots=True)
+class Column:
+    """What matching and comparing need of a system's rows, in order."""
+
+    ids: list[str] = field(default_factory=list)
+    contexts: list[int | None] = field(default_factory=list)
+    scores: dict[str, array[float]] = field(default_factory=dict)
+
+    def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
+        """Takes a row in; a score that is missing is kept as not a number."""
+        self.ids.append(row["id"])
+        knowledge = row.get("knowledge")
+        context = (knowledge, *(row.get("history") or ()))
+        self.contexts.append(None if knowledge is None else hash(context))
+        for metric in metrics:
+            value = row.get(metric)
+            column = self.scores.setdefault(metric, array("d"))
+            column.append(math.nan if value is None else value)
+
+
+def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | None:
+    """Pairs of rows that answer the same turn, by place in each system; ``None`` without any.
+
+    By id where ids are unique, some are shared, and most rows that share one also share
+    their knowledge and history (a file without ids counts its rows, and another order
+    would pair strangers). Else by knowledge and history, the first with the first where
+    several are the same. Else by order, where the numbers of rows are equal and texts are
+    not known.
+    """
+    if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
+        places = {id_: place for place, id_ in enumerate(first.ids)}
+        pairs = [(places[id_], i) for i, id_ in enumerate(second.ids) if id_ in places]
+        if pairs and _agree(first, second, pairs):
+            return "id", sorted(pairs)
+    pairs = _by_context(first, second)
+    if pairs:
+        return "knowledge", sorted(pairs)
+    unknown = all(context is None for context in (*first.contexts, *second.contexts))
+    if unknown and first.ids and len(first.ids) == len(second.ids):
+        return "order", [(i, i) for i in range(len(first.ids))]
+    return None
+
+
+def _agree(first: Column, second: Column, pairs: Sequence[tuple[int, int]]) -> bool:
+    known = [(first.contexts[a], second.contexts[b]) for a, b in pairs]
+    same = [a == b for a, b in known if a is not None and b is not None]
+    return 2 * sum(same) >= len(same)
+
+
+def _by_context(first: Column, second: Column) -> list[tuple[int, int]]:
+    places: defaultdict[int, list[int]] = defaultdict(list)
+    for place, context in enumerate(first.contexts):
+        if context is not None:
+            places[context].append(place)
+    pairs, used = [], Counter[int]()
+    for i, context in enumerate(second.contexts):
+        if context is not None and used[context] < len(places.get(context, ())):
+            pairs.append((places[context][used[context]], i))
+            used[context] += 1
+    return pairs
+
+
+def differences(
+    first: Column, second: Column, pairs: Sequence[tuple[int, int]]
+) -> list[Difference]:
+    """The paired difference of every metric that both systems have."""
+    found = []
+    for metric in first.scores:
+        if metric not in second.scores:
+            continue
+        both = [(first.scores[metric][a], second.scores[metric][b]) for a, b in pairs]
+        changes = [b - a for a, b in both if not math.isnan(a + b)]
+        better = sum(change >= SAME for change in changes)
+        worse = sum(change <= -SAME for change in changes)
+        found.append(
+            Difference(
+                metric,
+                len(changes),
+                math.fsum(changes) / len(changes) if changes else None,
+                bootstrap_interval(changes),
+                better,
+                worse,
+                len(changes) - better - worse,
+            )
+        )
+    return found

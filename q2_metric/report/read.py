@@ -1,0 +1,263 @@
+"""Reads what ``q2 score --out`` wrote: the rows, the systems' scores, the signatures."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from q2_metric.errors import InputError
+from q2_metric.io import STDIN, TEXTS, BadRow, Columns, OutputRow, kind, read_fields, read_rows
+from q2_metric.metrics.signature import parse
+from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
+from q2_metric.render import TITLES
+from q2_metric.report.page import Run, Spool, spool
+from q2_metric.types import Comparison, Example, Question, Score, Span
+
+MANIFEST = ".manifest.json"
+"""What ``q2 score`` adds to the name of its output, for the file with the signatures."""
+
+_ITEMS: Mapping[str, Mapping[str, type]] = {
+    "questions": {
+        "span": str,
+        "start": int,
+        "question": str,
+        "response_answer": str,
+        "knowledge_answer": str,
+        "knowledge_start": int,
+        "how": str,
+        "verdict": str,
+        "verdict_p": float,
+        "f1": float,
+        "score": float,
+    },
+    "evidence": {
+        "sentence": str,
+        "start": int,
+        "score": float,
+        "support": str,
+        "support_start": int,
+        "support_score": float,
+    },
+}
+"""Fields of the items, and the type of each where it is not null."""
+
+_TYPES: Mapping[str, type] = {
+    **dict.fromkeys(("file", "id", "error", "response", "knowledge"), str),
+    **dict.fromkeys(TITLES, float),
+    **dict.fromkeys((f"{name}_consistent" for name in TITLES), bool),
+    "fallback": bool,
+    "history": list,
+    "questions": list,
+    "evidence": list,
+}
+_IN_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false",
+             list: "a list"}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is written beside the scores; empty where there is none.
+
+    ``complete`` is false where the run has not ended, ``None`` where that is not recorded.
+    """
+
+    signatures: Mapping[str, str]
+    complete: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The systems of some files of scores, and their rows one after another."""
+
+    runs: tuple[Run, ...]
+    rows: tuple[Spool, ...]
+
+    def __iter__(self) -> Iterator[OutputRow]:
+        return chain.from_iterable(self.rows)
+
+
+def read_scores(
+    paths: Sequence[str | Path],
+    open_files: ExitStack,
+    *,
+    texts: Sequence[str | Path] = (),
+    columns: Columns | None = None,
+) -> Scored:
+    """The systems of these files: one for each file that was scored.
+
+    Args:
+        paths: output of ``q2 score --out`` (.jsonl, .csv, .parquet; ``-`` for stdin).
+        open_files: closes the temporary files that hold the rows.
+        texts: the files that were scored, in the same order, for rows without texts.
+        columns: of those files.
+
+    Raises:
+        InputError: a file cannot be read or is something else; ``texts`` do not fit it.
+        MissingExtra: parquet without pyarrow.
+    """
+    systems: dict[tuple[str, str], _System] = {}
+    sources = _sources(texts, columns)
+    for path in map(str, paths):
+        several = len(paths) > 1
+        for where, row in _rows(path):
+            if texts:
+                _add_texts(row, where, next(sources, None))
+            scored = row.pop("file", None)
+            name = "standard input" if path == STDIN else path
+            if scored is not None:
+                name = f"{name}: {scored}" if several else scored
+            if (path, name) not in systems:
+                systems[path, name] = _System(name, open_files.enter_context(spool()))
+            systems[path, name].add(row)
+        if not any(file == path for file, _ in systems):
+            raise InputError(f"{path}: has no rows")
+    if texts and (left := next(sources, None)):
+        raise InputError(f"{left[0]}: has more rows than the scores")
+    manifests = {path: read_manifest(path) for path, _ in systems}
+    return Scored(
+        tuple(system.run(manifests[path]) for (path, _), system in systems.items()),
+        tuple(system.spool for system in systems.values()),
+    )
+
+
+class _System:
+    """A system while its rows are read."""
+
+    def __init__(self, name: str, rows: Spool) -> None:
+        self.name = name
+        self.spool = rows
+        self._rows = self._failed = self._without_texts = 0
+        self._tallies: dict[str, Tally] = {}
+
+    def add(self, row: OutputRow) -> None:
+        self._rows += 1
+        self.spool.write([row])
+        for name in TITLES:
+            if name in row and name not in self._tallies:
+                self._tallies[name] = Tally(name)
+        if row.get("error") is not None:
+            self._failed += 1
+            return
+        self._without_texts += row.get("response") is None or row.get("knowledge") is None
+        for name, tally in self._tallies.items():
+            if name in row:
+                tally.add([_score(row, name)])
+
+    def run(self, manifest: Manifest) -> Run:
+        signatures = dict(manifest.signatures)
+        if Q2 in signatures:
+            signatures.setdefault(Q2_NO_NLI, without_nli(signatures[Q2]))
+        return Run(
+            self.name,
+            self._rows,
+            self._failed,
+            tuple(t.result(signatures.get(name, "")) for name, t in self._tallies.items()),
+            without_texts=self._without_texts,
+            complete=manifest.complete is not False,
+        )
+
+
+def read_manifest(path: str | Path) -> Manifest:
+    """What stands in ``PATH.manifest.json``; nothing where that is missing or another thing."""
+    try:
+        found = json.loads(Path(f"{path}{MANIFEST}").read_text(encoding="utf-8"))
+        signatures = found["signatures"]
+        if all(parse(text)[0] == name for name, text in signatures.items()):
+            complete = found.get("complete")
+            return Manifest(signatures, complete if isinstance(complete, bool) else None)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        pass
+    return Manifest({})
+
+
+# --- rows ------------------------------------------------------------------------------
+
+
+def _rows(path: str) -> Iterator[tuple[str, OutputRow]]:
+    for where, fields in read_fields(path):
+        if not fields.get("id") or not any(name in fields for name in TITLES):
+            raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
+        row = {name: _value(fields[name], type_, f"{where}: the field {name!r}")
+               for name, type_ in _TYPES.items() if name in fields}
+        for name, types in _ITEMS.items():
+            if row.get(name) is not None:
+                row[name] = [_item(item, types, f"{where}: an item of {name!r}")
+                             for item in row[name]]
+        turns = row.get("history")
+        if turns is not None and not all(isinstance(turn, str) for turn in turns):
+            raise InputError(f"{where}: the field 'history' is not a list of strings")
+        yield where, row
+
+
+def _item(item: object, types: Mapping[str, type], where: str) -> OutputRow:
+    if not isinstance(item, dict):
+        raise InputError(f"{where} is {kind(item)}, not an object")
+    return {name: _value(item.get(name), type_, f"{where}: the field {name!r}")
+            for name, type_ in types.items()}
+
+
+def _value(value: object, type_: type, where: str) -> Any:
+    """The value, which in csv is text whatever its type."""
+    if type_ is str:
+        value = value or None if isinstance(value, str) else value
+    elif isinstance(value, str):
+        try:
+            value = json.loads(value) if value else None
+        except (ValueError, RecursionError):
+            raise InputError(f"{where} is not {_IN_WORDS[type_]}") from None
+    if type_ is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    fits = value is None or type(value) is type_
+    if not fits or (isinstance(value, float) and not math.isfinite(value)):
+        raise InputError(f"{where} is not {_IN_WORDS[type_]}")
+    return value
+
+
+def _score(row: Mapping[str, Any], name: str) -> Score:
+    """The score that the row was made of, as far as a system's score needs it."""
+    example = Example(row.get("response") or "", row.get("knowledge") or "")
+    asked = (row.get("questions") or ()) if name in (Q2, Q2_NO_NLI) else ()
+    return Score(
+        example,
+        row.get(name),
+        tuple(
+            Comparison(
+                Question(Span(example, item["span"], item["start"]), item["question"]),
+                item["response_answer"], item["knowledge_answer"], item["f1"], None,
+                item["how"], item["score"],
+            )
+            for item in asked
+        ),
+        fallback=bool(row.get("fallback")) and name in (Q2, Q2_NO_NLI),
+        no_nli=row.get(Q2_NO_NLI),
+    )
+
+
+# --- texts from elsewhere --------------------------------------------------------------
+
+
+def _sources(
+    paths: Sequence[str | Path], columns: Columns | None
+) -> Iterator[tuple[str, Example | BadRow]]:
+    return ((str(path), row) for path in paths for row in read_rows(path, columns))
+
+
+def _add_texts(row: OutputRow, where: str, source: tuple[str, Example | BadRow] | None) -> None:
+    """Puts the texts of the row that was scored beside its scores."""
+    if source is None:
+        raise InputError(f"{where}: --texts has no row for it")
+    file, found = source
+    if found.id is not None and found.id != row["id"]:
+        raise InputError(
+            f"{where}: has the id {row['id']!r}, the row of {file} in its place {found.id!r}; "
+            "--texts are the files that were scored, in the same order"
+        )
+    if isinstance(found, Example):
+        row |= dict(zip(TEXTS, (found.response, found.knowledge, list(found.history)),
+                        strict=True))
