@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from q2_metric.cli import FileResult
+from q2_metric.engine.results import FileResult
 from q2_metric.errors import InputError
 from q2_metric.io import BadRow, OutputRow, output_row
 from q2_metric.report.page import MEANINGS, Piece, check_page, open_page, pieces, state, write_page

@@ -25,7 +25,7 @@ from q2_metric.render import NONE, TITLES
 from q2_metric.types import Example
 
 if TYPE_CHECKING:
-    from q2_metric.cli import FileResult
+    from q2_metric.engine.results import FileResult
     from q2_metric.io import BadRow
 
 State = Literal["supported", "differs", "open"]
