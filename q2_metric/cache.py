@@ -87,6 +87,7 @@ class Cache:
             # Rollback journal, not WAL: home folders may be on a network.
             database = sqlite3.connect(path or ":memory:", timeout=60)
             database.execute("pragma auto_vacuum = incremental")
+            database.execute("pragma synchronous = normal")
             with database:
                 database.execute(
                     "create table if not exists scores "

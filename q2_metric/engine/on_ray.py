@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,11 +20,11 @@ from typing import Any
 from q2_metric.engine.job import Job, Row
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.errors import MissingExtra, ModelError, Q2Error
-from q2_metric.io import BadRow
+from q2_metric.io import BadRow, OutputRow
 from q2_metric.types import Example
 
-RETRIES = 3
-"""Times that a block is given to another actor where actors die of it."""
+RETRIES = 2
+"""Times that a block is begun again where the actor died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def connect(cluster: Cluster) -> Any:
         ModelError: the cluster cannot be reached.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         ray: Any = import_module("ray")
         import_module("ray.data")
@@ -113,21 +114,18 @@ def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], Non
     context.print_on_execution_start = False
     context.target_max_block_size = 1  # each of our blocks travels by itself
     done = parts.done()
-    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-        ray.get_runtime_context().get_node_id(), soft=False
-    )
+    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+    attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
     data = ray.data.read_datasource(
-        _source(ray, job, done), num_cpus=0, scheduling_strategy=here
+        _source(ray, job, done), num_cpus=0, label_selector=here, override_num_blocks=1
     ).map_batches(
         _Actor,
-        fn_constructor_args=(job,),
+        fn_constructor_args=(job, attempts),
         batch_size=1,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(size=cluster.actors),
         num_cpus=1,
         num_gpus=cluster.gpus,
-        max_restarts=-1,
-        max_task_retries=RETRIES,
     )
     try:
         for batch in data.iter_batches(
@@ -185,11 +183,23 @@ def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, in
             first += len(block)
 
 
+class _Attempts:
+    """Counts how often each block was begun: Ray gives one to actors without end."""
+
+    def __init__(self) -> None:
+        self._begun: Counter[tuple[int, int]] = Counter()
+
+    def begin(self, number: int, n: int) -> int:
+        """How often the block was begun, this time included."""
+        self._begun[number, n] += 1
+        return self._begun[number, n]
+
+
 class _Actor:
     """Loads the job's metrics once and scores blocks."""
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    def __init__(self, job: Job, attempts: Any) -> None:
+        self.job, self._attempts = job, attempts
         self._metrics: Any = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -197,13 +207,11 @@ class _Actor:
 
         columns = (batch[name] for name in ("file", "block", "first", "lines"))
         ((number, n, first, packed),) = zip(*columns, strict=True)
+        number, n, first = int(number), int(n), int(first)
         block = unpack(json.loads(bytes(packed)))
         lines, problem = b"", ""
         try:
-            if self._metrics is None:
-                self._metrics = self.job.load()
-            file = self.job.files[int(number)]
-            lines = encoded(self.job.score(self._metrics, file, int(first), block))
+            lines = encoded(self._score(number, n, first, block))
         except Q2Error as error:
             # As a value: Ray would wrap it, and try again what cannot succeed.
             problem = str(error)
@@ -214,6 +222,19 @@ class _Actor:
             "lines": np.array([lines], dtype=object),
             "problem": np.array([problem], dtype=object),
         }
+
+
+    def _score(self, number: int, n: int, first: int, block: list[Row]) -> list[OutputRow]:
+        ray: Any = import_module("ray")
+        file = self.job.files[number]
+        if ray.get(self._attempts.begin.remote(number, n)) > 1 + RETRIES:
+            raise ModelError(
+                f"{file}, rows {first + 1} to {first + len(block)}: "
+                f"{1 + RETRIES} processes died of them (out of memory?)"
+            )
+        if self._metrics is None:
+            self._metrics = self.job.load()
+        return self.job.score(self._metrics, file, first, block)
 
 
 def pack(block: list[Row]) -> list[list[Any]]:
