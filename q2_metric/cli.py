@@ -8,30 +8,22 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from q2_metric._version import __version__
-from q2_metric.errors import InputError, Q2Error
+from q2_metric.errors import BadRowError, InputError, Q2Error
 
 if TYPE_CHECKING:
-    from q2_metric.io import BadRow, Columns, Writer
-    from q2_metric.report.page import Spool
-    from q2_metric.types import Example, Metric, Score, SystemScore
-
-BLOCK = 256
-"""Rows scored together and then written: enough to fill batches, little to lose."""
-
-ERRORS_SHOWN = 5
-"""Bad rows that are explained on stderr; the others are counted."""
+    from q2_metric.engine.job import Job
+    from q2_metric.engine.on_ray import Cluster
+    from q2_metric.engine.results import FileResult
+    from q2_metric.types import Metric
 
 Progress = Callable[[int], None]
 """Called with the number of rows that were just finished."""
@@ -53,8 +45,8 @@ class OneLineError(click.ClickException):
         click.echo(f"q2: error: {' '.join(plain(self.message).split())}", file, err=file is None)
 
 
-class BadRowError(OneLineError):
-    """A row that cannot be scored, under --strict."""
+class OneBadRow(OneLineError):
+    """A row that cannot be scored, under --strict; others could have been."""
 
     exit_code = 1
 
@@ -66,7 +58,8 @@ class Group(click.Group):
         try:
             return super().invoke(ctx)
         except Q2Error as error:
-            raise OneLineError(str(error)) from error
+            kind = OneBadRow if isinstance(error, BadRowError) else OneLineError
+            raise kind(str(error)) from error
 
 
 # --- options ---------------------------------------------------------------------------
@@ -181,6 +174,22 @@ SCALE_OPTIONS = all_options(
     ),
 )
 
+CACHE_OPTIONS = all_options(
+    click.option(
+        "--cache", metavar="PATH", envvar="Q2_CACHE",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File that keeps scores for the next run.  [default: in the user's cache]",
+    ),
+    click.option(
+        "--no-cache", is_flag=True, envvar="Q2_NO_CACHE",
+        help="Score everything anew and keep nothing (unless --cache names a file).",
+    ),
+    click.option(
+        "--cache-size", metavar="MB", type=click.IntRange(min=1), default=1000,
+        show_default=True, help="What was longest unused leaves a larger cache.",
+    ),
+)
+
 TEXT_OPTIONS = all_options(
     click.option("--response", required=True, help="The response."),
     click.option("--knowledge", required=True, help="The text it should be grounded in."),
@@ -200,21 +209,41 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> li
     return [name for name in METRICS if name in names]
 
 
-def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
-    """The metrics for the command's options; only what was given is passed on."""
+def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of ``load_metrics`` for the command's options; only what was given."""
     from q2_metric import metrics
 
     given = {key: value for key, value in options.items() if value is not None}
-    return metrics.load_metrics(
-        names,
-        options["preset"],
-        device=options["device"],
-        dtype=options["dtype"],
-        batch_size=options["batch_size"],
-        models={key: given[key] for key in metrics.STAGES if key in given},
-        q2={key: given[key] for key in Q2_SETTINGS if key in given},
-        scale={key: given[key] for key in SCALE_SETTINGS if key in given},
-    )
+    return {
+        "device": options["device"],
+        "dtype": options["dtype"],
+        "batch_size": options["batch_size"],
+        "models": {key: given[key] for key in metrics.STAGES if key in given},
+        "q2": {key: given[key] for key in Q2_SETTINGS if key in given},
+        "scale": {key: given[key] for key in SCALE_SETTINGS if key in given},
+    }
+
+
+def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
+    """The metrics for the command's options."""
+    from q2_metric import metrics
+
+    return metrics.load_metrics(names, options["preset"], **load_keywords(options))
+
+
+def cache_file(options: Mapping[str, Any]) -> Path | None:
+    """The file of the score cache for the command's options, ``None`` for none."""
+    from q2_metric.cache import default_path
+
+    named: Path | None = options["cache"]
+    return named or (None if options["no_cache"] else default_path())
+
+
+def warn(text: str) -> None:
+    """A line on stderr."""
+    from q2_metric.render import plain
+
+    click.echo(f"q2: {plain(text)}", err=True)
 
 
 def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
@@ -261,26 +290,6 @@ def main() -> None:
 # --- q2 score --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """What became of a file: rows read, rows that could not be scored, system scores.
-
-    ``columns`` are those that were read, by field; empty for a file without rows.
-    """
-
-    file: str
-    rows: int
-    failed: int
-    seconds: float
-    systems: tuple[SystemScore, ...]
-    columns: Mapping[str, str | None]
-
-    @property
-    def rows_per_second(self) -> float:
-        """Rows that were scored, by the time it took (models already loaded)."""
-        return (self.rows - self.failed) / self.seconds if self.seconds > 0 else 0.0
-
-
 @main.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
@@ -318,10 +327,32 @@ class FileResult:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of the table.")
 @click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored.")
 @click.option("--quiet", is_flag=True, help="No table and no progress bar.")
+@click.option(
+    "--restart", is_flag=True, help="Begin anew where a run that was broken off would go on."
+)
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+    help="Score in this process, or on a Ray cluster.",
+)
+@click.option(
+    "--address", metavar="HOST:PORT", help="ray: a running cluster.  [default: start one here]"
+)
+@click.option(
+    "--actors", type=click.IntRange(min=1), default=1, show_default=True,
+    help="ray: processes that score, each with its own models.",
+)
+@click.option(
+    "--gpus-per-actor", type=click.FloatRange(min=0), default=0, show_default=True,
+    help="ray: GPUs of an actor; 0.5 where two share one.",
+)
+@CACHE_OPTIONS
 @MODEL_OPTIONS
 @Q2_OPTIONS
 @SCALE_OPTIONS
+@click.pass_context
 def score(
+    ctx: click.Context,
+    /,
     files: tuple[str, ...],
     response: str | None,
     knowledge: str | None,
@@ -336,200 +367,111 @@ def score(
     as_json: bool,
     strict: bool,
     quiet: bool,
+    restart: bool,
     **options: Any,
 ) -> None:
     """Score the rows of files (.jsonl, .csv, .tsv, .parquet; - is jsonl on stdin).
 
+    With --out, a run that is broken off goes on where it was when the same command is given
+    again; OUT is there when it is complete.
+
     Exit code: 0 all rows were scored, 1 some could not be, 2 nothing could be done.
     """
-    from q2_metric.io import Columns, check_output, open_writer
-    from q2_metric.metrics.calibration import Calibration, calibrate
+    from q2_metric.engine.job import Job
+    from q2_metric.engine.score import Scoring, check_inputs
+    from q2_metric.io import Columns, check_output
+    from q2_metric.metrics.calibration import Calibration
 
-    columns = Columns(response, knowledge, history, id_)
-    _check_inputs(files, columns)
+    cluster = _cluster(options)
+    job = Job(
+        files=files,
+        columns=Columns(response, knowledge, history, id_),
+        metrics=tuple(metrics),
+        preset=options["preset"],
+        keywords=load_keywords(options),
+        calibrations=tuple(Calibration.load(path) for path in calibrations),
+        evidence=evidence and (out is not None or report is not None),
+        texts=texts,
+        cache=cache_file(options),
+        cache_bytes=options["cache_size"] * 1_000_000,
+    )
+    check_inputs(job, strict=strict)
     if out is not None:
         check_output(out, files)
-    page: AbstractContextManager[Spool | None] = nullcontext()
-    results: list[FileResult] = []
     if report is not None:
-        from q2_metric.report.page import check_page, open_page
+        from q2_metric.report.page import check_page
 
-        page = open_page(report, results)
         check_page(report, [*files, out] if out else files)
-    read = [Calibration.load(path) for path in calibrations]
-    decided = [calibration.metric for calibration in read]
-    loaded = calibrate(load(metrics, options), read)
-
-    several = len(files) > 1
-    opened = (
-        open_writer(
-            out, metrics, with_file=several, inputs=files, decided=decided, texts=texts
-        )
-        if out
-        else nullcontext()
+    settings = {
+        name: value for name, value in ctx.params.items()
+        if name not in NOT_SETTINGS and value is not None
+    }
+    shown = not quiet and sys.stderr.isatty()
+    scoring = Scoring(
+        job,
+        cluster,
+        strict=strict,
+        warn=warn,
+        note=(lambda _text: None) if quiet else warn,
+        progress=lambda some: _progress(some, job, shown=shown),
     )
-    with opened as writer, page as spool:
-        for file in files:
-            with _progress(file, columns, shown=not quiet and sys.stderr.isatty()) as progress:
-                results.append(
-                    _score_file(
-                        file,
-                        columns,
-                        loaded,
-                        writer,
-                        spool,
-                        name_file=several,
-                        strict=strict,
-                        evidence=evidence and (out is not None or report is not None),
-                        texts=texts,
-                        decided=decided,
-                        progress=progress,
-                    )
-                )
+    results = scoring.run(out, report, settings, restart=restart)
     if as_json:
         click.echo(json.dumps(_summary(results), indent=2, ensure_ascii=False, allow_nan=False))
     elif not quiet:
         from q2_metric.render import print_systems
 
         print_systems(results)
-    failed = sum(result.failed for result in results)
+    from q2_metric.engine.results import total
+
+    rows, failed = total(results)
     if failed:
-        rows = sum(result.rows for result in results)
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
         sys.exit(1)
 
 
-def _check_inputs(files: Sequence[str], columns: Columns) -> None:
-    """Finds missing files and columns before any model is loaded."""
-    from q2_metric.io import STDIN, read_rows
-
-    if files.count(STDIN) > 1:
-        raise InputError("standard input (-) can be read only once")
-    for file in filter(_rereadable, files):
-        next(read_rows(file, columns), None)
+NOT_SETTINGS = frozenset(
+    "files out report as_json strict quiet restart engine address actors gpus_per_actor "
+    "cache no_cache cache_size device batch_size calibrations".split()
+)
+"""Options of ``q2 score`` that do not change what is written. Any other must be the same
+when a run goes on; calibrations are compared by their contents."""
 
 
-def _rereadable(file: str) -> bool:
-    """Whether reading a file now leaves it there for later: not of stdin and pipes."""
-    from q2_metric.io import STDIN
+def _cluster(options: Mapping[str, Any]) -> Cluster | None:
+    """The Ray cluster to score on; ``None`` for this process."""
+    ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
+    if options["engine"] == "ray":
+        from q2_metric.engine.on_ray import Cluster
 
-    return file != STDIN and not Path(file).is_fifo()
-
-
-def _score_file(
-    file: str,
-    columns: Columns,
-    metrics: Sequence[Metric],
-    writer: Writer | None,
-    spool: Spool | None,
-    *,
-    name_file: bool,
-    strict: bool,
-    evidence: bool,
-    texts: bool,
-    decided: Sequence[str],
-    progress: Progress,
-) -> FileResult:
-    """Scores a file block by block; memory holds one block and 8 bytes a score."""
-    from q2_metric.io import BadRow, output_row, read_rows, without_texts
-    from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
-
-    names = [metric.name for metric in metrics]
-    signatures = {metric.name: metric.signature for metric in metrics}
-    tallies = {name: [Tally(name)] for name in names}
-    if Q2 in tallies:
-        tallies[Q2].append(Tally(Q2_NO_NLI))
-        signatures[Q2_NO_NLI] = without_nli(signatures[Q2])
-    rows, failed, seconds = 0, 0, 0.0
-    used: dict[str, str | None] = {}
-    read = read_rows(file, columns, on_columns=lambda found: used.update(asdict(found)))
-    for block in _blocks(read, strict):
-        started = time.perf_counter()
-        scores = _score_block(block, metrics, evidence)
-        seconds += time.perf_counter() - started
-        for by_metric in scores:
-            for name, one in by_metric.items():
-                for tally in tallies[name]:
-                    tally.add([one])
-        for row in block:
-            if isinstance(row, BadRow):
-                failed += 1
-                _explain_bad(row, failed)
-        if writer is not None or spool is not None:
-            label = file if name_file else None
-            numbered = enumerate(zip(block, scores, strict=True), start=rows)
-            out = [
-                output_row(i, row, found, names, file=label, decided=decided, texts=True)
-                for i, (row, found) in numbered
-            ]
-            if spool is not None:
-                spool.write(out)
-            if writer is not None:
-                writer.write(out if texts else [without_texts(row) for row in out])
-        rows += len(block)
-        progress(len(block))
-    systems = [t.result(signatures[t.name]) for name in names for t in tallies[name]]
-    return FileResult(file, rows, failed, seconds, tuple(systems), used)
-
-
-def _blocks(rows: Iterator[Example | BadRow], strict: bool) -> Iterator[list[Example | BadRow]]:
-    from q2_metric.io import BadRow
-
-    while block := list(islice(rows, BLOCK)):
-        bad = next((row for row in block if isinstance(row, BadRow)), None)
-        if strict and bad is not None:
-            raise BadRowError(bad.error)
-        yield block
-
-
-def _score_block(
-    block: Sequence[Example | BadRow], metrics: Sequence[Metric], evidence: bool
-) -> list[dict[str, Score]]:
-    """The scores of each row by metric, empty for rows that cannot be scored."""
-    from q2_metric.io import BadRow
-    from q2_metric.metrics import score_rows
-
-    rows = [None if isinstance(row, BadRow) else row for row in block]
-    return score_rows(metrics, rows, evidence=evidence)
-
-
-def _explain_bad(row: BadRow, count: int) -> None:
-    from q2_metric.render import plain
-
-    if count <= ERRORS_SHOWN:
-        click.echo(f"q2: {plain(row.error)}", err=True)
-    elif count == ERRORS_SHOWN + 1:
-        click.echo("q2: … further rows are only counted; --out has all errors", err=True)
+        return Cluster(options["address"], options["actors"], options["gpus_per_actor"])
+    for name, default in ray_only.items():
+        if options[name] != default:
+            raise InputError(f"--{name.replace('_', '-')} needs --engine ray")
+    return None
 
 
 @contextmanager
-def _progress(file: str, columns: Columns, *, shown: bool) -> Iterator[Progress]:
-    if not shown:
+def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progress]:
+    if not shown or not files:
         yield lambda _rows: None
         return
+    from q2_metric.engine.job import rereadable
     from q2_metric.io import read_rows
     from q2_metric.render import progress_bar
 
-    total = sum(1 for _ in read_rows(file, columns)) if _rereadable(file) else None
-    with progress_bar(file, total) as advance:
+    total = None
+    if all(map(rereadable, files)):
+        total = sum(1 for file in files for _ in read_rows(file, job.columns))
+    title = files[0] if len(files) == 1 else f"{len(files)} files"
+    with progress_bar(title, total) as advance:
         yield advance
 
 
 def _summary(results: Sequence[FileResult]) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "files": [
-            {
-                "file": result.file,
-                "rows": result.rows,
-                "failed": result.failed,
-                "rows_per_second": result.rows_per_second,
-                "columns": result.columns,
-                "scores": {system.name: asdict(system) for system in result.systems},
-            }
-            for result in results
-        ],
-    }
+    from q2_metric.engine.results import as_json
+
+    return {"version": __version__, "files": [as_json(result) for result in results]}
 
 
 # --- q2 explain, q2 evidence -----------------------------------------------------------
@@ -557,6 +499,7 @@ def evidence(as_json: bool, **options: Any) -> None:
 
 def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> None:
     from q2_metric.io import is_blank, output_row
+    from q2_metric.metrics import score_rows
     from q2_metric.types import Example
 
     for field in ("response", "knowledge"):
@@ -564,7 +507,7 @@ def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> Non
             raise InputError(f"the {field} is empty")
     example = Example(options["response"], options["knowledge"], options["history"])
     loaded = load(names, options)
-    (scores,) = _score_block([example], loaded, evidence=True)
+    (scores,) = score_rows(loaded, [example], evidence=True)
     if as_json:
         row = output_row(0, example, scores, names)
         row["signatures"] = {metric.name: metric.signature for metric in loaded}

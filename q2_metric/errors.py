@@ -2,6 +2,7 @@
 
     Q2Error
     |-- InputError        a row, file or argument is not what it should be (also ValueError)
+    |   `-- BadRowError   a row, where none was to be passed over (q2 score --strict)
     |-- MissingExtra      an optional package is not installed (also ImportError)
     |-- ModelError        a model cannot be loaded or does not fit its role (also OSError)
     `-- DataError         a data set cannot be found or downloaded (also OSError)
@@ -18,6 +19,10 @@ class Q2Error(Exception):
 
 class InputError(Q2Error, ValueError):
     """A row, a file or an argument is not what it should be."""
+
+
+class BadRowError(InputError):
+    """A row that cannot be scored, where none was to be passed over."""
 
 
 class MissingExtra(Q2Error, ImportError):

@@ -1,7 +1,6 @@
 """Rows in, scores out: jsonl, csv, tsv, parquet and standard input.
 
 Reading streams, and a row that cannot be scored becomes a :class:`BadRow` in its place.
-Writing appends block by block, so that what was scored survives a crash.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, MissingExtra, Q2Error
 from q2_metric.types import Comparison, Evidence, Example, Score
 
 STDIN = "-"
@@ -63,6 +62,9 @@ PEEKED = 100
 
 _BATCH = 256
 """Rows of a parquet file held at a time."""
+
+_ROW_GROUP = 4096
+"""Rows of a parquet file written together."""
 
 _LONGEST_FIELD = 2**31 - 1
 
@@ -548,8 +550,8 @@ def output_row(
     out["id"] = row.id if row.id is not None else str(index + 1)
     if isinstance(row, BadRow):
         out["error"] = row.error
-    elif texts:
-        out |= {"response": row.response, "knowledge": row.knowledge, "history": list(row.history)}
+    if texts:
+        out = with_texts(out, row)
     for name, score in scores.items():
         out[name] = _number(score.value)
         if name in decided:
@@ -563,9 +565,12 @@ def output_row(
     return out
 
 
-def without_texts(row: OutputRow) -> OutputRow:
-    """The row without its :data:`TEXTS`."""
-    return {field: value for field, value in row.items() if field not in TEXTS}
+def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
+    """The row with the :data:`TEXTS` of what was scored, where it could be read."""
+    if isinstance(scored, BadRow):
+        return row
+    texts = (scored.response, scored.knowledge, list(scored.history))
+    return row | dict(zip(TEXTS, texts, strict=True))
 
 
 QUESTION_FIELDS = (
@@ -624,7 +629,7 @@ def _number(value: float | None) -> float | None:
 
 
 class Writer(Protocol):
-    """Appends rows; what was written is on disk when ``write`` returns."""
+    """Appends rows."""
 
     def write(self, rows: Sequence[OutputRow]) -> None:
         """Appends rows, each with the same fields in the same order."""
@@ -643,13 +648,11 @@ def open_writer(
 ) -> Iterator[Writer]:
     """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
 
-    jsonl and csv grow in place. A parquet file is readable only when complete, so its
-    rows are kept in ``<path>.partial.jsonl`` and converted at the end; after a crash
-    that file holds what was scored. In csv, ``questions``, ``evidence`` and ``history``
-    are JSON.
+    The file takes the place of one that is there when it is complete, and not before. In
+    csv, ``questions``, ``evidence`` and ``history`` are JSON.
 
     Args:
-        path: file to write, replaced where it exists.
+        path: file to write.
         metrics: the requested metrics, which give the fields.
         with_file: whether rows carry a ``file`` field.
         inputs: files that must not be overwritten.
@@ -657,18 +660,55 @@ def open_writer(
         texts: whether rows repeat their texts.
 
     Raises:
-        InputError: unknown suffix, no such folder, or ``path`` is one of the inputs.
+        InputError: unknown suffix, no such folder, ``path`` is one of the inputs, or it
+            cannot be written.
         MissingExtra: parquet without pyarrow.
     """
     path = Path(path)
     check_output(path, inputs)
     fields = output_fields(metrics, with_file=with_file, decided=decided, texts=texts)
     suffix = path.suffix.lower()
-    target = path.with_name(path.name + ".partial.jsonl") if suffix == ".parquet" else path
-    with _create(target) as file:
-        yield _CsvWriter(file, fields) if suffix == ".csv" else _JsonlWriter(file)
-    if suffix == ".parquet":
-        _to_parquet(target, path, fields)
+    with replacing(path) as unfinished:
+        if suffix == ".parquet":
+            with _ParquetWriter(unfinished, fields) as writer:
+                yield writer
+            return
+        # newline="": the csv module writes its own line ends.
+        with open(
+            unfinished, "w", encoding="utf-8", errors="backslashreplace", newline=""
+        ) as file:
+            yield _CsvWriter(file, fields) if suffix == ".csv" else _JsonlWriter(file)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name to write to; what was written is ``path`` afterwards, on disk, or not at all.
+
+    Raises:
+        InputError: it cannot be written; what ``path`` held stays.
+    """
+    unfinished = path.with_name(path.name + ".tmp")
+    try:
+        yield unfinished
+        _to_disk(unfinished)
+        os.replace(unfinished, path)
+        if os.name != "nt":  # where folders cannot be opened
+            _to_disk(path.parent)
+    except Q2Error:
+        raise
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+
+
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
@@ -682,18 +722,12 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
         )
     if not path.parent.is_dir():
         raise InputError(f"{path}: cannot be written: there is no folder {str(path.parent)!r}")
+    if path.is_dir():
+        raise InputError(f"{path}: cannot be written: it is a folder")
     if any(path.resolve() == Path(item).resolve() for item in inputs if str(item) != STDIN):
         raise InputError(f"{path}: is read, so it cannot be written; choose another name")
     if suffix == ".parquet":
         _pyarrow()
-
-
-def _create(path: Path) -> IO[str]:
-    try:
-        # newline="": the csv module writes its own line ends.
-        return open(path, "w", encoding="utf-8", errors="backslashreplace", newline="")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 class _JsonlWriter:
@@ -701,25 +735,21 @@ class _JsonlWriter:
         self._file = file
 
     def write(self, rows: Sequence[OutputRow]) -> None:
-        self._file.writelines(_json(row) + "\n" for row in rows)
-        self._file.flush()
+        self._file.writelines(json_line(row) for row in rows)
 
 
 class _CsvWriter:
     def __init__(self, file: IO[str], fields: Sequence[str]) -> None:
-        self._file = file
         self._plain = csv.writer(file, lineterminator="\n")
         # The csv module leaves a lone carriage return unquoted, which ends a row on reading.
         self._quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
         self._plain.writerow(fields)
-        file.flush()
 
     def write(self, rows: Sequence[OutputRow]) -> None:
         for row in rows:
             cells = [_cell(value) for value in row.values()]
             returns = any(isinstance(cell, str) and "\r" in cell for cell in cells)
             (self._quoted if returns else self._plain).writerow(cells)
-        self._file.flush()
 
 
 def _cell(value: object) -> object:
@@ -732,9 +762,39 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _to_parquet(partial: Path, path: Path, fields: Sequence[str]) -> None:
-    """Converts the collected rows, then removes them."""
-    pa, parquet = _pyarrow()
+def json_line(row: OutputRow) -> str:
+    """An output row as a line of jsonl."""
+    return _json(row) + "\n"
+
+
+class _ParquetWriter:
+    def __init__(self, path: Path, fields: Sequence[str]) -> None:
+        self._pa, parquet = _pyarrow()
+        self._schema = _schema(self._pa, fields)
+        self._writer = parquet.ParquetWriter(path, self._schema)
+        self._waiting: list[OutputRow] = []
+
+    def __enter__(self) -> _ParquetWriter:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        try:
+            self._flush()
+        finally:
+            self._writer.close()
+
+    def write(self, rows: Sequence[OutputRow]) -> None:
+        self._waiting += rows
+        if len(self._waiting) >= _ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        table = self._pa.Table.from_pylist(self._waiting, schema=self._schema)
+        self._writer.write_table(table)
+        self._waiting = []
+
+
+def _schema(pa: Any, fields: Sequence[str]) -> Any:
     text, real, whole = pa.string(), pa.float64(), pa.int64()
     question = {**dict.fromkeys(("start", "knowledge_start"), whole),
                 **dict.fromkeys(("verdict_p", "f1", "score"), real)}
@@ -747,13 +807,7 @@ def _to_parquet(partial: Path, path: Path, fields: Sequence[str]) -> None:
         "questions": pa.list_(pa.struct([(f, question.get(f, text)) for f in QUESTION_FIELDS])),
         "evidence": pa.list_(pa.struct([(f, evidence.get(f, text)) for f in EVIDENCE_FIELDS])),
     }
-    schema = pa.schema([(field, types.get(field, real)) for field in fields])
-    unfinished = path.with_name(path.name + ".tmp")
-    with open(partial, "rb") as lines, parquet.ParquetWriter(unfinished, schema) as writer:
-        while batch := [json.loads(line) for line in islice(lines, _BATCH)]:
-            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
-    os.replace(unfinished, path)
-    partial.unlink()
+    return pa.schema([(field, types.get(field, real)) for field in fields])
 
 
 def _pyarrow() -> tuple[Any, Any]:

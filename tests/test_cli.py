@@ -21,8 +21,9 @@ from fakes import (
     FakeSpans,
 )
 
-from q2_metric import __version__, cli, metrics
+from q2_metric import __version__, metrics
 from q2_metric.cli import main
+from q2_metric.engine import job
 from q2_metric.errors import ModelError
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
@@ -182,7 +183,7 @@ def test_standard_input(loader: Loader) -> None:
 
 
 def test_blocks_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "BLOCK", 3)
+    monkeypatch.setattr(job, "BLOCK", 3)
     values = {f"r{i}": i / 10 for i in range(8)}
     f1 = FakeMetric("f1", values)
     use(monkeypatch, f1)
@@ -236,7 +237,7 @@ def test_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_strict_stops_at_the_first_bad_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "BLOCK", 2)
+    monkeypatch.setattr(job, "BLOCK", 2)
     f1 = FakeMetric("f1")
     use(monkeypatch, f1)
     good = {"response": "r", "knowledge": "k"}
@@ -248,8 +249,8 @@ def test_strict_stops_at_the_first_bad_row(tmp_path: Path, monkeypatch: pytest.M
         f"q2: error: {path}, line 4: the response (field 'response') is a number, not a string\n"
     )
     assert result.stdout == ""
-    assert f1.batches == [2]
-    assert len(read(out)) == 2  # the block before is kept
+    assert f1.batches == []  # found before anything was scored
+    assert list(tmp_path.iterdir()) == [Path(path)]
 
 
 def test_evidence_is_searched_for_outputs_only(
@@ -279,12 +280,12 @@ def test_report(tmp_path: Path, loader: Loader) -> None:
     assert "0.833" in page
     assert "q2_no_nli|preset:fake|" in page.replace("<wbr>", "")
     assert sorted(file.name for file in tmp_path.iterdir()) == [
-        *("report.html", "rows.jsonl", "scores.jsonl"),
+        *("report.html", "rows.jsonl", "scores.jsonl", "scores.jsonl.manifest.json"),
     ]
 
 
 def test_report_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "BLOCK", 2)
+    monkeypatch.setattr(job, "BLOCK", 2)
     use(monkeypatch, FakeMetric("f1"))
     good = {"response": "r", "knowledge": "k"}
     first = write(tmp_path / "a.jsonl", *[{**good, "id": f"a{i}"} for i in range(3)])

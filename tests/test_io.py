@@ -26,7 +26,7 @@ from q2_metric.io import (
     output_fields,
     output_row,
     read_rows,
-    without_texts,
+    with_texts,
 )
 from q2_metric.types import Comparison, Evidence, Example, Question, Score, Span, Verdict
 
@@ -492,7 +492,7 @@ def test_texts_beside_the_scores() -> None:
     assert (row["response"], row["knowledge"], row["history"]) == ("r", "k", ["h"])
     bad = output_row(0, BadRow(0, None, "no"), {}, ["f1"], texts=True)
     assert [bad[field] for field in TEXTS] == [None] * 3
-    assert without_texts(row) == output_row(0, example, {}, ["f1"])
+    assert with_texts(output_row(0, example, {}, ["f1"]), example) == row
 
 
 def write(path: Path, rows: list[OutputRow]) -> None:
@@ -548,28 +548,35 @@ def test_parquet_out_without_rows(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "scores.parquet").column_names == output_fields(METRICS)
 
 
-@pytest.mark.parametrize(
-    ("name", "left"),
-    [
-        ("scores.jsonl", "scores.jsonl"),
-        ("scores.csv", "scores.csv"),
-        ("scores.parquet", "scores.parquet.partial.jsonl"),
-    ],
-)
-def test_what_was_scored_survives_a_crash(tmp_path: Path, name: str, left: str) -> None:
-    if name.endswith("parquet"):
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_an_output_is_complete_or_not_there(tmp_path: Path, suffix: str) -> None:
+    if suffix == "parquet":
         pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    path = tmp_path / f"scores.{suffix}"
+    path.write_text("earlier")
 
     def crash() -> None:
-        with open_writer(tmp_path / name, METRICS) as writer:
+        with open_writer(path, METRICS) as writer:
             writer.write(rows_of_output()[:2])
-            # On disk now, not only when the file is closed.
-            assert "Rome" in (tmp_path / left).read_text(encoding="utf-8")
             raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError):
         crash()
-    assert [file.name for file in tmp_path.iterdir()] == [left]
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text() == "earlier"
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    path = tmp_path / "scores.jsonl"
+    path.write_text("earlier")
+    (tmp_path / "scores.jsonl.tmp").symlink_to("/dev/full")
+    with pytest.raises(InputError, match="cannot be written: No space left"):
+        write(path, rows_of_output())
+    assert path.read_text() == "earlier"
+    write(path, rows_of_output())  # the disk has room again
+    assert len(path.read_text().splitlines()) == len(rows_of_output())
 
 
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
@@ -585,4 +592,4 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert "is read, so it cannot be written" in refuse(again, inputs=["-", data])
     assert read(data) == [Example("r", "k")]  # untouched
     (tmp_path / "folder.csv").mkdir()
-    assert "cannot be written: Is a directory" in refuse(tmp_path / "folder.csv")
+    assert "cannot be written: it is a folder" in refuse(tmp_path / "folder.csv")

@@ -15,13 +15,14 @@ pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[met
 
 from fakes import FakeBackbone, FakeMetric, FakeSentences
 
+from q2_metric.cache import Cache
 from q2_metric.data.dnli import read_dnli
 from q2_metric.data.screeneval import read_screeneval
 from q2_metric.data.usr import read_usr
 from q2_metric.data.wow import read_annotated, read_selected
 from q2_metric.errors import DataError, InputError
 from q2_metric.meta import dnli, evidence, true, usr, wow
-from q2_metric.meta.scores import Cache, Columns, MetricSource
+from q2_metric.meta.scores import Columns, MetricSource
 from q2_metric.meta.statistics import Interval
 from q2_metric.meta.tables import Cell, Report
 from q2_metric.metrics.baselines import Bleu, TokenF1

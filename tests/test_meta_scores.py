@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from fakes import FakeEntailment, FakeMetric, FakePersonal, FakeQuestions, FakeReader, FakeSpans
 
+from q2_metric import cache
+from q2_metric.cache import Cache
 from q2_metric.errors import InputError
-from q2_metric.meta import scores as module
-from q2_metric.meta.scores import Cache, Columns, FileSource, MetricSource, Scored, values
+from q2_metric.meta.scores import Columns, FileSource, MetricSource, Scored, values
 from q2_metric.metrics.q2 import Q2
 from q2_metric.types import Example, Metric
 
@@ -62,7 +63,7 @@ def test_only_what_is_missing_is_scored(tmp_path: Path) -> None:
 def test_blocks_are_kept_as_they_are_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BLOCK", 2)
+    monkeypatch.setattr(cache, "BLOCK", 2)
 
     class Breaking(FakeMetric):
         def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Any]:
@@ -105,12 +106,6 @@ def test_the_history_counts_where_it_is_read(tmp_path: Path) -> None:
     metric.signature = "scale|coref:names|version:test"
     source(tmp_path / "d", Loader(metric)).scores(turns, quiet)
     assert metric.batches == [1, 3]
-
-
-def test_a_file_that_is_no_cache(tmp_path: Path) -> None:
-    (tmp_path / "c").write_text("no database" * 100)
-    with pytest.raises(InputError, match="cannot be used as a cache"):
-        Cache(tmp_path / "c")
 
 
 def test_questions_are_counted() -> None:

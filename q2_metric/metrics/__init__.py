@@ -6,10 +6,12 @@ Everything that scores (the command line, the plug-ins) gets its metrics from
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from q2_metric.errors import InputError
+from q2_metric.metrics.faults import score_each
 from q2_metric.types import Example, Metric, Score
 
 if TYPE_CHECKING:
@@ -103,15 +105,35 @@ def score_with(
 
 
 def score_rows(
-    metrics: Sequence[Metric], rows: Sequence[Example | None], *, evidence: bool = False
+    metrics: Sequence[Metric],
+    rows: Sequence[Example | None],
+    *,
+    evidence: bool = False,
+    on_fault: Callable[[int, str], None] | None = None,
 ) -> list[dict[str, Score]]:
-    """The scores of each row by metric name; ``None`` rows keep their place, without scores."""
+    """The scores of each row by metric name; ``None`` rows keep their place, without scores.
+
+    Args:
+        metrics: each scores all rows.
+        rows: ``None`` where there is nothing to score.
+        evidence: SCALE also finds each sentence's support.
+        on_fault: told (place in ``rows``, what happened) of a row that a metric cannot
+            score, and the others are scored (:func:`q2_metric.metrics.faults.score_each`);
+            without it the first error is raised.
+    """
     scores: list[dict[str, Score]] = [{} for _ in rows]
-    places = [(i, row) for i, row in enumerate(rows) if row is not None]
-    if places:
-        examples = [row for _, row in places]
-        for metric in metrics:
-            found = score_with(metric, examples, evidence=evidence)
-            for (place, _), one in zip(places, found, strict=True):
+    places = [i for i, row in enumerate(rows) if row is not None]
+    examples = [row for row in rows if row is not None]
+    if not examples:
+        return scores
+    for metric in metrics:
+        score = partial(score_with, metric, evidence=evidence)
+        found: Sequence[Score | str] = (
+            score(examples) if on_fault is None else score_each(metric.name, score, examples)
+        )
+        for place, one in zip(places, found, strict=True):
+            if not isinstance(one, str):
                 scores[place][metric.name] = one
+            elif on_fault is not None:
+                on_fault(place, f"{metric.name}: {one}")
     return scores

@@ -48,15 +48,27 @@ class Tally:
     def add(self, scores: Iterable[Score]) -> None:
         """Counts the scores of further responses."""
         for score in scores:
-            self._responses += 1
             value = score.no_nli if self.name == Q2_NO_NLI else score.value
-            if value is not None and math.isfinite(value):
-                self._values.append(value)
-                self._fallbacks += score.fallback
-            questions = [item for item in score.because if isinstance(item, Comparison)]
-            self._with_question += bool(questions)
-            self._questions += len(questions)
-            self._unanswered += sum(item.how == "no_answer" for item in questions)
+            how = [item.how for item in score.because if isinstance(item, Comparison)]
+            self.count(value, score.fallback, how)
+
+    def count(
+        self, value: float | None, fallback: bool = False, how: Sequence[str] = ()
+    ) -> None:
+        """Counts one further response.
+
+        Args:
+            value: of this tally's variant of the score.
+            fallback: whether it is end-to-end NLI.
+            how: how the answers of each of Q²'s questions were compared.
+        """
+        self._responses += 1
+        if value is not None and math.isfinite(value):
+            self._values.append(value)
+            self._fallbacks += fallback
+        self._with_question += bool(how)
+        self._questions += len(how)
+        self._unanswered += sum(one == "no_answer" for one in how)
 
     def result(
         self, signature: str, *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED

@@ -31,7 +31,7 @@ from q2_metric.types import SystemScore
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from q2_metric.cli import FileResult
+    from q2_metric.engine.results import FileResult
 
 State = Literal["supported", "differs", "open"]
 """What a question found; ``open``: no answer, or a neutral verdict."""

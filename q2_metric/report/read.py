@@ -11,16 +11,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from q2_metric.engine.manifest import beside, read_manifest
 from q2_metric.errors import InputError
-from q2_metric.io import STDIN, TEXTS, BadRow, Columns, OutputRow, kind, read_fields, read_rows
+from q2_metric.io import (
+    STDIN,
+    BadRow,
+    Columns,
+    OutputRow,
+    kind,
+    read_fields,
+    read_rows,
+    with_texts,
+)
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
 from q2_metric.render import TITLES
 from q2_metric.report.page import Run, Spool, spool
 from q2_metric.types import Comparison, Example, Question, Score, Span
-
-MANIFEST = ".manifest.json"
-"""What ``q2 score`` adds to the name of its output, for the file with the signatures."""
 
 _ITEMS: Mapping[str, Mapping[str, type]] = {
     "questions": {
@@ -61,17 +68,6 @@ _IN_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true 
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What is written beside the scores; empty where there is none.
-
-    ``complete`` is false where the run has not ended, ``None`` where that is not recorded.
-    """
-
-    signatures: Mapping[str, str]
-    complete: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Scored:
     """The systems of some files of scores, and their rows one after another."""
 
@@ -107,7 +103,7 @@ def read_scores(
         several = len(paths) > 1
         for where, row in _rows(path):
             if texts:
-                _add_texts(row, where, next(sources, None))
+                row = _add_texts(row, where, next(sources, None))
             scored = row.pop("file", None)
             name = "standard input" if path == STDIN else path
             if scored is not None:
@@ -119,9 +115,9 @@ def read_scores(
             raise InputError(f"{path}: has no rows")
     if texts and (left := next(sources, None)):
         raise InputError(f"{left[0]}: has more rows than the scores")
-    manifests = {path: read_manifest(path) for path, _ in systems}
+    recorded = {path: _recorded(path) for path, _ in systems}
     return Scored(
-        tuple(system.run(manifests[path]) for (path, _), system in systems.items()),
+        tuple(system.run(*recorded[path]) for (path, _), system in systems.items()),
         tuple(system.spool for system in systems.values()),
     )
 
@@ -149,8 +145,7 @@ class _System:
             if name in row:
                 tally.add([_score(row, name)])
 
-    def run(self, manifest: Manifest) -> Run:
-        signatures = dict(manifest.signatures)
+    def run(self, signatures: dict[str, str], complete: bool) -> Run:
         if Q2 in signatures:
             signatures.setdefault(Q2_NO_NLI, without_nli(signatures[Q2]))
         return Run(
@@ -159,21 +154,20 @@ class _System:
             self._failed,
             tuple(t.result(signatures.get(name, "")) for name, t in self._tallies.items()),
             without_texts=self._without_texts,
-            complete=manifest.complete is not False,
+            complete=complete,
         )
 
 
-def read_manifest(path: str | Path) -> Manifest:
-    """What stands in ``PATH.manifest.json``; nothing where that is missing or another thing."""
+def _recorded(path: str) -> tuple[dict[str, str], bool]:
+    """The signatures beside the scores, none where none are known; whether the run had ended."""
+    found = read_manifest(beside(path)) or {}
+    signatures: Any = found.get("signatures")
+    complete = found.get("complete") is not False
     try:
-        found = json.loads(Path(f"{path}{MANIFEST}").read_text(encoding="utf-8"))
-        signatures = found["signatures"]
-        if all(parse(text)[0] == name for name, text in signatures.items()):
-            complete = found.get("complete")
-            return Manifest(signatures, complete if isinstance(complete, bool) else None)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        pass
-    return Manifest({})
+        known = all(parse(text)[0] == name for name, text in signatures.items())
+    except (ValueError, TypeError, AttributeError):
+        known = False
+    return (dict(signatures) if known else {}), complete
 
 
 # --- rows ------------------------------------------------------------------------------
@@ -248,8 +242,10 @@ def _sources(
     return ((str(path), row) for path in paths for row in read_rows(path, columns))
 
 
-def _add_texts(row: OutputRow, where: str, source: tuple[str, Example | BadRow] | None) -> None:
-    """Puts the texts of the row that was scored beside its scores."""
+def _add_texts(
+    row: OutputRow, where: str, source: tuple[str, Example | BadRow] | None
+) -> OutputRow:
+    """The row with the texts of what was scored."""
     if source is None:
         raise InputError(f"{where}: --texts has no row for it")
     file, found = source
@@ -258,6 +254,4 @@ def _add_texts(row: OutputRow, where: str, source: tuple[str, Example | BadRow] 
             f"{where}: has the id {row['id']!r}, the row of {file} in its place {found.id!r}; "
             "--texts are the files that were scored, in the same order"
         )
-    if isinstance(found, Example):
-        row |= dict(zip(TEXTS, (found.response, found.knowledge, list(found.history)),
-                        strict=True))
+    return with_texts(row, found)

@@ -1,0 +1,148 @@
+"""What is to be scored and how, as a value that another process can be given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from q2_metric import metrics
+from q2_metric.cache import LARGEST, NEURAL, Cache, CachedMetric
+from q2_metric.io import STDIN, BadRow, Columns, OutputRow, output_row, read_rows
+from q2_metric.metrics.calibration import Calibration, calibrate
+from q2_metric.types import Example, Metric
+
+BLOCK = 256
+"""Rows scored together and then kept: enough to fill batches, little to lose."""
+
+CACHED = (*NEURAL, "bertscore")
+"""Metrics that take longer to compute than to look up."""
+
+Row = Example | BadRow
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Files, metrics and settings.
+
+    Attributes:
+        files: to read, as for :func:`q2_metric.io.read_rows`.
+        columns: to read.
+        metrics: names, in the order of :data:`q2_metric.metrics.METRICS`.
+        preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
+        calibrations: applied to the scores of their metrics.
+        evidence: whether SCALE also finds each sentence's support.
+        texts: whether output rows repeat response, knowledge and history.
+        cache: file of the score cache; ``None`` for none.
+        cache_bytes: that the cache may have.
+        block: rows scored together.
+    """
+
+    files: tuple[str, ...]
+    columns: Columns
+    metrics: tuple[str, ...]
+    preset: str = "bundled"
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    calibrations: tuple[Calibration, ...] = ()
+    evidence: bool = False
+    texts: bool = False
+    cache: Path | None = None
+    cache_bytes: int = LARGEST
+    block: int = field(default_factory=lambda: BLOCK)
+
+    @property
+    def decided(self) -> list[str]:
+        """Metrics that have a calibration."""
+        return [calibration.metric for calibration in self.calibrations]
+
+    def load(self, warn: Warn | None = None) -> list[Metric]:
+        """The metrics, ready to score; with a cache, models are loaded when they are needed.
+
+        Args:
+            warn: told in one line why the cache cannot be used.
+
+        Raises:
+            As :func:`q2_metric.metrics.load_metrics` and
+            :func:`q2_metric.metrics.calibration.calibrate`.
+        """
+        if self.cache is None:
+            loaded = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
+            return calibrate(loaded, self.calibrations)
+        told: dict[str, Warn] = {} if warn is None else {"warn": warn}
+        store = Cache(self.cache, largest=self.cache_bytes, **told)
+        return calibrate([self._load(name, store) for name in self.metrics], self.calibrations)
+
+    def _load(self, name: str, store: Cache) -> Metric:
+        def load() -> Metric:
+            (loaded,) = metrics.load_metrics([name], self.preset, **self.keywords)
+            return loaded
+
+        if name not in CACHED:
+            return load()
+        return CachedMetric(name, load, store, request(name, self.preset, self.keywords))
+
+    def blocks(
+        self, file: str, on_columns: Callable[[Columns], None] | None = None
+    ) -> Iterator[list[Row]]:
+        """The rows of one of the files, always cut in the same places."""
+        rows = read_rows(file, self.columns, on_columns=on_columns)
+        while block := list(islice(rows, self.block)):
+            yield block
+
+    def score(
+        self, loaded: Sequence[Metric], file: str, first: int, block: Sequence[Row]
+    ) -> list[OutputRow]:
+        """The output row of each row of a block; one that cannot be scored has an ``error``.
+
+        Args:
+            loaded: of :meth:`load`.
+            file: that the block is of.
+            first: index of the block's first row in the file.
+            block: rows as they were read.
+
+        Raises:
+            ModelError: a model is broken (:func:`q2_metric.metrics.faults.score_each`).
+        """
+        faults: dict[int, str] = {}
+
+        def on_fault(place: int, words: str) -> None:
+            faults[place] = f"{faults[place]}; {words}" if place in faults else words
+
+        examples = [None if isinstance(row, BadRow) else row for row in block]
+        scores = metrics.score_rows(
+            loaded, examples, evidence=self.evidence, on_fault=on_fault
+        )
+        label = file if len(self.files) > 1 else None
+        rows = []
+        for i, (row, found) in enumerate(zip(block, scores, strict=True)):
+            out = output_row(
+                first + i, row, found, self.metrics,
+                file=label, decided=self.decided, texts=self.texts,
+            )
+            if i in faults:
+                out["error"] = f"{file}, row {first + i + 1}: {faults[i]}"
+            rows.append(out)
+        return rows
+
+
+def request(name: str, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """What a metric is made from, out of the arguments of ``load_metrics``.
+
+    Device and batch size do not belong to what a score is.
+    """
+    made_from: dict[str, Any] = {"preset": preset}
+    if keywords.get("dtype") is not None:
+        made_from["dtype"] = keywords["dtype"]
+    for stage, model in (keywords.get("models") or {}).items():
+        if name in metrics.STAGES[stage]:
+            made_from[stage] = model
+    return {**made_from, **(keywords.get(name) or {})}
+
+
+def rereadable(file: str) -> bool:
+    """Whether reading a file now leaves it there for later: not of stdin and pipes."""
+    return file != STDIN and os.path.isfile(file)

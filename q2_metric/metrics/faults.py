@@ -1,0 +1,83 @@
+"""Scoring that outlives a bad row: what fails is halved until the row is found."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+
+from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.types import Example, Score
+
+SYSTEMIC = 8
+"""So many different responses that all fail are no accident of one row: the model is broken."""
+
+Scorer = Callable[[Sequence[Example]], Sequence[Score]]
+
+
+def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
+    """A score for each example, or the words that say why it has none.
+
+    Where scoring all of them raises, each half is scored by itself, and so on: too large a
+    batch passes in parts, and a row that fails alone is the one to report. A score that is
+    not a number is reported too.
+
+    Args:
+        name: the metric's, for messages.
+        score: scores examples, in order.
+
+    Raises:
+        MissingExtra: a package is missing, whatever the row.
+        ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
+            or the device is lost: no row is to blame, and none should count as finished.
+    """
+    found = _halved(score, examples)
+    problems = [one for one in found if isinstance(one, str)]
+    if len(problems) == len(found) and len(set(examples)) >= SYSTEMIC:
+        raise ModelError(
+            f"{name}: none of {len(examples)} responses could be scored: {problems[0]}"
+        )
+    return [one if isinstance(one, str) else _number(one) for one in found]
+
+
+def _halved(score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
+    try:
+        return list(score(examples))
+    except MissingExtra:
+        raise
+    except Exception as error:
+        words = _words(error)
+        if _device_lost(error):
+            raise ModelError(f"the device failed: {words}") from error
+        if len(examples) == 1:
+            return [words]
+    # Out of the except clause: the failed call's frames, and their memory, are free now.
+    _free_memory()
+    half = len(examples) // 2
+    return _halved(score, examples[:half]) + _halved(score, examples[half:])
+
+
+def _number(score: Score) -> Score | str:
+    for value in (score.value, score.no_nli):
+        if value is not None and not math.isfinite(value):
+            return f"the score is {value}, not a number"
+    return score
+
+
+def _words(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def _device_lost(error: Exception) -> bool:
+    """After such an error every later call to the GPU fails as well."""
+    memory = "out of memory" in str(error).lower()
+    return not memory and (
+        type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)
+    )
+
+
+def _free_memory() -> None:
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,50 @@
+"""Jobs whose metric is slow or deadly, importable in the workers of a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from q2_metric.engine.job import Job
+from q2_metric.types import Example, Metric, Score
+
+
+class Counting:
+    """Scores a response by its number ("… 17" -> 0.17), and notes each block in a folder.
+
+    The name of a note tells the process, so that tests see who scored how often.
+    """
+
+    name = "f1"
+    signature = "f1|version:test"
+
+    def __init__(self, notes: Path, seconds: float, deadly: str | None, deaths: int) -> None:
+        self.notes, self.seconds, self.deadly, self.deaths = notes, seconds, deadly, deaths
+
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        (self.notes / f"{os.getpid()}-{time.monotonic_ns()}").touch()
+        time.sleep(self.seconds)
+        if any(example.response == self.deadly for example in examples):
+            died = len(list(self.notes.glob("died-*")))
+            if died < self.deaths:
+                (self.notes / f"died-{died}").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return [Score(e, int(e.response.rsplit(" ", 1)[1]) / 1000) for e in examples]
+
+
+@dataclass(frozen=True)
+class CountingJob(Job):
+    """A job of :class:`Counting`; ``deadly`` kills its process ``deaths`` times."""
+
+    notes: Path = Path()
+    seconds: float = 0.0
+    deadly: str | None = None
+    deaths: int = 0
+
+    def load(self, warn: Callable[[str], None] | None = None) -> list[Metric]:
+        (self.notes / f"load-{os.getpid()}").touch(exist_ok=False)  # once in a process
+        return [Counting(self.notes, self.seconds, self.deadly, self.deaths)]

@@ -1,0 +1,92 @@
+"""``q2 score`` killed at any moment goes on, and ends with what an undisturbed run writes."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROWS = 8_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows, and the output of an undisturbed run."""
+    folder = tmp_path_factory.mktemp("killed")
+    with open(folder / "rows.jsonl", "w", encoding="utf-8") as file:
+        for i in range(ROWS):
+            said = f"Row {i} has {i % 7} hills and {i % 11} rivers, said Ann on day {i % 31}."
+            row = {"id": f"r{i}", "response": "" if i == 700 else said, "knowledge": said * 3}
+            file.write(json.dumps(row) + "\n")
+    assert subprocess.run(command(folder, "whole.jsonl"), check=False).returncode == 1
+    return folder
+
+
+def command(folder: Path, out: str) -> list[str]:
+    return [
+        sys.executable, "-m", "q2_metric", "score", str(folder / "rows.jsonl"),
+        *("--metrics", "f1,bleu", "--out", str(folder / out), "--quiet"),
+    ]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killed_at_random_moments(folder: Path, seed: int) -> None:
+    rng, out = random.Random(seed), f"killed-{seed}.jsonl"
+    killed_in_between = 0
+    for _ in range(30):
+        run = subprocess.Popen(command(folder, out), stderr=subprocess.DEVNULL)
+        try:
+            run.wait(timeout=rng.uniform(0.3, 1.5))
+            break
+        except subprocess.TimeoutExpired:
+            run.kill()
+            run.wait()
+            killed_in_between += bool(list(folder.glob(f"{out}.parts/*/*.jsonl")))
+            assert not (folder / out).exists() or run.returncode == -9
+    else:
+        assert subprocess.run(command(folder, out), check=False).returncode == 1
+    assert killed_in_between
+    assert (folder / out).read_bytes() == (folder / "whole.jsonl").read_bytes()
+    assert not list(folder.glob(f"{out}.parts*"))
+    found = json.loads((folder / f"{out}.manifest.json").read_text())
+    whole = json.loads((folder / "whole.jsonl.manifest.json").read_text())
+    assert found["files"] == whole["files"]
+    assert found["systems"][0]["scores"] == whole["systems"][0]["scores"]
+
+
+def test_a_disk_that_is_full_midway(folder: Path) -> None:
+    """A limit on file sizes stands in for it: the first large file cannot be written."""
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+    full = subprocess.run(
+        command(folder, "full.jsonl"), preexec_fn=limit, capture_output=True, text=True, check=False
+    )
+    assert full.returncode == 2
+    assert full.stderr.splitlines()[-1].startswith(f"q2: error: {folder / 'full.jsonl'}: cannot be")
+    assert not (folder / "full.jsonl").exists()
+    started = time.monotonic()
+    assert subprocess.run(command(folder, "full.jsonl"), check=False).returncode == 1
+    assert time.monotonic() - started < 60
+    assert (folder / "full.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+
+
+def test_two_at_once(folder: Path) -> None:
+    """The second leaves the first alone."""
+    first = subprocess.Popen(command(folder, "two.jsonl"), stderr=subprocess.DEVNULL)
+    while not (folder / "two.jsonl.parts" / "manifest.json").exists():
+        assert first.poll() is None
+        time.sleep(0.01)
+    second = subprocess.run(
+        command(folder, "two.jsonl"), capture_output=True, text=True, check=False
+    )
+    assert second.returncode == 2
+    assert "another process is writing it" in second.stderr
+    assert first.wait() == 1
+    assert (folder / "two.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
