@@ -257,12 +257,12 @@ def test_memory_does_not_grow_with_the_rows(path: Path) -> None:
     write_page(path, results_of(1), many_rows(1))  # the template is compiled once
     tracemalloc.start()
     try:
-        write_page(path, results_of(800), many_rows(800))
+        write_page(path, results_of(1600), many_rows(1600))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert path.stat().st_size > 8_000_000
-    assert peak < 4_000_000
+    assert path.stat().st_size > 16_000_000
+    assert peak < 6_000_000
 
 
 def test_a_page_is_replaced_only_when_complete(path: Path) -> None:
