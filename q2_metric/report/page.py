@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from itertools import chain, repeat
 from pathlib import Path
@@ -250,6 +251,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
