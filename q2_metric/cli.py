@@ -97,6 +97,8 @@ MODEL_OPTIONS = all_options(
     click.option("--device", help="cpu, cuda, cuda:1, …  [default: the preset's]"),
     click.option("--dtype", help="float32, bfloat16, …  [default: the preset's]"),
     click.option("--batch-size", type=click.IntRange(min=1), help="Items a model sees at once."),
+    click.option("--attn-implementation", metavar="NAME", help="sdpa, flash_attention_2, …"),
+    click.option("--compile", is_flag=True, default=None, help="Compile models (torch.compile)."),
 )
 
 Q2_SETTINGS = (
@@ -153,7 +155,7 @@ Q2_OPTIONS = all_options(
     ),
 )
 
-SCALE_SETTINGS = ("chunk_size", "overlap", "aggregate", "branches")
+SCALE_SETTINGS = ("chunk_size", "overlap", "chunking", "prompt", "aggregate", "branches")
 SCALE_OPTIONS = all_options(
     click.option(
         "--chunk-size",
@@ -166,6 +168,18 @@ SCALE_OPTIONS = all_options(
         type=click.FloatRange(min=0, max=1, max_open=True),
         show_default="0.25",
         help="SCALE: share of a chunk that the next one repeats.",
+    ),
+    click.option(
+        "--chunking",
+        type=click.Choice(["knowledge", "prompt"]),
+        show_default="knowledge",
+        help="SCALE: what a chunk's tokens are counted of.",
+    ),
+    click.option(
+        "--scale-prompt",
+        "prompt",
+        metavar="NAME",
+        help="SCALE: scale, scale-score or minicheck.  [default: the model's]",
     ),
     click.option(
         "--aggregate",
@@ -211,6 +225,8 @@ def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
         device=options["device"],
         dtype=options["dtype"],
         batch_size=options["batch_size"],
+        attn_implementation=options["attn_implementation"],
+        compile=options["compile"],
         models={key: given[key] for key in metrics.STAGES if key in given},
         q2={key: given[key] for key in Q2_SETTINGS if key in given},
         scale={key: given[key] for key in SCALE_SETTINGS if key in given},
