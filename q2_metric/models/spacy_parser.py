@@ -68,7 +68,7 @@ def _quicken(language: Language) -> None:
 
     It only asks whether a word is in them, which took a fifth of all parsing time and more.
     """
-    lookups: Any = language.get_pipe("lemmatizer").lookups  # type: ignore[attr-defined]
+    lookups: Any = language.get_pipe("lemmatizer").lookups
     if lookups.has_table("lemma_index"):
         index = lookups.get_table("lemma_index")
         for part_of_speech, words in index.items():
