@@ -90,6 +90,8 @@ MODEL_OPTIONS = all_options(
     click.option("--device", help="cpu, cuda, cuda:1, …  [default: the preset's]"),
     click.option("--dtype", help="float32, bfloat16, …  [default: the preset's]"),
     click.option("--batch-size", type=click.IntRange(min=1), help="Items a model sees at once."),
+    click.option("--attn-implementation", metavar="NAME", help="sdpa, flash_attention_2, …"),
+    click.option("--compile", is_flag=True, default=None, help="Compile models (torch.compile)."),
 )
 
 Q2_SETTINGS = (
@@ -146,7 +148,7 @@ Q2_OPTIONS = all_options(
     ),
 )
 
-SCALE_SETTINGS = ("chunk_size", "overlap", "aggregate", "branches")
+SCALE_SETTINGS = ("chunk_size", "overlap", "chunking", "prompt", "aggregate", "branches")
 SCALE_OPTIONS = all_options(
     click.option(
         "--chunk-size",
@@ -159,6 +161,18 @@ SCALE_OPTIONS = all_options(
         type=click.FloatRange(min=0, max=1, max_open=True),
         show_default="0.25",
         help="SCALE: share of a chunk that the next one repeats.",
+    ),
+    click.option(
+        "--chunking",
+        type=click.Choice(["knowledge", "prompt"]),
+        show_default="knowledge",
+        help="SCALE: what a chunk's tokens are counted of.",
+    ),
+    click.option(
+        "--scale-prompt",
+        "prompt",
+        metavar="NAME",
+        help="SCALE: scale, scale-score or minicheck.  [default: the model's]",
     ),
     click.option(
         "--aggregate",
@@ -218,6 +232,8 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
         "device": options["device"],
         "dtype": options["dtype"],
         "batch_size": options["batch_size"],
+        "attn_implementation": options["attn_implementation"],
+        "compile": options["compile"],
         "models": {key: given[key] for key in metrics.STAGES if key in given},
         "q2": {key: given[key] for key in Q2_SETTINGS if key in given},
         "scale": {key: given[key] for key in SCALE_SETTINGS if key in given},
@@ -432,7 +448,7 @@ def score(
 
 NOT_SETTINGS = frozenset(
     "files out report as_json strict quiet restart engine address actors gpus_per_actor "
-    "cache no_cache cache_size device batch_size calibrations".split()
+    "cache no_cache cache_size device batch_size attn_implementation compile calibrations".split()
 )
 """Options of ``q2 score`` that do not change what is written. Any other must be the same
 when a run goes on; calibrations are compared by their contents."""

@@ -228,6 +228,17 @@ class Backbone(Entailment, Protocol):
 
 
 @runtime_checkable
+class PromptBackbone(Backbone, Protocol):
+    """A backbone that can also cut a document itself, by the length of its prompts."""
+
+    def judge_long(
+        self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
+    ) -> list[Verdict]:
+        """A verdict for each (document, sentence), from the document's best chunk."""
+        ...
+
+
+@runtime_checkable
 class SentenceSplitter(Protocol):
     """Cuts texts into sentences."""
 

@@ -329,11 +329,13 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
     run("score", path)
     assert loader.preset == "bundled"
     nothing: dict[str, Any] = {"q2": {}, "scale": {}, "models": {}}
-    running: dict[str, Any] = {"device": None, "dtype": None, "batch_size": None}
+    options = ("device", "dtype", "batch_size", "attn_implementation", "compile")
+    running: dict[str, Any] = dict.fromkeys(options)
     assert loader.keywords == {**nothing, **running}
 
     settings = (
         "--preset paper --device cuda --dtype bfloat16 --batch-size 8 --decoding sample "
+        "--attn-implementation sdpa --compile --chunking prompt --scale-prompt scale-score "
         "--questions-per-span all --personal keep --no-nli --no-fallback --drop-unanswerable "
         "--coreference --chunk-size 1000 --overlap 0 --aggregate min --branches 3 "
         "--question-model a --reader-model b --nli-model c --scale-model d "
@@ -345,6 +347,8 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         "device": "cuda",
         "dtype": "bfloat16",
         "batch_size": 8,
+        "attn_implementation": "sdpa",
+        "compile": True,
         "models": {
             "question_model": "a",
             "reader_model": "b",
@@ -362,7 +366,14 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
             "drop_unanswerable": True,
             "coreference": True,
         },
-        "scale": {"chunk_size": 1000, "overlap": 0.0, "aggregate": "min", "branches": 3},
+        "scale": {
+            "chunk_size": 1000,
+            "overlap": 0.0,
+            "chunking": "prompt",
+            "prompt": "scale-score",
+            "aggregate": "min",
+            "branches": 3,
+        },
     }
 
 

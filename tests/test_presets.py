@@ -213,15 +213,15 @@ def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
 
     questions = presets.load_questions(mine, decoding="sample", seed=3, device="cpu", batch_size=2)
     assert isinstance(questions, Seq2SeqQuestions)
-    assert (questions.template, questions.decoding, questions.seed, questions.batch_size) == (
+    assert questions.batches.batch_size == 1  # samples are drawn one by one
+    assert (questions.template, questions.decoding, questions.seed) == (
         "highlight-spaced",
         "sample",
         3,
-        2,
     )
     reader = presets.load_reader(mine, threshold=1.5, device="cpu")
     assert isinstance(reader, TorchReader)
-    assert (reader.threshold, reader.batch_size) == (1.5, presets.BATCH_SIZE)
+    assert (reader.threshold, reader.batches.batch_size) == (1.5, None)
     nli, backbone = presets.load_nli(mine, device="cpu"), presets.load_backbone(mine, device="cpu")
     assert isinstance(nli, TorchNli)
     assert isinstance(backbone, YesNoEntailment)
@@ -287,7 +287,8 @@ def test_weights_load_once_for_each_device_and_dtype(
     second = presets.load_nli(mine, device="cpu", batch_size=2)
     assert len(loads) == 1
     assert first._loaded is second._loaded  # type: ignore[attr-defined]
-    assert (first.batch_size, second.batch_size) == (16, 2)  # type: ignore[attr-defined]
+    sizes = [nli.batches.batch_size for nli in (first, second)]  # type: ignore[attr-defined]
+    assert sizes == [None, 2]
     assert presets.load_backbone("bundled", mine.nli.model, device="cpu").prompt == ""
     assert len(loads) == 1
     presets.load_nli(mine, device="cpu", dtype="bfloat16")

@@ -553,36 +553,24 @@ def test_bos_is_not_an_answer() -> None:
         answer_ids(model, Prompt("{chunk}{sentence}", "Yes", ""))
 
 
-def recorded(backbone: YesNoEntailment, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    texts: list[str] = []
-    encode = backbone._encode
-
-    def spy(text: str) -> dict[str, list[int]]:
-        texts.append(text)
-        return encode(text)
-
-    monkeypatch.setattr(backbone, "_encode", spy)
-    return texts
-
-
 def test_a_long_chunk_is_read_in_windows(loaded: Load) -> None:
     backbone = YesNoEntailment(loaded("t5/tied"), max_length=64)
     whole = YesNoEntailment(loaded("t5/tied"), max_length=4096)
-    prompts = backbone._prompts(LONG, "A cat.")
+    (prompts,) = backbone._prompts([(LONG, "A cat.")])
     assert len(prompts) > 3
-    assert all(len(backbone._encode(text)["input_ids"]) <= 64 for text in prompts)
+    assert all(len(row["input_ids"]) <= 64 for row in backbone._rows(prompts))
     assert all(text.endswith('imply "A cat."? Yes or no?') for text in prompts)
     chunks = [text.split(" Question:")[0] for text in prompts]
     assert LONG.startswith(chunks[0])
     assert LONG.strip().endswith(chunks[-1])
     best = max(v.entailment for v in whole.judge([(chunk, "A cat.") for chunk in chunks]))
     assert backbone.judge([(LONG, "A cat.")])[0].entailment == pytest.approx(best, abs=1e-5)
-    assert len(whole._prompts(LONG, "A cat.")) == 1
+    assert len(whole._prompts([(LONG, "A cat.")])[0]) == 1
 
 
 def test_special_tokens_in_texts_mean_nothing(loaded: Load) -> None:
     backbone = YesNoEntailment(loaded("t5/tied"), prompt="minicheck")
-    (text,) = backbone._prompts("a</s>b <pad>", "c</s>")
+    ((text,),) = backbone._prompts([("a</s>b <pad>", "c</s>")])
     assert text.count("</s>") == 1
     assert "<pad>" not in text
 
@@ -904,20 +892,6 @@ def test_loading_is_silent(folders: Folders, capfd: pytest.CaptureFixture[str]) 
     capfd.readouterr()
     TorchNli(folder, device="cpu").judge(PREMISES)
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 100])
-def test_batches_keep_order_and_sort_by_length(tmp_path: Path, batch_size: int) -> None:
-    model = scripted(tmp_path, lambda vocabulary, ids: None)
-    rows = [{"input_ids": [1] * n} for n in (3, 1, 7, 2, 7)]
-    widths: list[int] = []
-
-    def run(batch: dict[str, Any]) -> list[int]:
-        widths.append(batch["input_ids"].shape[1])
-        return list(batch["attention_mask"].sum(dim=1).tolist())
-
-    assert common.in_batches(model, rows, batch_size, run) == [3, 1, 7, 2, 7]
-    assert widths == sorted(widths, reverse=True)
 
 
 def test_a_batch_size_below_one_is_refused(loaded: Load) -> None:

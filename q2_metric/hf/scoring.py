@@ -17,7 +17,7 @@ from q2_metric.types import Example, Metric, Score
 NOTHING = "response or knowledge is empty"
 """Why a row has no score."""
 
-RUNNING = ("preset", "device", "dtype", "batch_size")
+RUNNING = ("preset", "device", "dtype", "batch_size", "attn_implementation", "compile")
 
 
 def setting_names() -> dict[str, tuple[str, ...]]:

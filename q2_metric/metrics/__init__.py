@@ -38,6 +38,8 @@ def load_metrics(
     device: str | None = None,
     dtype: str | None = None,
     batch_size: int | None = None,
+    attn_implementation: str | None = None,
+    compile: bool | None = None,
     models: Mapping[str, str] | None = None,
     q2: Mapping[str, Any] | None = None,
     scale: Mapping[str, Any] | None = None,
@@ -47,7 +49,8 @@ def load_metrics(
     Args:
         names: out of :data:`METRICS`.
         preset: which models: "bundled", "paper", "paper-small" or "modern".
-        device, dtype, batch_size: as in ``Q2.from_preset``; ``None`` for its default.
+        device, dtype, batch_size, attn_implementation, compile: as in ``Q2.from_preset``;
+            ``None`` for its default.
         models: Hub names or local folders instead of the preset's, keys of :data:`STAGES`.
         q2, scale: settings of ``Q2.from_preset`` and ``Scale.from_preset``; what is left
             out has the paper's default.
@@ -60,7 +63,13 @@ def load_metrics(
     for name in names:
         if name not in METRICS:
             raise InputError(f"there is no metric {name!r}; there are {', '.join(METRICS)}")
-    running = {"device": device, "dtype": dtype, "batch_size": batch_size}
+    running = {
+        "device": device,
+        "dtype": dtype,
+        "batch_size": batch_size,
+        "attn_implementation": attn_implementation,
+        "compile": compile,
+    }
     running = {key: value for key, value in running.items() if value is not None}
     own_settings: Mapping[str, Mapping[str, Any]] = {"q2": q2 or {}, "scale": scale or {}}
     loaded: list[Metric] = []
@@ -91,7 +100,8 @@ def _load(name: str, preset: str, settings: dict[str, Any]) -> Metric:
         return baselines.EndToEndNli.from_preset(preset, **settings)
     if "bertscore_model" in settings:
         settings["model"] = settings.pop("bertscore_model")
-    settings.pop("dtype", None)  # bert-score computes in float32
+    for option in ("dtype", "attn_implementation", "compile"):
+        settings.pop(option, None)  # bert-score loads its model itself, in float32
     return baselines.BertScore(**settings)
 
 

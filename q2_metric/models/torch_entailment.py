@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.models.torch_batches import Batches, Row
 from q2_metric.models.torch_common import (
     Loaded,
     check_finite,
     cut,
     encode_pairs,
-    in_batches,
     load_pretrained,
     raw_offsets,
     token_ids,
@@ -45,7 +46,7 @@ class TorchNli:
     Args:
         model: Hub name, local folder, or a :class:`Loaded` model.
         labels: names of the logits in order, for models whose config has only LABEL_0 …
-        batch_size: windows at a time.
+        batch_size: windows at a time; ``None`` for as many as fit (see ``Batches``).
         max_length: tokens of premise and hypothesis together; ``None`` for the model's.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         dtype: "float32", "bfloat16" or "float16".
@@ -64,7 +65,7 @@ class TorchNli:
         model: str | Loaded,
         *,
         labels: Sequence[str] | None = None,
-        batch_size: int = 16,
+        batch_size: int | None = None,
         max_length: int | None = None,
         device: str = "auto",
         dtype: str = "float32",
@@ -73,7 +74,7 @@ class TorchNli:
             model = load_pretrained("AutoModelForSequenceClassification", model, device, dtype)
         window = window_size(model)
         self.name = model.name
-        self.batch_size = batch_size
+        self.batches = Batches(model, batch_size)
         self.max_length = window if max_length is None else min(max_length, window)
         self._loaded = model
         self._order = label_order(model.name, model.model.config, labels)
@@ -87,16 +88,15 @@ class TorchNli:
         """
         asked = list(dict.fromkeys(pairs))
         tokenizer, limit = self._loaded.tokenizer, self.max_length // 2
+        hypotheses = cut(tokenizer, [hypothesis for _, hypothesis in asked], limit)
         windows = encode_pairs(
             self._loaded,
-            [(premise, cut(tokenizer, hypothesis, limit)) for premise, hypothesis in asked],
+            list(zip((premise for premise, _ in asked), hypotheses, strict=True)),
             long=0,
             max_length=self.max_length,
             overlap=int(OVERLAP * self.max_length),
         )
-        verdicts = in_batches(
-            self._loaded, [window.inputs for window in windows], self.batch_size, self._run
-        )
+        verdicts = self.batches.run([window.inputs for window in windows], self._run)
         found = best_verdicts([window.item for window in windows], verdicts, len(asked))
         by_pair = dict(zip(asked, found, strict=True))
         return [by_pair[pair] for pair in pairs]
@@ -199,6 +199,10 @@ PROMPTS: dict[str, Prompt] = {
     "scale": Prompt(
         '{chunk} Question: does this imply "{sentence}"? Yes or no?', yes="Yes", no="No"
     ),
+    # The package scale-score, the authors' own.
+    "scale-score": Prompt(
+        '{chunk} Question: Does this imply that "{sentence}"? Yes or No?', yes="Yes", no="No"
+    ),
     # MiniCheck's published inference.py; it reads the logits of tokens 209 ("1") and
     # 3 (the blank that begins "0"), the first tokens of these two words.
     "minicheck": Prompt("predict: {chunk}</s>{sentence}", yes="1", no="0"),
@@ -220,7 +224,7 @@ class YesNoEntailment:
     Args:
         model: Hub name, local folder, or a :class:`Loaded` model (left unchanged).
         prompt: a key of :data:`PROMPTS`, or a :class:`Prompt`.
-        batch_size: prompts at a time.
+        batch_size: prompts at a time; ``None`` for as many as fit (see ``Batches``).
         max_length: longest prompt in tokens; longer chunks are read in windows.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         dtype: "float32", "bfloat16" or "float16".
@@ -236,7 +240,7 @@ class YesNoEntailment:
         model: str | Loaded,
         *,
         prompt: str | Prompt = "scale",
-        batch_size: int = 16,
+        batch_size: int | None = None,
         max_length: int = MAX_INPUT,
         device: str = "auto",
         dtype: str = "float32",
@@ -252,7 +256,7 @@ class YesNoEntailment:
             model = load_pretrained("AutoModelForSeq2SeqLM", model, device, dtype)
         self.name = model.name
         self.prompt = prompt.text
-        self.batch_size = batch_size
+        self.batches = Batches(model, batch_size)
         self.max_length = max_length
         self._prompt = prompt
         self._loaded = model
@@ -269,31 +273,83 @@ class YesNoEntailment:
         asked = list(dict.fromkeys(pairs))
         texts: list[str] = []
         items: list[int] = []
-        for item, (chunk, sentence) in enumerate(asked):
-            for text in self._prompts(chunk, sentence):
-                texts.append(text)
-                items.append(item)
-        verdicts = in_batches(
-            self._loaded, [self._encode(text) for text in texts], self.batch_size, self._run
-        )
+        for item, prompts in enumerate(self._prompts(asked)):
+            texts += prompts
+            items += [item] * len(prompts)
+        verdicts = self.batches.run(self._rows(texts), self._run)
         by_pair = dict(zip(asked, best_verdicts(items, verdicts, len(asked)), strict=True))
         return [by_pair[pair] for pair in pairs]
+
+    def judge_long(
+        self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
+    ) -> list[Verdict]:
+        """A verdict for each (document, sentence): that of its best chunk, cut as by scale-score.
+
+        ``chunk_size`` counts the tokens of the whole prompt, its end mark included, and the
+        windows over the document's tokens are exactly those of :func:`authors_windows`. Where
+        a sentence leaves less than a step of room, it is cut to half of ``chunk_size``
+        (scale-score fails there).
+        """
+        asked = list(dict.fromkeys(pairs))
+        rows: list[Row] = []
+        items: list[int] = []
+        for item, (document, sentence) in enumerate(asked):
+            found = self._authors_rows(document, sentence, chunk_size, overlap)
+            rows += found
+            items += [item] * len(found)
+        verdicts = self.batches.run(rows, self._run)
+        by_pair = dict(zip(asked, best_verdicts(items, verdicts, len(asked)), strict=True))
+        return [by_pair[pair] for pair in pairs]
+
+    def _authors_rows(
+        self, document: str, sentence: str, chunk_size: int, overlap: float
+    ) -> list[Row]:
+        document, sentence = self._without_specials(document), self._without_specials(sentence)
+        whole = self._rows([self._prompt.fill(document, sentence)])
+        if len(whole[0]["input_ids"]) < chunk_size:
+            return whole
+        before, between, after = self._prompt.parts()
+        *head, _ = self._rows([before])[0]["input_ids"]
+        *body, _ = self._rows([document])[0]["input_ids"]
+        tail = self._rows([between + sentence + after])[0]["input_ids"]
+        room = chunk_size - len(head) - len(tail)
+        if room * (1 - overlap) < 1:
+            (sentence,) = cut(self._loaded.tokenizer, [sentence], chunk_size // 2)
+            tail = self._rows([between + sentence + after])[0]["input_ids"]
+            room = chunk_size - len(head) - len(tail)
+        if room * (1 - overlap) < 1:
+            raise InputError(
+                f"chunk_size={chunk_size} leaves no room for the knowledge beside the prompt"
+            )
+        return [
+            {"input_ids": head + body[first:last] + tail}
+            for first, last in authors_windows(len(body), room, overlap)
+        ]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """(start, end) characters of the model's tokens, without special tokens or blanks."""
         return token_offsets(self._loaded.tokenizer, text)
 
-    def _prompts(self, chunk: str, sentence: str) -> list[str]:
-        """The filled prompt, or one for each window of a chunk that is too long."""
+    def _prompts(self, pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
+        """The filled prompt of each pair, or one for each window of a chunk that is too long."""
         tokenizer = self._loaded.tokenizer
-        chunk, sentence = (self._without_specials(text) for text in (chunk, sentence))
-        sentence = cut(tokenizer, sentence, self.max_length // 2)
-        whole = self._prompt.fill(chunk, sentence)
-        if len(self._encode(whole)["input_ids"]) <= self.max_length:
-            return [whole]
+        clean = {text: self._without_specials(text) for pair in pairs for text in pair}
+        sentences = cut(tokenizer, [clean[sentence] for _, sentence in pairs], self.max_length // 2)
+        chunks = [clean[chunk] for chunk, _ in pairs]
+        wholes = [self._prompt.fill(*pair) for pair in zip(chunks, sentences, strict=True)]
+        return [
+            [whole]
+            if len(row["input_ids"]) <= self.max_length
+            else self._windows(chunk, sentence)
+            for whole, row, chunk, sentence in zip(
+                wholes, self._rows(wholes), chunks, sentences, strict=True
+            )
+        ]
+
+    def _windows(self, chunk: str, sentence: str) -> list[str]:
         # A window's first and last words may be cut differently: leave room for two tokens.
-        frame = len(self._encode(self._prompt.fill("", sentence))["input_ids"]) + 2
-        spans = raw_offsets(tokenizer, chunk)
+        frame = len(self._rows([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
+        spans = raw_offsets(self._loaded.tokenizer, chunk)
         return [
             self._prompt.fill(chunk[spans[first][0] : spans[last - 1][1]].strip(), sentence)
             for first, last in windows(len(spans), max(1, self.max_length - frame))
@@ -305,8 +361,12 @@ class YesNoEntailment:
             text = text.replace(mark, " ")
         return text
 
-    def _encode(self, text: str) -> dict[str, list[int]]:
-        return {"input_ids": self._loaded.tokenizer(text, verbose=False)["input_ids"]}
+    def _rows(self, texts: Sequence[str]) -> list[Row]:
+        """The inputs for each text, its end mark included."""
+        if not texts:
+            return []
+        encoded = self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]
+        return [{"input_ids": ids} for ids in encoded]
 
     def _run(self, batch: dict[str, Any]) -> list[Verdict]:
         import torch
@@ -331,6 +391,20 @@ def windows(count: int, size: int, overlap: float = OVERLAP) -> list[tuple[int, 
     if firsts[-1] + size < count:
         firsts.append(count - size)
     return [(first, min(first + size, count)) for first in firsts]
+
+
+def authors_windows(count: int, size: int, overlap: float) -> list[tuple[int, int]]:
+    """[first, last) of the windows of ``size`` over ``count`` tokens in the package scale-score.
+
+    They are numbered by the exact step and placed by the whole one, so that a last window may
+    lie inside the one before, and the end of a text of very many windows in none.
+
+    >>> authors_windows(10, 8, overlap=0.25)
+    [(0, 8), (6, 10)]
+    """
+    windows = math.ceil(count / (size * (1 - overlap)))
+    step = int(size * (1 - overlap))
+    return [(step * i, min(step * i + size, count)) for i in range(windows)]
 
 
 def answer_ids(loaded: Loaded, prompt: Prompt) -> tuple[int, int]:
@@ -383,6 +457,8 @@ def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
     view._modules = dict(model._modules)
     view._buffers = dict(model._buffers)
     view.set_output_embeddings(head)
+    if getattr(model, "_compiled_call_impl", None) is not None:
+        view.compile(dynamic=True)  # the copied one would still call the model itself
     if "final_logits_bias" in view._buffers:  # BART adds it to the logits
         view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]
     return view

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.models.torch_batches import Batches, Row
 from q2_metric.models.torch_common import (
     Loaded,
-    in_batches,
     load_pretrained,
     raw_offsets,
     token_ids,
@@ -27,6 +27,9 @@ MAX_QUESTION = 128
 """Longest question in tokens, the decoder's start token included (authors' code)."""
 MAX_INPUT = 512
 """Longest input in tokens; T5's training length."""
+
+CPU_TOKENS = 32_768
+"""Budget of a batch on a CPU: about 35 short responses, with their beams and questions."""
 
 HIGHLIGHT = "<hl>"
 QUESTION_PREFIX = "question:"
@@ -87,7 +90,8 @@ class Seq2SeqQuestions:
             (top-k 50, top-p 0.95, 5 questions).
         seed: seed of "sample". Each input is sampled alone, seeded by ``seed`` and its own
             text, so that its questions depend on nothing else in the batch.
-        batch_size: spans at a time ("sample" takes one).
+        batch_size: spans at a time ("sample" takes one); ``None`` for as many as fit
+            (see ``Batches``).
         max_input: longest input in tokens; a longer text is cut around its span.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         dtype: "float32", "bfloat16" or "float16".
@@ -105,7 +109,7 @@ class Seq2SeqQuestions:
         template: str | None = None,
         decoding: Decoding = "beam",
         seed: int = 0,
-        batch_size: int = 16,
+        batch_size: int | None = None,
         max_input: int = MAX_INPUT,
         device: str = "auto",
         dtype: str = "float32",
@@ -128,7 +132,10 @@ class Seq2SeqQuestions:
         self.template = template
         self.decoding: Decoding = decoding
         self.seed = seed
-        self.batch_size = batch_size
+        self.batches = Batches(
+            model, batch_size if decoding != "sample" else 1,
+            copies=1 if decoding == "greedy" else BEAMS, extra=MAX_QUESTION, cpu_tokens=CPU_TOKENS,
+        )
         self.max_input = max_input
         self._loaded = model
 
@@ -165,23 +172,21 @@ class Seq2SeqQuestions:
 
     def _generate(self, inputs: Sequence[str]) -> list[list[str]]:
         tokenizer = self._loaded.tokenizer
-        rows: list[dict[str, list[int]]] = [
-            {
-                "input_ids": tokenizer(
-                    text, truncation=True, max_length=self.max_input, verbose=False
-                )["input_ids"]
-            }
-            for text in inputs
-        ]
+        if not inputs:
+            return []
+        encoded = tokenizer(
+            list(inputs), truncation=True, max_length=self.max_input, verbose=False
+        )
+        rows: list[Row] = [{"input_ids": ids} for ids in encoded["input_ids"]]
         if self.decoding != "sample":
-            return in_batches(self._loaded, rows, self.batch_size, self._decode)
+            return self.batches.run(rows, self._decode)
         return [
             questions
             for text, row in zip(inputs, rows, strict=True)
             for questions in self._sample(text, row)
         ]
 
-    def _sample(self, text: str, row: dict[str, list[int]]) -> list[list[str]]:
+    def _sample(self, text: str, row: Row) -> list[list[str]]:
         import torch
 
         digest = hashlib.sha256(f"{self.seed}\n{text}".encode()).digest()
@@ -189,7 +194,7 @@ class Seq2SeqQuestions:
         devices = [device.index or 0] if device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices):
             torch.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
-            return in_batches(self._loaded, [row], 1, self._decode)
+            return self.batches.run([row], self._decode)
 
     def _decode(self, batch: dict[str, Any]) -> list[list[str]]:
         settings: dict[str, Any] = {"do_sample": False, "num_beams": 1}
@@ -200,6 +205,7 @@ class Seq2SeqQuestions:
                 "num_beams": BEAMS,
                 "no_repeat_ngram_size": NO_REPEAT_NGRAM,
                 "early_stopping": True,
+                "past_key_values": _beam_cache(),
             }
         elif self.decoding == "sample":
             count = SAMPLES
@@ -209,6 +215,21 @@ class Seq2SeqQuestions:
         )
         texts = self._loaded.tokenizer.batch_decode(output, skip_special_tokens=True)
         return [clean(texts[i : i + count]) for i in range(0, len(texts), count)]
+
+
+def _beam_cache() -> Any:
+    """A cache whose part for the encoder stays as it is when beams change places.
+
+    The beams of a span read the same input, and beams never leave their span. The parts of
+    long inputs are large: copying them took a sixth of the time of a batch on a CPU.
+    """
+    from transformers import DynamicCache, EncoderDecoderCache
+
+    class Fixed(DynamicCache):  # type: ignore[misc]
+        def reorder_cache(self, beam_idx: Any) -> None:
+            pass
+
+    return EncoderDecoderCache(DynamicCache(), Fixed())
 
 
 def clean(texts: Sequence[str]) -> list[str]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
+from q2_metric.models.torch_batches import Batches
 from q2_metric.models.torch_common import (
     Loaded,
     Window,
     check_finite,
     cut,
     encode_pairs,
-    in_batches,
     load_pretrained,
     window_size,
 )
@@ -52,7 +52,7 @@ class TorchReader:
     Args:
         model: Hub name, local folder, or a :class:`Loaded` model.
         threshold: an answer must score more than this above "no answer" (logits).
-        batch_size: windows at a time.
+        batch_size: windows at a time; ``None`` for as many as fit (see ``Batches``).
         max_length: tokens of a window; less where the model reads less.
         overlap: tokens that neighbouring windows of a long context share.
         max_answer: longest answer in tokens.
@@ -70,7 +70,7 @@ class TorchReader:
         model: str | Loaded,
         *,
         threshold: float = 0.0,
-        batch_size: int = 16,
+        batch_size: int | None = None,
         max_length: int = MAX_WINDOW,
         overlap: int = OVERLAP,
         max_answer: int = MAX_ANSWER,
@@ -85,7 +85,7 @@ class TorchReader:
             model = load_pretrained("AutoModelForQuestionAnswering", model, device, dtype)
         self.name = model.name
         self.threshold = threshold
-        self.batch_size = batch_size
+        self.batches = Batches(model, batch_size)
         self.max_length = min(max_length, window_size(model))
         self.overlap = overlap
         self.max_answer = max_answer
@@ -100,13 +100,12 @@ class TorchReader:
         """
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
         limit = min(MAX_QUESTION, self.max_length // 2)
-        cut_pairs = [(cut(self._loaded.tokenizer, q, limit), context) for q, context in asked]
+        questions = cut(self._loaded.tokenizer, [question for question, _ in asked], limit)
+        cut_pairs = list(zip(questions, (context for _, context in asked), strict=True))
         windows = encode_pairs(
             self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=self.overlap
         )
-        logits = in_batches(
-            self._loaded, [window.inputs for window in windows], self.batch_size, self._run
-        )
+        logits = self.batches.run([window.inputs for window in windows], self._run)
         found: list[list[tuple[Window, Candidate]]] = [[] for _ in asked]
         for window, (start, end) in zip(windows, logits, strict=True):
             found[window.item].append((window, self._candidate(window, start, end)))
@@ -157,12 +156,14 @@ def best_span(
 
     mask = np.where(np.asarray(allowed, dtype=bool), 0.0, -np.inf)
     legal = mask.size
+    longest = min(longest, legal)
+    if not longest:
+        return 0, 0, float("-inf")
     starts = np.asarray(start[:legal], dtype=np.float64) + mask
-    ends = np.asarray(end[:legal], dtype=np.float64) + mask
-    best = (0, 0, float("-inf"))
-    for extra in range(min(longest, legal)):
-        scores = starts[: legal - extra] + ends[extra:]
-        first = int(scores.argmax())
-        if scores[first] > best[2]:
-            best = (first, first + extra, float(scores[first]))
-    return best
+    ends = np.full(legal + longest - 1, -np.inf)
+    ends[:legal] = np.asarray(end[:legal], dtype=np.float64) + mask
+    # Row ``extra`` holds the scores of the spans of extra + 1 tokens.
+    scores = starts + np.lib.stride_tricks.sliding_window_view(ends, legal)
+    extra, first = divmod(int(scores.argmax()), legal)
+    score = float(scores[extra, first])
+    return (first, first + extra, score) if score > -np.inf else (0, 0, score)

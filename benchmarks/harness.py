@@ -1,0 +1,200 @@
+"""What the speed benchmarks share: alternating timings, clocks on models, the JSON of a run.
+
+A machine's speed drifts, and others use it: two ways of doing the same are timed in turns,
+slice by slice, and compared with their neighbours only.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from q2_metric import DataError, Example
+from q2_metric.data.wow import read_annotated
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "speed"
+"""Where the JSON of the runs is kept; speed_page.py makes the page of it."""
+
+PACKAGES = ("q2-metric", "numpy", "spacy", "onnxruntime", "tokenizers", "torch", "transformers",
+            "scale-score")
+
+T = TypeVar("T")
+
+
+def responses(count: int | None = None) -> list[Example]:
+    """The annotated Wizard of Wikipedia responses, or the first of them."""
+    try:
+        return [labelled.example for labelled in read_annotated()][:count]
+    except DataError as error:
+        sys.exit(f"benchmark: {error}")
+
+
+# --- timing -------------------------------------------------------------------------------
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that it takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def alternate(
+    slow: Sequence[tuple[int, Callable[[], object]]],
+    fast: Sequence[tuple[int, Callable[[], object]]],
+) -> dict[str, Any]:
+    """Times (items, work) in turns: slow, fast, slow, fast, …, and a last slow one.
+
+    Each fast rate is divided by the mean of the two slow ones around it.
+
+    Returns:
+        Items a second of both, and the median, least and greatest ratio of a turn.
+    """
+    if len(slow) != len(fast) + 1:
+        raise ValueError("a slow slice must stand on both sides of each fast one")
+    slow_rates, fast_rates = [], []
+    for i, (count, work) in enumerate(slow):
+        slow_rates.append(count / timed(work))
+        if i < len(fast):
+            fast_rates.append(fast[i][0] / timed(fast[i][1]))
+    ratios = [
+        2 * rate / (before + after)
+        for rate, before, after in zip(fast_rates, slow_rates, slow_rates[1:], strict=False)
+    ]
+    return {
+        "slow_per_second": round(statistics.median(slow_rates), 3),
+        "fast_per_second": round(statistics.median(fast_rates), 3),
+        "ratio": round(statistics.median(ratios), 2),
+        "ratio_least": round(min(ratios), 2),
+        "ratio_greatest": round(max(ratios), 2),
+        "turns": len(ratios),
+    }
+
+
+def slices(items: Sequence[T], count: int) -> list[Sequence[T]]:
+    """``count`` parts of equal size that interleave, so that they cost about the same."""
+    return [items[i::count] for i in range(count)]
+
+
+class Clock:
+    """Adds up the time inside functions, nested calls once, and counts the calls."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.calls = 0
+        self._depth = 0
+
+    def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, with its time added here."""
+
+        def clocked(*args: Any, **kwargs: Any) -> Any:
+            self._depth += 1
+            started = time.perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    self.seconds += time.perf_counter() - started
+                    self.calls += 1
+
+        return clocked
+
+    def __call__(self, *models: Any) -> Clock:
+        """Clock torch models: their forward passes, those of an encoder alone too."""
+        for model in models:
+            model.forward = self.wrap(model.forward)
+            if getattr(model.config, "is_encoder_decoder", False):
+                encoder = model.get_encoder()
+                encoder.forward = self.wrap(encoder.forward)
+        return self
+
+
+@contextmanager
+def counting_flops() -> Iterator[Callable[[], float]]:
+    """Counts the floating point operations of torch's matrix products and attention."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        yield counter.get_total_flops
+
+
+def matmul_rate(size: int = 1536, seconds: float = 2.0) -> float:
+    """Float32 operations a second of a large matrix product in torch, on the CPU."""
+    import torch
+
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    a @ b
+    done, started = 0, time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        a @ b
+        done += 1
+    return done * 2 * size**3 / (time.perf_counter() - started)
+
+
+# --- the machine and the record --------------------------------------------------------
+
+
+def threads() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine() -> dict[str, Any]:
+    """The processor, its instructions that matter here, and the versions of what runs."""
+    model, flags = platform.processor() or platform.machine(), ""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = dict(
+            line.split(":", 1) for line in cpuinfo.read_text().splitlines() if ":" in line)
+        fields = {key.strip(): value.strip() for key, value in lines.items()}
+        model, flags = fields.get("model name", model), fields.get("flags", "")
+    known = [name for name in ("avx2", "avx512f", "avx512_vnni", "amx_bf16", "amx_int8")
+             if name in flags.split()]
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    if "q2-metric" not in versions:
+        from q2_metric import __version__
+
+        versions["q2-metric"] = __version__
+    return {"processor": model, "instructions": known, "processors": threads(),
+            "load": round(os.getloadavg()[0], 1), "python": platform.python_version(),
+            "versions": versions, "date": time.strftime("%Y-%m-%d")}
+
+
+def peak_memory_mb() -> int:
+    """The most memory that this process has had."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)
+
+
+def process_seconds(*arguments: str, times: int = 3) -> float:
+    """The least time of a new Python process."""
+    def run() -> None:
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    return min(timed(run) for _ in range(times))
+
+
+def save(name: str, figures: dict[str, Any]) -> None:
+    """Print the figures and keep them, with the machine, as ``RESULTS/name.json``."""
+    record = {"command": " ".join(["python", *sys.argv]), "machine": machine(), **figures}
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    print(text)

@@ -1,0 +1,190 @@
+"""Q² batched against one model call at a time (reference_q2.py), on models of real size.
+
+    python benchmarks/q2_speed.py [--responses N] [--turns T] [--dtype bfloat16]
+
+T5-small for the questions, ALBERT-base reads, a RoBERTa of base size compares. The weights
+are random, so two things are fixed, for both sides alike: a question has 20 tokens (random
+models seldom end one), and whether the response answers a question with its span is decided
+by a coin that the question's text throws (random readers never do).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import reference_q2
+import sized_models
+import torch
+from harness import (
+    Clock,
+    alternate,
+    counting_flops,
+    matmul_rate,
+    peak_memory_mb,
+    responses,
+    save,
+    slices,
+    threads,
+    timed,
+)
+
+from q2_metric import Q2, Example
+from q2_metric.metrics import q2 as recipe
+from q2_metric.models import presets, torch_questions
+from q2_metric.models.torch_common import Loaded, load_pretrained
+from q2_metric.models.torch_entailment import TorchNli
+from q2_metric.models.torch_questions import TEMPLATES, Seq2SeqQuestions
+from q2_metric.models.torch_reader import TorchReader
+from q2_metric.types import Answer, Span
+
+QUESTION_TOKENS = 20
+ROUND_TRIP = 0.6
+"""Share of questions that are taken for valid."""
+
+
+def valid(question: str) -> bool:
+    """The coin."""
+    return hashlib.sha256(question.encode()).digest()[0] < 256 * ROUND_TRIP
+
+
+class Coin(TorchReader):
+    """A reader that agrees with the span where the question's coin says so.
+
+    The coin's outcome reaches the recipe through the answer's score: the answer itself, and
+    what it costs, are the model's.
+    """
+
+    def read(self, pairs: Any) -> list[Answer | None]:
+        found = super().read(pairs)
+        return [Answer(a.text, a.start, 1.0 if valid(q) else -1.0) if a else None
+                for (q, _), a in zip(pairs, found, strict=True)]
+
+
+class Reference(reference_q2.ReferenceQ2):
+    """The reference with the same coin."""
+
+    def first_valid(self, span: Span) -> str | None:
+        for question in self.generate(span):
+            if self.personal.personal([question])[0]:
+                continue
+            if self.read(question, span.example.response) and valid(question):
+                return question
+        return None
+
+
+def load(folder: Path, dtype: str) -> dict[str, Loaded]:
+    texts = [text for e in responses() for text in (e.response, e.knowledge)]
+    sized_models.t5(folder / "t5", "small", texts)
+    sized_models.encoder(folder / "reader", "albert-base", texts, "qa")
+    sized_models.encoder(folder / "nli", "roberta-base", texts, "nli")
+    kinds: dict[str, Any] = {"t5": "Seq2SeqLM", "reader": "QuestionAnswering",
+                             "nli": "SequenceClassification"}
+    return {name: load_pretrained(f"AutoModelFor{kind}", str(folder / name), "cpu", dtype)
+            for name, kind in kinds.items()}
+
+
+def both(models: dict[str, Loaded]) -> tuple[Q2, Reference]:
+    """The pipeline and the reference, on the same models."""
+    spans, personal = presets.load_spans(), presets.load_personal()
+    q2 = Q2(spans, Seq2SeqQuestions(models["t5"]), Coin(models["reader"]),
+            TorchNli(models["nli"]), personal, preset="speed")
+    reader = reference_q2.Model(models["reader"].tokenizer, models["reader"].model)
+    reference = Reference(
+        reference_q2.Model(models["t5"].tokenizer, models["t5"].model), reader,
+        reference_q2.Model(models["nli"].tokenizer, models["nli"].model, 512), spans, personal,
+        TEMPLATES[q2.questions.template], QUESTION_TOKENS)  # type: ignore[attr-defined]
+    return q2, reference
+
+
+def usage(q2: Q2) -> dict[str, dict[str, float]]:
+    """Model calls, rows and padding of each stage so far."""
+    found = {}
+    for name in ("questions", "reader", "entailment"):
+        used = getattr(q2, name).batches.usage
+        found[name] = {"calls": used.calls, "rows": used.rows, "padding": round(used.padding, 3)}
+    return found
+
+
+def costs(models: dict[str, Loaded], examples: list[Example]) -> dict[str, list[dict[str, Any]]]:
+    """Seconds of a fresh pipeline against responses, spans and length of the knowledge."""
+    def one(chosen: list[Example]) -> dict[str, Any]:
+        q2 = both(models)[0]
+        seconds = timed(lambda: q2.score(chosen))
+        return {"responses": len(chosen), "spans": q2.questions.batches.usage.rows,  # type: ignore[attr-defined]
+                "seconds": round(seconds, 2), "per_response": round(seconds / len(chosen), 3)}
+
+    joined = " ".join(e.knowledge for e in examples)
+    size = min(8, len(examples))
+    by_knowledge = []
+    for words in (20, 100, 400, 1600):
+        knowledge = " ".join(joined.split()[:words])
+        chosen = [Example(e.response, f"{knowledge} {i}") for i, e in enumerate(examples[:size])]
+        by_knowledge.append({"words": words, **one(chosen)})
+    return {
+        "responses": [one(examples[:count]) for count in (1, 4, 16, len(examples))],
+        "knowledge": by_knowledge,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--responses", type=int, default=48)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--dtype", default="float32")
+    given = parser.parse_args()
+    torch.set_num_threads(threads())
+    torch_questions.MAX_QUESTION = QUESTION_TOKENS
+    recipe._agrees = lambda answer, span: answer.score > 0
+    examples = responses(given.responses)
+    with tempfile.TemporaryDirectory() as folder:
+        models = load(Path(folder), given.dtype)
+        q2, reference = both(models)
+        q2.score(examples[:2])
+        reference.score(examples[0])
+
+        # Each loop slice is a part of what the batch scores; together they cover a third.
+        parts = slices(examples[: max(given.turns + 1, len(examples) // 3)], given.turns + 1)
+        ratio = alternate(
+            [(len(part), lambda part=part: [reference.score(e) for e in part]) for part in parts],
+            [(len(examples), lambda: q2.score(examples))] * given.turns)
+
+        q2, _ = both(models)
+        forward, in_models = Clock(), Clock()
+        for clock in (forward, in_models):
+            clock(*(loaded.model for loaded in models.values()))
+        t5 = models["t5"].model
+        t5.generate = in_models.wrap(t5.generate)  # with its beam search
+        total = timed(lambda: q2.score(examples))
+        outside = {"forward_passes": round(1 - forward.seconds / total, 3),
+                   "models_and_beam_search": round(1 - in_models.seconds / total, 3)}
+        stages = usage(q2)
+        with counting_flops() as flops:
+            q2.score(examples)
+            needed = flops()
+        rate = matmul_rate()
+        figures = {
+            "models": {"questions": "T5-small size", "reader": "ALBERT-base size",
+                       "nli": "RoBERTa-base size", "dtype": given.dtype},
+            "signature": q2.signature,
+            "question_tokens": QUESTION_TOKENS,
+            "round_trip": ROUND_TRIP,
+            "responses": len(examples),
+            "against_the_loop": ratio,
+            "seconds": round(total, 2),
+            "share_outside": outside,
+            "stages": stages,
+            "gflops": round(needed / 1e9),
+            "matmul_gflops_per_second": round(rate / 1e9),
+            "share_of_matmul_rate": round(needed / total / rate, 3),
+            "cost": costs(models, examples),
+            "peak_memory_mb": peak_memory_mb(),
+        }
+    save("q2" if given.dtype == "float32" else f"q2-{given.dtype}", figures)
+
+
+if __name__ == "__main__":
+    main()

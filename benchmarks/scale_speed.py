@@ -1,0 +1,148 @@
+"""SCALE batched against the authors' package scale-score, on the same weights.
+
+    pip install --no-deps scale-score==0.1.0
+    python benchmarks/scale_speed.py [--size small] [--responses N] [--turns T]
+
+A Flan-T5 of the published size with random weights, the authors' prompt and chunk size. Both
+are also checked to give the same scores. The texts are Wizard of Wikipedia responses, whose
+knowledge is a sentence or two, and documents made by joining that knowledge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import sized_models
+import torch
+from harness import (
+    Clock,
+    alternate,
+    counting_flops,
+    matmul_rate,
+    peak_memory_mb,
+    responses,
+    save,
+    slices,
+    threads,
+    timed,
+)
+from scale_parity import Whole
+
+from q2_metric import Example
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.models.torch_common import Loaded, load_pretrained
+from q2_metric.models.torch_entailment import YesNoEntailment
+
+CHUNK_SIZE, OVERLAP = 1000, 0.25
+"""The authors' code's own."""
+
+
+def metric(loaded: Loaded) -> Scale:
+    """SCALE as scale-score computes it: each response is one sentence."""
+    return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(),
+                 ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt"), preset="speed")
+
+
+def authors(loaded: Loaded, examples: list[Example]) -> list[float]:
+    """The scores of scale-score, whose progress bar is kept off the screen."""
+    from scale_score.score import score
+
+    with contextlib.redirect_stderr(io.StringIO()):
+        found: list[float] = score(
+            [e.knowledge for e in examples], [[e.response] for e in examples],
+            chunk_size=CHUNK_SIZE, window_size=OVERLAP, device="cpu",
+            model=loaded.model, tokenizer=loaded.tokenizer)
+    return found
+
+
+def compare(loaded: Loaded, examples: list[Example], turns: int) -> dict[str, Any]:
+    """Both in turns, and how far their scores are apart."""
+    scale = metric(loaded)
+    parts = slices(examples, turns + 1)
+    found: dict[str, Any] = alternate(
+        [(len(part), lambda part=part: authors(loaded, list(part))) for part in parts],
+        [(len(examples), lambda: scale.score(examples))] * turns)
+    theirs = authors(loaded, list(parts[0]))
+    ours = scale.score(parts[0])
+    found["largest_difference"] = max(
+        abs((a.value or 0.0) - b) for a, b in zip(ours, theirs, strict=True))
+    return found
+
+
+def documents(examples: list[Example], words: int, count: int) -> list[Example]:
+    """Responses with that many words of joined knowledge, each another part of it."""
+    joined = " ".join(e.knowledge for e in examples).split()
+    return [Example(e.response, " ".join((joined[i * 50 :] + joined)[:words]))
+            for i, e in enumerate(examples[:count])]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", default="small", choices=sized_models.T5_SIZES)
+    parser.add_argument("--responses", type=int, default=96)
+    parser.add_argument("--documents", type=int, default=8)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--dtype", default="float32")
+    given = parser.parse_args()
+    torch.set_num_threads(threads())
+    everything = responses()
+    examples = everything[: given.responses]
+    with tempfile.TemporaryDirectory() as folder:
+        texts = [text for e in everything for text in (e.response, e.knowledge)]
+        path = sized_models.t5(Path(folder), given.size, texts, flan=True)
+        loaded = load_pretrained("AutoModelForSeq2SeqLM", path, "cpu")
+        scale = metric(loaded)
+        scale.score(examples[:4])
+        authors(loaded, examples[:4])
+        long = documents(everything, 1500, given.documents)
+        figures: dict[str, Any] = {
+            "model": f"Flan-T5-{given.size} size",
+            "signature": scale.signature,
+            "responses": len(examples),
+            "against_scale_score": compare(loaded, examples, given.turns),
+            "documents": {"words": 1500, "count": len(long),
+                          "against_scale_score": compare(loaded, long, min(2, given.turns))},
+        }
+        if given.dtype != "float32":
+            rough = load_pretrained("AutoModelForSeq2SeqLM", path, "cpu", given.dtype)
+            other = metric(rough)
+            other.score(examples[:4])
+            parts = slices(examples, given.turns + 1)
+            figures[given.dtype] = alternate(
+                [(len(part), lambda part=part: authors(loaded, list(part))) for part in parts],
+                [(len(examples), lambda: other.score(examples))] * given.turns)
+            figures[given.dtype]["largest_difference"] = max(
+                abs((a.value or 0.0) - (b.value or 0.0)) for a, b in zip(
+                    other.score(examples), scale.score(examples), strict=True))
+        fresh = metric(loaded)
+        clock = Clock()(fresh.backbone._model)  # type: ignore[attr-defined]
+        total = timed(lambda: fresh.score(examples))
+        used = fresh.backbone.batches.usage  # type: ignore[attr-defined]
+        with counting_flops() as flops:
+            metric(loaded).score(examples)
+            needed = flops()
+        rate = matmul_rate()
+        figures |= {
+            "seconds": round(total, 2),
+            "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
+            "calls": used.calls, "rows": used.rows, "padding": round(used.padding, 3),
+            "gflops": round(needed / 1e9),
+            "matmul_gflops_per_second": round(rate / 1e9),
+            "share_of_matmul_rate": round(needed / total / rate, 3),
+            "cost_by_words": [
+                {"words": words, "per_response": round(timed(
+                    lambda words=words: metric(loaded).score(
+                        documents(everything, words, 4))) / 4, 3)}
+                for words in (50, 200, 800, 3200)],
+            "peak_memory_mb": peak_memory_mb(),
+        }
+    save("scale", figures)
+
+
+if __name__ == "__main__":
+    main()
