@@ -24,6 +24,7 @@ from q2_metric.errors import InputError, Q2Error
 
 if TYPE_CHECKING:
     from q2_metric.io import BadRow, Columns, Writer
+    from q2_metric.knowledge.scoring import Selector
     from q2_metric.report.page import Spool
     from q2_metric.types import Example, Metric, Score, SystemScore
 
@@ -226,6 +227,8 @@ def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) ->
 LATER = {
     "meta-eval": "q2_metric.meta.cli:meta_eval",
     "calibrate": "q2_metric.meta.cli:calibrate",
+    "select": "q2_metric.knowledge.cli:select",
+    "respond": "q2_metric.knowledge.respond_cli:respond",
 }
 """Commands that live elsewhere, imported when they or the list of commands are asked for."""
 
@@ -308,6 +311,16 @@ class FileResult:
     show_default=True,
     help="With --out or --report: find the knowledge that supports each sentence (scale).",
 )
+@click.option(
+    "--knowledge-pool",
+    metavar="FILE|row",
+    help="Choose each row's knowledge by its history, out of these snippets, or with "
+    '"row" out of the lines of its own knowledge.',
+)
+@click.option(
+    "--ranker", "rankers", multiple=True, default=["bundled"], metavar="NAME|FOLDER",
+    help="With --knowledge-pool: as for q2 select rank.  [default: bundled]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of the table.")
 @click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored.")
 @click.option("--quiet", is_flag=True, help="No table and no progress bar.")
@@ -325,6 +338,8 @@ def score(
     report: str | None,
     calibrations: tuple[str, ...],
     evidence: bool,
+    knowledge_pool: str | None,
+    rankers: tuple[str, ...],
     as_json: bool,
     strict: bool,
     quiet: bool,
@@ -337,6 +352,12 @@ def score(
     from q2_metric.io import Columns, check_output, open_writer
     from q2_metric.metrics.calibration import Calibration, calibrate
 
+    selector = None
+    if knowledge_pool is not None:
+        from q2_metric.knowledge.scoring import Selector
+
+        selector = Selector(knowledge_pool, rankers)
+        knowledge = knowledge if selector.own else ""
     columns = Columns(response, knowledge, history, id_)
     _check_inputs(files, columns)
     if out is not None:
@@ -354,7 +375,14 @@ def score(
 
     several = len(files) > 1
     opened = (
-        open_writer(out, metrics, with_file=several, inputs=files, decided=decided)
+        open_writer(
+            out,
+            metrics,
+            with_file=several,
+            inputs=files,
+            decided=decided,
+            selected=selector is not None,
+        )
         if out
         else nullcontext()
     )
@@ -373,6 +401,7 @@ def score(
                         evidence=evidence and (out is not None or report is not None),
                         decided=decided,
                         progress=progress,
+                        selector=selector,
                     )
                 )
     if as_json:
@@ -417,6 +446,7 @@ def _score_file(
     evidence: bool,
     decided: Sequence[str],
     progress: Progress,
+    selector: Selector | None = None,
 ) -> FileResult:
     """Scores a file block by block; memory holds one block and 8 bytes a score."""
     from q2_metric.io import BadRow, output_row, read_rows
@@ -424,6 +454,8 @@ def _score_file(
 
     names = [metric.name for metric in metrics]
     signatures = {metric.name: metric.signature for metric in metrics}
+    if selector is not None:
+        signatures = {name: selector.sign(signatures[name]) for name in names}
     tallies = {name: [Tally(name)] for name in names}
     if Q2 in tallies:
         tallies[Q2].append(Tally(Q2_NO_NLI))
@@ -431,6 +463,8 @@ def _score_file(
     rows, failed, seconds = 0, 0, 0.0
     used: dict[str, str | None] = {}
     read = read_rows(file, columns, on_columns=lambda found: used.update(asdict(found)))
+    if selector is not None:
+        read = selector.rows(read)
     for block in _blocks(read, strict):
         started = time.perf_counter()
         scores = _score_block(block, metrics, evidence)
@@ -447,7 +481,10 @@ def _score_file(
             label = file if name_file else None
             numbered = enumerate(zip(block, scores, strict=True), start=rows)
             out = [
-                output_row(i, row, found, names, file=label, decided=decided)
+                output_row(
+                    i, row, found, names, file=label, decided=decided,
+                    selected=selector is not None,
+                )
                 for i, (row, found) in numbered
             ]
             if writer is not None:
@@ -456,6 +493,8 @@ def _score_file(
                 spool.write(block, out)
         rows += len(block)
         progress(len(block))
+    if selector is not None:
+        used["knowledge"] = f"chosen from {selector.source} by {selector.name}"
     systems = [t.result(signatures[t.name]) for name in names for t in tallies[name]]
     return FileResult(file, rows, failed, seconds, tuple(systems), used)
 

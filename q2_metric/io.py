@@ -86,7 +86,7 @@ class BadRow:
 class Columns:
     """Names of the columns to read; ``None`` for the usual ones (:data:`ALIASES`).
 
-    ``history=""`` reads no history.
+    ``history=""`` reads no history; ``knowledge=""`` no knowledge: it is then chosen later.
     """
 
     response: str | None = None
@@ -141,12 +141,14 @@ def read_rows(
     first = list(islice(records, PEEKED))
     if not first:
         return
-    needed = ("response", "knowledge") if need_response else ("knowledge",)
-    resolved = _resolve(columns or Columns(), first, name, aliases, needed)
+    columns = columns or Columns()
+    needs = {"response": need_response, "knowledge": columns.knowledge != ""}
+    needed = [field for field, need in needs.items() if need]
+    resolved = _resolve(columns, first, name, aliases, needed)
     if on_columns is not None:
         on_columns(Columns(**resolved))
     for index, record in enumerate(chain(first, records)):
-        yield _row(index, record, resolved, need_response)
+        yield _row(index, record, resolved, needs)
 
 
 def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -361,18 +363,20 @@ def _resolve(
 
 
 def _row(
-    index: int, record: _Record, columns: Mapping[str, str | None], need_response: bool
+    index: int, record: _Record, columns: Mapping[str, str | None], needs: Mapping[str, bool]
 ) -> Example | BadRow:
     if record.problem:
         return BadRow(index, None, f"{record.where}: {record.problem}")
     id_ = _id(record.fields, columns["id"])
-    has_response = need_response or columns["response"] is not None
+
+    def text(field: str) -> str:
+        needed = needs[field] or columns[field] is not None
+        return _text(record.fields, field, columns[field]) if needed else ""
+
     try:
         return Example(
-            response=(
-                _text(record.fields, "response", columns["response"]) if has_response else ""
-            ),
-            knowledge=_text(record.fields, "knowledge", columns["knowledge"]),
+            response=text("response"),
+            knowledge=text("knowledge"),
             history=_history(record.fields, columns["history"]),
             id=id_,
         )
@@ -486,11 +490,16 @@ OutputRow = dict[str, Any]
 
 
 def output_fields(
-    metrics: Sequence[str], *, with_file: bool = False, decided: Sequence[str] = ()
+    metrics: Sequence[str],
+    *,
+    with_file: bool = False,
+    decided: Sequence[str] = (),
+    selected: bool = False,
 ) -> list[str]:
     """The fields of an output row, in order, for the requested metrics.
 
     Those in ``decided`` have a calibration, and with it a field ``METRIC_consistent``.
+    ``selected`` rows say which snippet was chosen as their knowledge.
     """
     numbers = {"q2": ["q2", "q2_no_nli"]}
     fields = ["file"] if with_file else []
@@ -506,6 +515,8 @@ def output_fields(
         fields.append("questions")
     if "scale" in metrics:
         fields.append("evidence")
+    if selected:
+        fields.append("selected")
     return fields
 
 
@@ -517,6 +528,7 @@ def output_row(
     *,
     file: str | None = None,
     decided: Sequence[str] = (),
+    selected: bool = False,
 ) -> OutputRow:
     """One row of the output, every field of :func:`output_fields` present.
 
@@ -528,14 +540,19 @@ def output_row(
         metrics: the requested metrics.
         file: named in the row where several files are scored.
         decided: metrics that have a calibration.
+        selected: whether the knowledge was chosen out of a pool.
     """
-    fields = output_fields(metrics, with_file=file is not None, decided=decided)
+    fields = output_fields(
+        metrics, with_file=file is not None, decided=decided, selected=selected
+    )
     out: OutputRow = dict.fromkeys(fields)
     if file is not None:
         out["file"] = file
     out["id"] = row.id if row.id is not None else str(index + 1)
     if isinstance(row, BadRow):
         out["error"] = row.error
+    elif selected:
+        out["selected"] = getattr(row, "selected", None)
     for name, score in scores.items():
         out[name] = _number(score.value)
         if name in decided:
@@ -565,6 +582,9 @@ QUESTION_FIELDS = (
 
 EVIDENCE_FIELDS = ("sentence", "start", "score", "support", "support_start", "support_score")
 """Fields of an item of ``evidence``; places are in characters."""
+
+SELECTED_FIELDS = ("domain", "entity_id", "entity_name", "doc_id", "text", "score")
+"""Fields of ``selected``: the snippet that was chosen as the row's knowledge."""
 
 
 def _question(comparison: Comparison) -> OutputRow:
@@ -618,6 +638,7 @@ def open_writer(
     with_file: bool = False,
     inputs: Sequence[str | Path] = (),
     decided: Sequence[str] = (),
+    selected: bool = False,
 ) -> Iterator[Writer]:
     """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
 
@@ -631,6 +652,7 @@ def open_writer(
         with_file: whether rows carry a ``file`` field.
         inputs: files that must not be overwritten.
         decided: metrics that have a calibration.
+        selected: whether the knowledge was chosen out of a pool.
 
     Raises:
         InputError: unknown suffix, no such folder, or ``path`` is one of the inputs.
@@ -638,7 +660,7 @@ def open_writer(
     """
     path = Path(path)
     check_output(path, inputs)
-    fields = output_fields(metrics, with_file=with_file, decided=decided)
+    fields = output_fields(metrics, with_file=with_file, decided=decided, selected=selected)
     suffix = path.suffix.lower()
     target = path.with_name(path.name + ".partial.jsonl") if suffix == ".parquet" else path
     with _create(target) as file:
@@ -720,6 +742,7 @@ def _to_parquet(partial: Path, path: Path, fields: Sequence[str]) -> None:
         **{field: pa.bool_() for field in fields if field.endswith("_consistent")},
         "questions": pa.list_(pa.struct([(f, question.get(f, text)) for f in QUESTION_FIELDS])),
         "evidence": pa.list_(pa.struct([(f, evidence.get(f, text)) for f in EVIDENCE_FIELDS])),
+        "selected": pa.struct([(f, real if f == "score" else text) for f in SELECTED_FIELDS]),
     }
     schema = pa.schema([(field, types.get(field, real)) for field in fields])
     unfinished = path.with_name(path.name + ".tmp")

@@ -120,6 +120,18 @@ def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
     _console().print(table)
 
 
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """A table of texts, with a line above it where there is a title."""
+    table = _table()
+    for name in titles:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(_text(cell) for cell in row))
+    if title:
+        _console().print(Text(plain(title), style="bold"), soft_wrap=True)
+    _console().print(table)
+
+
 @contextmanager
 def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """A bar on stderr; yields the function that moves it by so many rows."""
