@@ -39,6 +39,9 @@ MENTION_FEATURES = (
 DOMAIN_FEATURES = ("domain_named", "domain_of_latest")
 """Of a domain: whether the last turn names it, whether the latest entity is of it."""
 
+EGR_MARGIN = 0.5
+"""Log-odds within which EGR may reorder this ranker's snippets: the best of 0.5, 1, 2, 4 and no
+margin on held-out dialogues of the recipe (it weighs recency itself)."""
 PLACING = frozenset("in near around by from to of".split())
 """Words after which a name is a place."""
 
@@ -86,6 +89,8 @@ class BundledRanker:
         MissingExtra: rapidfuzz (extra ``knowledge``) is not installed.
         ModelError: the bundled weights are missing.
     """
+
+    egr_margin = EGR_MARGIN
 
     def __init__(self, vectors: Any = None, weights: Weights | None = None) -> None:
         from q2_metric.models import selection
