@@ -272,6 +272,8 @@ LATER = {
     "meta-eval": "q2_metric.meta.cli:meta_eval",
     "calibrate": "q2_metric.meta.cli:calibrate",
     "report": "q2_metric.report.cli:report",
+    "select": "q2_metric.knowledge.cli:select",
+    "respond": "q2_metric.knowledge.respond_cli:respond",
 }
 """Commands that live elsewhere, imported when they or the list of commands are asked for."""
 
@@ -340,6 +342,16 @@ def main() -> None:
     show_default=True,
     help="With --out or --report: find the knowledge that supports each sentence (scale).",
 )
+@click.option(
+    "--knowledge-pool",
+    metavar="FILE|row",
+    help="Choose each row's knowledge by its history, out of these snippets, or with "
+    '"row" out of the lines of its own knowledge.',
+)
+@click.option(
+    "--ranker", "rankers", multiple=True, default=["bundled"], metavar="NAME|FOLDER",
+    help="With --knowledge-pool: as for q2 select rank.  [default: bundled]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of the table.")
 @click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored.")
 @click.option("--quiet", is_flag=True, help="No table and no progress bar.")
@@ -380,6 +392,8 @@ def score(
     report: str | None,
     calibrations: tuple[str, ...],
     evidence: bool,
+    knowledge_pool: str | None,
+    rankers: tuple[str, ...],
     as_json: bool,
     strict: bool,
     quiet: bool,
@@ -393,12 +407,14 @@ def score(
 
     Exit code: 0 all rows were scored, 1 some could not be, 2 nothing could be done.
     """
-    from q2_metric.engine.job import Job
+    from q2_metric.engine.job import ROW, Job
     from q2_metric.engine.score import Scoring, check_inputs
     from q2_metric.io import Columns, check_output
     from q2_metric.metrics.calibration import Calibration
 
     cluster = _cluster(options)
+    if knowledge_pool not in (None, ROW):
+        knowledge = ""
     job = Job(
         files=files,
         columns=Columns(response, knowledge, history, id_),
@@ -408,6 +424,8 @@ def score(
         calibrations=tuple(Calibration.load(path) for path in calibrations),
         evidence=evidence and (out is not None or report is not None),
         texts=texts,
+        knowledge_pool=knowledge_pool,
+        rankers=rankers,
         cache=cache_file(options),
         cache_bytes=options["cache_size"] * 1_000_000,
     )

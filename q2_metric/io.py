@@ -88,7 +88,7 @@ class BadRow:
 class Columns:
     """Names of the columns to read; ``None`` for the usual ones (:data:`ALIASES`).
 
-    ``history=""`` reads no history.
+    ``history=""`` reads no history; ``knowledge=""`` no knowledge: it is then chosen later.
     """
 
     response: str | None = None
@@ -143,12 +143,14 @@ def read_rows(
     first = list(islice(records, PEEKED))
     if not first:
         return
-    needed = ("response", "knowledge") if need_response else ("knowledge",)
-    resolved = _resolve(columns or Columns(), first, name, aliases, needed)
+    columns = columns or Columns()
+    needs = {"response": need_response, "knowledge": columns.knowledge != ""}
+    needed = [field for field, need in needs.items() if need]
+    resolved = _resolve(columns, first, name, aliases, needed)
     if on_columns is not None:
         on_columns(Columns(**resolved))
     for index, record in enumerate(chain(first, records)):
-        yield _row(index, record, resolved, need_response)
+        yield _row(index, record, resolved, needs)
 
 
 def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -363,18 +365,20 @@ def _resolve(
 
 
 def _row(
-    index: int, record: _Record, columns: Mapping[str, str | None], need_response: bool
+    index: int, record: _Record, columns: Mapping[str, str | None], needs: Mapping[str, bool]
 ) -> Example | BadRow:
     if record.problem:
         return BadRow(index, None, f"{record.where}: {record.problem}")
     id_ = _id(record.fields, columns["id"])
-    has_response = need_response or columns["response"] is not None
+
+    def text(field: str) -> str:
+        needed = needs[field] or columns[field] is not None
+        return _text(record.fields, field, columns[field]) if needed else ""
+
     try:
         return Example(
-            response=(
-                _text(record.fields, "response", columns["response"]) if has_response else ""
-            ),
-            knowledge=_text(record.fields, "knowledge", columns["knowledge"]),
+            response=text("response"),
+            knowledge=text("knowledge"),
             history=_history(record.fields, columns["history"]),
             id=id_,
         )
@@ -496,11 +500,13 @@ def output_fields(
     with_file: bool = False,
     decided: Sequence[str] = (),
     texts: bool = False,
+    selected: bool = False,
 ) -> list[str]:
     """The fields of an output row, in order, for the requested metrics.
 
     Those in ``decided`` have a calibration, and with it a field ``METRIC_consistent``;
-    ``texts`` adds :data:`TEXTS`.
+    ``texts`` adds :data:`TEXTS`; ``selected`` rows say which snippet was chosen as their
+    knowledge.
     """
     numbers = {"q2": ["q2", "q2_no_nli"]}
     fields = ["file"] if with_file else []
@@ -518,6 +524,8 @@ def output_fields(
         fields.append("questions")
     if "scale" in metrics:
         fields.append("evidence")
+    if selected:
+        fields.append("selected")
     return fields
 
 
@@ -530,6 +538,7 @@ def output_row(
     file: str | None = None,
     decided: Sequence[str] = (),
     texts: bool = False,
+    selected: bool = False,
 ) -> OutputRow:
     """One row of the output, every field of :func:`output_fields` present.
 
@@ -542,14 +551,19 @@ def output_row(
         file: named in the row where several files are scored.
         decided: metrics that have a calibration.
         texts: whether the row repeats its texts, ``None`` for a bad row.
+        selected: whether the knowledge was chosen out of a pool.
     """
-    fields = output_fields(metrics, with_file=file is not None, decided=decided, texts=texts)
+    fields = output_fields(
+        metrics, with_file=file is not None, decided=decided, texts=texts, selected=selected
+    )
     out: OutputRow = dict.fromkeys(fields)
     if file is not None:
         out["file"] = file
     out["id"] = row.id if row.id is not None else str(index + 1)
     if isinstance(row, BadRow):
         out["error"] = row.error
+    elif selected:
+        out["selected"] = getattr(row, "selected", None)
     if texts:
         out = with_texts(out, row)
     for name, score in scores.items():
@@ -566,10 +580,14 @@ def output_row(
 
 
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
-    """The row with the :data:`TEXTS` of what was scored, where it could be read."""
+    """The row with the :data:`TEXTS` of what was scored, where it could be read.
+
+    Knowledge that was chosen for the row stands in ``selected``.
+    """
     if isinstance(scored, BadRow):
         return row
-    texts = (scored.response, scored.knowledge, list(scored.history))
+    knowledge = (row.get("selected") or {}).get("text", scored.knowledge)
+    texts = (scored.response, knowledge, list(scored.history))
     return row | dict(zip(TEXTS, texts, strict=True))
 
 
@@ -590,6 +608,9 @@ QUESTION_FIELDS = (
 
 EVIDENCE_FIELDS = ("sentence", "start", "score", "support", "support_start", "support_score")
 """Fields of an item of ``evidence``; places are in characters."""
+
+SELECTED_FIELDS = ("domain", "entity_id", "entity_name", "doc_id", "text", "score")
+"""Fields of ``selected``: the snippet that was chosen as the row's knowledge."""
 
 
 def _question(comparison: Comparison) -> OutputRow:
@@ -645,6 +666,7 @@ def open_writer(
     inputs: Sequence[str | Path] = (),
     decided: Sequence[str] = (),
     texts: bool = False,
+    selected: bool = False,
 ) -> Iterator[Writer]:
     """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
 
@@ -658,6 +680,7 @@ def open_writer(
         inputs: files that must not be overwritten.
         decided: metrics that have a calibration.
         texts: whether rows repeat their texts.
+        selected: whether the knowledge was chosen out of a pool.
 
     Raises:
         InputError: unknown suffix, no such folder, ``path`` is one of the inputs, or it
@@ -666,7 +689,9 @@ def open_writer(
     """
     path = Path(path)
     check_output(path, inputs)
-    fields = output_fields(metrics, with_file=with_file, decided=decided, texts=texts)
+    fields = output_fields(
+        metrics, with_file=with_file, decided=decided, texts=texts, selected=selected
+    )
     suffix = path.suffix.lower()
     with replacing(path) as unfinished:
         if suffix == ".parquet":
@@ -806,6 +831,7 @@ def _schema(pa: Any, fields: Sequence[str]) -> Any:
         **{field: pa.bool_() for field in fields if field.endswith("_consistent")},
         "questions": pa.list_(pa.struct([(f, question.get(f, text)) for f in QUESTION_FIELDS])),
         "evidence": pa.list_(pa.struct([(f, evidence.get(f, text)) for f in EVIDENCE_FIELDS])),
+        "selected": pa.struct([(f, real if f == "score" else text) for f in SELECTED_FIELDS]),
     }
     return pa.schema([(field, types.get(field, real)) for field in fields])
 

@@ -60,7 +60,9 @@ def print_systems(results: Sequence[FileResult]) -> None:
             console.print(Text(plain(result.file), style="bold"), soft_wrap=True)
         console.print(table)
         scored, speed = result.rows - result.failed, result.rows_per_second
-        console.print(f"{scored} of {result.rows} rows scored, {speed:.1f} rows per second")
+        # There is none where an earlier run had scored everything.
+        how_fast = f", {speed:.1f} rows per second" if speed else ""
+        console.print(f"{scored} of {result.rows} rows scored{how_fast}")
         used = ", ".join(f"{field}={name}" for field, name in result.columns.items() if name)
         if used:
             console.print(Text(plain(f"columns: {used}"), style="dim"), soft_wrap=True)
@@ -117,6 +119,18 @@ def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
         if state == "missing":
             state = "not fetched" if dataset.published else "not published"
         table.add_row(dataset.name, state, dataset.description, dataset.licence)
+    _console().print(table)
+
+
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """A table of texts, with a line above it where there is a title."""
+    table = _table()
+    for name in titles:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(_text(cell) for cell in row))
+    if title:
+        _console().print(Text(plain(title), style="bold"), soft_wrap=True)
     _console().print(table)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from q2_metric import metrics
 from q2_metric.cache import LARGEST, NEURAL, Cache, CachedMetric
@@ -15,14 +15,36 @@ from q2_metric.io import STDIN, BadRow, Columns, OutputRow, output_row, read_row
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.types import Example, Metric
 
+if TYPE_CHECKING:
+    from q2_metric.knowledge.scoring import Selector
+
 BLOCK = 256
 """Rows scored together and then kept: enough to fill batches, little to lose."""
 
 CACHED = (*NEURAL, "bertscore")
 """Metrics that take longer to compute than to look up."""
 
+ROW = "row"
+"""A pool of knowledge of its own for each row: the lines of its knowledge."""
+
 Row = Example | BadRow
 Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What scores a job: the metrics, and what chooses the knowledge, if anything does."""
+
+    metrics: Sequence[Metric]
+    selector: Selector | None = None
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """By metric."""
+        signed = {metric.name: metric.signature for metric in self.metrics}
+        if self.selector is None:
+            return signed
+        return {name: self.selector.sign(text) for name, text in signed.items()}
 
 
 @dataclass(frozen=True)
@@ -37,6 +59,8 @@ class Job:
         calibrations: applied to the scores of their metrics.
         evidence: whether SCALE also finds each sentence's support.
         texts: whether output rows repeat response, knowledge and history.
+        knowledge_pool: file that each row's knowledge is chosen from, or :data:`ROW`.
+        rankers: that choose it (:class:`q2_metric.knowledge.scoring.Selector`).
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
         block: rows scored together.
@@ -50,6 +74,8 @@ class Job:
     calibrations: tuple[Calibration, ...] = ()
     evidence: bool = False
     texts: bool = False
+    knowledge_pool: str | None = None
+    rankers: tuple[str, ...] = ()
     cache: Path | None = None
     cache_bytes: int = LARGEST
     block: int = field(default_factory=lambda: BLOCK)
@@ -59,16 +85,24 @@ class Job:
         """Metrics that have a calibration."""
         return [calibration.metric for calibration in self.calibrations]
 
-    def load(self, warn: Warn | None = None) -> list[Metric]:
-        """The metrics, ready to score; with a cache, models are loaded when they are needed.
+    def load(self, warn: Warn | None = None) -> Loaded:
+        """What scores the job; with a cache, models are loaded when they are needed.
 
         Args:
             warn: told in one line why the cache cannot be used.
 
         Raises:
-            As :func:`q2_metric.metrics.load_metrics` and
-            :func:`q2_metric.metrics.calibration.calibrate`.
+            As :func:`q2_metric.metrics.load_metrics`,
+            :func:`q2_metric.metrics.calibration.calibrate` and
+            :class:`q2_metric.knowledge.scoring.Selector`.
         """
+        if self.knowledge_pool is None:
+            return Loaded(self._metrics(warn))
+        from q2_metric.knowledge.scoring import Selector
+
+        return Loaded(self._metrics(warn), Selector(self.knowledge_pool, self.rankers))
+
+    def _metrics(self, warn: Warn | None) -> list[Metric]:
         if self.cache is None:
             loaded = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
             return calibrate(loaded, self.calibrations)
@@ -94,7 +128,7 @@ class Job:
             yield block
 
     def score(
-        self, loaded: Sequence[Metric], file: str, first: int, block: Sequence[Row]
+        self, loaded: Loaded, file: str, first: int, block: Sequence[Row]
     ) -> list[OutputRow]:
         """The output row of each row of a block; one that cannot be scored has an ``error``.
 
@@ -112,9 +146,11 @@ class Job:
         def on_fault(place: int, words: str) -> None:
             faults[place] = f"{faults[place]}; {words}" if place in faults else words
 
+        if loaded.selector is not None:
+            block = loaded.selector.choose(block, file, first)
         examples = [None if isinstance(row, BadRow) else row for row in block]
         scores = metrics.score_rows(
-            loaded, examples, evidence=self.evidence, on_fault=on_fault
+            loaded.metrics, examples, evidence=self.evidence, on_fault=on_fault
         )
         label = file if len(self.files) > 1 else None
         rows = []
@@ -122,6 +158,7 @@ class Job:
             out = output_row(
                 first + i, row, found, self.metrics,
                 file=label, decided=self.decided, texts=self.texts,
+                selected=loaded.selector is not None,
             )
             if i in faults:
                 out["error"] = f"{file}, row {first + i + 1}: {faults[i]}"

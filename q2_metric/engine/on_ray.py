@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from q2_metric.engine.job import Job, Row
+from q2_metric.engine.job import Job, Loaded, Row
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.errors import MissingExtra, ModelError, Q2Error
 from q2_metric.io import BadRow, OutputRow
@@ -84,7 +84,7 @@ def signatures(job: Job, cluster: Cluster) -> dict[str, str]:
 
     def find() -> dict[str, str] | Q2Error:
         try:
-            return {metric.name: metric.signature for metric in job.load()}
+            return job.load().signatures
         except Q2Error as error:
             return error
 
@@ -200,7 +200,7 @@ class _Actor:
 
     def __init__(self, job: Job, attempts: Any) -> None:
         self.job, self._attempts = job, attempts
-        self._metrics: Any = None
+        self._loaded: Loaded | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         import numpy as np
@@ -232,9 +232,9 @@ class _Actor:
                 f"{file}, rows {first + 1} to {first + len(block)}: "
                 f"{1 + RETRIES} processes died of them (out of memory?)"
             )
-        if self._metrics is None:
-            self._metrics = self.job.load()
-        return self.job.score(self._metrics, file, first, block)
+        if self._loaded is None:
+            self._loaded = self.job.load()
+        return self.job.score(self._loaded, file, first, block)
 
 
 def pack(block: list[Row]) -> list[list[Any]]:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from q2_metric.engine.job import Job, Row
+from q2_metric.engine.job import Job, Loaded, Row
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.engine.results import FileResult
 from q2_metric.errors import InputError
 from q2_metric.io import Columns, OutputRow, open_writer, replacing
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
-from q2_metric.types import Metric
 
 Seen = Callable[[Sequence[Row], Sequence[OutputRow]], None]
 """Given each block, in order, as it was read and as its output rows."""
@@ -32,7 +31,7 @@ def all_signatures(metrics: Mapping[str, str]) -> dict[str, str]:
 def run_file(
     job: Job,
     number: int,
-    metrics: Sequence[Metric] | None,
+    loaded: Loaded | None,
     signatures: Mapping[str, str],
     parts: Parts | None,
     seen: Seen,
@@ -44,7 +43,7 @@ def run_file(
     Args:
         job: what is scored.
         number: of the file in the job.
-        metrics: ready to score; ``None`` where all blocks must be in ``parts`` already.
+        loaded: ready to score; ``None`` where all blocks must be in ``parts`` already.
         signatures: of :func:`all_signatures`.
         parts: where finished blocks are found and kept; ``None`` keeps nothing.
         seen: given each block.
@@ -66,10 +65,10 @@ def run_file(
         found = parts.read(number, n, len(block)) if parts is not None else None
         before = found is not None and (number, n) in resumed
         if found is None:
-            if metrics is None:
+            if loaded is None:
                 raise InputError(f"{file}: block {n} is damaged; the same command scores it anew")
             started = time.perf_counter()
-            found = job.score(metrics, file, rows, block)
+            found = job.score(loaded, file, rows, block)
             seconds += time.perf_counter() - started
             if parts is not None:
                 parts.write(number, n, encoded(found))
@@ -80,6 +79,8 @@ def run_file(
         rows, failed = rows + len(block), failed + bad
         if before:
             from_before, failed_before = from_before + len(block), failed_before + bad
+    if job.knowledge_pool is not None:
+        used["knowledge"] = f"chosen from {job.knowledge_pool}"
     systems = tuple(tally.result(signatures[name]) for name, tally in tallies.items())
     return FileResult(file, rows, failed, seconds, systems, used, from_before, failed_before)
 
@@ -107,7 +108,7 @@ def assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str | P
         return
     with open_writer(
         out, job.metrics, with_file=len(job.files) > 1, inputs=job.files,
-        decided=job.decided, texts=job.texts,
+        decided=job.decided, texts=job.texts, selected=job.knowledge_pool is not None,
     ) as writer:
         for number, n, size in blocks:
             rows = parts.read(number, n, size)

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.cache import NEURAL, Progress, digest, made_by
-from q2_metric.engine.job import Job, Row, rereadable
+from q2_metric.engine.job import ROW, Job, Loaded, Row, rereadable
 from q2_metric.engine.manifest import Manifest, fingerprint, finished, manifest
 from q2_metric.engine.parts import Parts, finish, open_parts
 from q2_metric.engine.results import FileResult, as_json, from_json, total
 from q2_metric.engine.run import all_signatures, assemble, run_file
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.io import STDIN, BadRow, OutputRow, read_rows, with_texts
-from q2_metric.types import Metric
 
 if TYPE_CHECKING:
     from q2_metric.engine.on_ray import Cluster
@@ -77,10 +76,10 @@ class Scoring:
         self.job, self.cluster, self.strict = job, cluster, strict
         self.warn, self.note, self.progress = warn, note, progress
         self._bad = 0
-        self._metrics: list[Metric] | None = None
+        self._loaded: Loaded | None = None
         if cluster is None:
-            self._metrics = job.load(warn)
-            signed = {metric.name: metric.signature for metric in self._metrics}
+            self._loaded = job.load(warn)
+            signed = self._loaded.signatures
         else:
             from q2_metric.engine import on_ray
 
@@ -133,6 +132,8 @@ class Scoring:
     def _manifest(self, settings: Mapping[str, Any]) -> Manifest:
         job = self.job
         named = {name.rstrip("_").replace("_", "-"): value for name, value in settings.items()}
+        if job.knowledge_pool not in (None, ROW):
+            named["contents of the knowledge-pool"] = fingerprint(job.knowledge_pool)
         calibrations = [asdict(one) for one in job.calibrations]
         return manifest(
             [
@@ -180,7 +181,7 @@ class Scoring:
         resumed: frozenset[tuple[int, int]],
         spool: Spool | None,
     ) -> FileResult:
-        on_cluster = self._metrics is None
+        on_cluster = self._loaded is None
         with self.progress([self.job.files[number]] if not on_cluster else []) as progress:
 
             def seen(block: Sequence[Row], found: Sequence[OutputRow]) -> None:
@@ -190,7 +191,7 @@ class Scoring:
                 progress(len(block))
 
             return run_file(
-                self.job, number, self._metrics, self.signatures, parts, seen, resumed=resumed
+                self.job, number, self._loaded, self.signatures, parts, seen, resumed=resumed
             )
 
     def _tell(self, rows: Sequence[OutputRow]) -> None:

@@ -24,6 +24,7 @@ AutoClass = Literal[
     "AutoModelForSeq2SeqLM",
     "AutoModelForQuestionAnswering",
     "AutoModelForSequenceClassification",
+    "AutoModel",
 ]
 
 EXTRA = "torch"
@@ -204,6 +205,8 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
     """Refuse a model whose task layers would have to be made up."""
     inside = f"{model.base_model_prefix}."
     head = sorted(key for key in info.get("missing_keys", ()) if not key.startswith(inside))
+    if auto_class == "AutoModel":  # of a bare encoder nobody reads the pooled output
+        head = [key for key in head if "pooler" not in key]
     if head:
         raise ModelError(
             f"{name}: not trained for {auto_class} (it has no weights for {', '.join(head[:3])})"

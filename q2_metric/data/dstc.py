@@ -1,0 +1,202 @@
+"""DSTC9 track 1 and DSTC10 track 2: dialogues, their knowledge, and the labels.
+
+``knowledge.json``: domain -> entity id -> ``name`` and ``docs``: doc id -> ``title`` (the
+question) and ``body`` (the answer). ``logs.json``: a list of dialogues, each a list of turns
+with ``speaker`` ("U" or "S"), ``text`` and, where it was spoken, ``nbest`` (``hyp``).
+``labels.json``: for each dialogue whether its last turn needs knowledge (``target``), which
+snippets, and the ``response``.
+https://github.com/alexa/alexa-with-dstc9-track1-dataset,
+https://github.com/alexa/alexa-with-dstc10-track2-dataset
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from q2_metric.errors import InputError
+from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What people decided about a dialogue's last turn.
+
+    ``knowledge`` are the keys of the snippets it needs, ``response`` the gold answer;
+    both are empty where ``target`` is false.
+    """
+
+    target: bool
+    knowledge: tuple[Key, ...] = ()
+    response: str = ""
+
+
+def read_knowledge(path: str | Path) -> Pool:
+    """The snippets of a ``knowledge.json``, in its order.
+
+    Raises:
+        InputError: the file is not what it should be, or a snippet has no body; the
+            message names domain, entity and doc.
+    """
+    found = _json(path)
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
+    snippets: list[Snippet] = []
+    for domain, entities in found.items():
+        if not isinstance(entities, dict):
+            raise InputError(f"{path}: domain {domain!r} is not an object of entities")
+        for entity_id, entity in entities.items():
+            where = f"{path}: entity {domain}/{entity_id}"
+            if not isinstance(entity, dict) or not isinstance(entity.get("docs"), dict):
+                raise InputError(f"{where} has no 'docs'")
+            name = entity.get("name")
+            if name is not None and not isinstance(name, str):
+                raise InputError(f"{where} has a 'name' that is no text")
+            for doc_id, doc in entity["docs"].items():
+                where = f"{path}: snippet {domain}/{entity_id}/{doc_id}"
+                if not isinstance(doc, dict):
+                    raise InputError(f"{where} is not an object with title and body")
+                question, answer = doc.get("title") or "", doc.get("body")
+                if not isinstance(answer, str) or not answer.strip():
+                    raise InputError(f"{where} has no body")
+                if not isinstance(question, str):
+                    raise InputError(f"{where} has a title that is no text")
+                snippets.append(
+                    Snippet(domain, entity_id, name or None, doc_id, question, answer)
+                )
+    return Pool(snippets, str(path))
+
+
+def read_logs(path: str | Path) -> list[Dialogue]:
+    """The dialogues of a ``logs.json``; their ids are their places, from 0.
+
+    Raises:
+        InputError: the file is not what it should be; the message names dialogue and turn.
+    """
+    found = _json(path)
+    if not isinstance(found, list):
+        raise InputError(f"{path}: is not a list of dialogues")
+    return [_dialogue(turns, f"{path}: dialogue {i}", str(i)) for i, turns in enumerate(found)]
+
+
+def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
+    """One dialogue from a JSON file: a list of turns, as in logs, or of strings.
+
+    Args:
+        turn: the dialogue up to and with this turn, from 0; all of it if ``None``.
+
+    Raises:
+        InputError: the file is not what it should be, or it has no such turn.
+    """
+    found = _json(path)
+    if not isinstance(found, list):
+        raise InputError(f"{path}: is not a list of turns")
+    if found and isinstance(found[0], list):
+        raise InputError(f"{path}: holds several dialogues; name it as --logs, or give one")
+    dialogue = _dialogue(found, str(path), None)
+    return dialogue if turn is None else upto(dialogue, turn, str(path))
+
+
+def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
+    """The dialogue up to and with a turn.
+
+    Raises:
+        InputError: there is no such turn.
+    """
+    count = len(dialogue.turns)
+    if not 0 <= turn < count:
+        raise InputError(f"{where}: there is no turn {turn}; its turns are 0 to {count - 1}")
+    return Dialogue(dialogue.turns[: turn + 1], dialogue.id)
+
+
+def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[Label]:
+    """The labels, in the order of the logs.
+
+    Args:
+        dialogues: how many there must be, where logs are at hand.
+
+    Raises:
+        InputError: the file is not what it should be; the message names the label.
+    """
+    found = _json(path)
+    if not isinstance(found, list):
+        raise InputError(f"{path}: is not a list of labels")
+    if dialogues is not None and len(found) != dialogues:
+        raise InputError(f"{path}: has {len(found)} labels for {dialogues} dialogues")
+    return [_label(label, f"{path}: label {i}") for i, label in enumerate(found)]
+
+
+def check_labels(labels: Sequence[Label], pool: Pool, where: str) -> None:
+    """Checks that the pool has every snippet that the labels name.
+
+    Raises:
+        InputError: it has not; the message names label, domain, entity and doc.
+    """
+    for i, label in enumerate(labels):
+        for key in label.knowledge:
+            pool.find(key, f"{where}: label {i}")
+
+
+def _json(path: str | Path) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not JSON ({error})") from error
+
+
+def _dialogue(found: Any, where: str, id_: str | None) -> Dialogue:
+    if not isinstance(found, list) or not found:
+        raise InputError(f"{where} has no turns")
+    turns = [_turn(turn, f"{where}, turn {i}", len(found) - i) for i, turn in enumerate(found)]
+    if not any(turn.text.strip() for turn in turns):
+        raise InputError(f"{where} has no text")
+    return Dialogue(tuple(turns), id_)
+
+
+def _turn(found: Any, where: str, from_end: int) -> Turn:
+    if isinstance(found, str):
+        return Turn(found, "U" if from_end % 2 else "S")
+    if not isinstance(found, dict) or not isinstance(found.get("text"), str):
+        raise InputError(f"{where} has no text")
+    speaker = found.get("speaker", "")
+    if speaker not in ("U", "S", ""):
+        raise InputError(f"{where} has the speaker {speaker!r}; it must be 'U' or 'S'")
+    nbest = found.get("nbest") or []
+    if not isinstance(nbest, list):
+        raise InputError(f"{where} has an 'nbest' that is no list")
+    hypotheses: list[str] = []
+    for i, item in enumerate(nbest):
+        hypothesis = item.get("hyp") if isinstance(item, dict) else item
+        if not isinstance(hypothesis, str):
+            raise InputError(f"{where}, hypothesis {i} has no 'hyp'")
+        if hypothesis != found["text"] and hypothesis not in hypotheses:
+            hypotheses.append(hypothesis)
+    return Turn(found["text"], speaker, tuple(hypotheses))
+
+
+def _label(found: Any, where: str) -> Label:
+    if not isinstance(found, dict) or not isinstance(found.get("target"), bool):
+        raise InputError(f"{where} has no 'target' (true or false)")
+    if not found["target"]:
+        return Label(False)
+    knowledge = found.get("knowledge")
+    if not isinstance(knowledge, list) or not knowledge:
+        raise InputError(f"{where} needs knowledge but names none")
+    keys: list[Key] = []
+    for item in knowledge:
+        parts = [item.get(n) if isinstance(item, dict) else None
+                 for n in ("domain", "entity_id", "doc_id")]
+        if any(not isinstance(part, (str, int)) for part in parts):
+            raise InputError(f"{where} names a snippet without domain, entity_id or doc_id")
+        keys.append((str(parts[0]), str(parts[1]), str(parts[2])))
+    response = found.get("response", "")
+    if not isinstance(response, str):
+        raise InputError(f"{where} has a response that is no text")
+    return Label(True, tuple(keys), response)

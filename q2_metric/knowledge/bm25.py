@@ -1,0 +1,106 @@
+"""BM25 over a pool: a ranker of its own, and the first stage of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.errors import MissingExtra
+from q2_metric.knowledge.mentions import spoken_words
+from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked
+from q2_metric.text.alignment import FUNCTION_WORDS
+
+TURNS = 3
+"""Turns at the end of a dialogue that are the query: what is asked, and about what."""
+
+
+class Bm25Index:
+    """BM25 (Lucene's variant, k1 1.5, b 0.75: the defaults of ``bm25s``) over texts.
+
+    Words are stemmed (Snowball English) and function words left out.
+
+    Raises:
+        MissingExtra: ``bm25s`` or its stemmer is not installed.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._count = len(texts)
+        self._index: Any = None
+        terms = [stems(text) for text in texts]
+        if any(terms):  # bm25s cannot index texts without any word
+            self._index = _bm25s().BM25()
+            self._index.index(terms, show_progress=False)
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """The score of each text, at least 0."""
+        words = [word for word in stems(query) if word in self._vocabulary]
+        if not words:
+            return np.zeros(self._count, np.float32)
+        found: NDArray[np.float32] = self._index.get_scores(words)
+        return found
+
+    @property
+    def _vocabulary(self) -> dict[str, int]:
+        return self._index.vocab_dict if self._index is not None else {}
+
+
+class Bm25:
+    """Ranks snippets by BM25 with the last turns of the dialogue.
+
+    A snippet is read as its domain, entity name, question and answer.
+    """
+
+    name = "bm25"
+
+    def __init__(self, turns: int = TURNS) -> None:
+        self.turns = turns
+        self._index = lru_cache(maxsize=4)(_index)
+
+    def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
+        index = self._index(pool)
+        rankings = []
+        for dialogue in dialogues:
+            query = " ".join(turn.text for turn in dialogue.turns[-self.turns :])
+            rankings.append(top(pool, index.scores(query), k))
+        return rankings
+
+
+def top(pool: Pool, scores: NDArray[np.float32], k: int) -> list[Ranked]:
+    """The ``k`` best snippets of a pool, equals in pool order."""
+    order = np.argsort(-scores, kind="stable")[:k]
+    return [Ranked(pool.snippets[i], float(scores[i])) for i in order]
+
+
+def stems(text: str) -> list[str]:
+    """The text's content words, stemmed.
+
+    >>> stems("Are the parking lots free?")
+    ['park', 'lot', 'free']
+    """
+    return _stemmer().stemWords(  # type: ignore[no-any-return]
+        [word for word in spoken_words(text) if word not in FUNCTION_WORDS]
+    )
+
+
+def _index(pool: Pool) -> Bm25Index:
+    return Bm25Index([f"{s.domain} {s.entity_name or ''} {s.text}" for s in pool])
+
+
+def _bm25s() -> Any:
+    try:
+        return import_module("bm25s")
+    except ImportError as error:
+        raise MissingExtra("BM25", "bm25s", "knowledge") from error
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    try:
+        return import_module("Stemmer").Stemmer("english")
+    except ImportError as error:
+        raise MissingExtra("BM25", "PyStemmer", "knowledge") from error

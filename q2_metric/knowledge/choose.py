@@ -1,0 +1,76 @@
+"""Rankers and detectors by name, as the command line and ``q2 score`` ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from q2_metric.errors import InputError
+from q2_metric.knowledge.egr import EntityGuided
+from q2_metric.knowledge.ensemble import Ensemble, Vote
+from q2_metric.knowledge.mentions import Matching
+from q2_metric.knowledge.types import Detector, Pool, Ranker
+
+BUNDLED, BM25 = "bundled", "bm25"
+
+
+def load_ranker(
+    name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
+    device: str = "auto", batch_size: int | None = None,
+) -> Ranker:
+    """The ranker of that name: "bundled", "bm25", or a folder of RSS.
+
+    Args:
+        first, narrow: the first stage of RSS and how many snippets it leaves.
+        device, batch_size: of RSS.
+
+    Raises:
+        InputError: there is no such ranker or folder.
+        MissingExtra, ModelError: it cannot be loaded.
+    """
+    if name == BUNDLED:
+        from q2_metric.knowledge.bundled import BundledRanker
+
+        return BundledRanker()
+    if name == BM25:
+        from q2_metric.knowledge.bm25 import Bm25
+
+        return Bm25()
+    if not Path(name).expanduser().is_dir():
+        raise InputError(
+            f"there is no ranker {name!r}: give {BUNDLED}, {BM25} or a folder of q2 select train"
+        )
+    from q2_metric.knowledge.rss import NARROW, RssRanker
+
+    return RssRanker(
+        name, load_ranker(first), NARROW if narrow is None else narrow, device=device,
+        batch_size=batch_size or 32,
+    )
+
+
+def combined(
+    rankers: Sequence[Ranker], egr: Matching | None = "exact", vote: Vote = "hard"
+) -> Ranker:
+    """The rankers, each with EGR unless ``None``, voting if there are several."""
+    guided: list[Ranker] = [EntityGuided(r, egr) for r in rankers] if egr else list(rankers)
+    return guided[0] if len(guided) == 1 else Ensemble(guided, vote)
+
+
+def load_detector(
+    name: str, pool: Pool, *, device: str = "auto", batch_size: int | None = None
+) -> Detector:
+    """The detector of that name: "bundled" (needs the pool), or a folder.
+
+    Raises:
+        InputError: there is no such detector or folder.
+        MissingExtra, ModelError: it cannot be loaded.
+    """
+    from q2_metric.knowledge.detection import BundledDetector, EncoderDetector
+
+    if name == BUNDLED:
+        return BundledDetector(pool)
+    if not Path(name).expanduser().is_dir():
+        raise InputError(
+            f"there is no detector {name!r}: give {BUNDLED} or a folder of q2 select train-detector"
+        )
+    return EncoderDetector(name, device=device, batch_size=batch_size or 32)

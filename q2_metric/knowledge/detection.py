@@ -1,0 +1,179 @@
+"""Which turns need knowledge (DSTC9 track 1, subtask 1): detectors and their figures."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.errors import InputError
+from q2_metric.knowledge.encoder import LENGTH, HeadedEncoder, check_batch_size
+from q2_metric.knowledge.training import Progress, Settings, train
+from q2_metric.knowledge.types import Dialogue, Pool
+
+THRESHOLD = 0.5
+
+REQUESTS = (
+    "what is the phone number", "can i get the address", "what is the postcode",
+    "what's the zip code", "how much does it cost", "what is the price range",
+    "is it cheap or expensive", "how many stars does it have", "what part of town is it in",
+    "what area is it in", "what type of food do they serve", "what kind of place is it",
+    "i'm looking for a cheap hotel", "i need a restaurant in the center",
+    "find me an attraction in the north", "i need a train to cambridge", "i want to book a taxi",
+    "can you recommend a place", "any other options", "are there any others",
+    "book it for two people", "make a reservation for friday", "for three nights",
+    "what is the reference number", "yes please", "no thanks that's all", "thank you goodbye",
+    "that sounds good", "the first one", "let's go with that one", "hello",
+    "what time does it leave",
+    "do they have any in another area", "is there one that is moderately priced",
+    "what is the name of it", "how about something else", "i need to leave after five",
+)
+"""What a dialogue system answers from its database: no snippet is needed."""
+
+
+class BundledDetector:
+    """Is the last turn nearer to a question of the pool than to a database request?
+
+    P(needs knowledge) is logistic in the two nearest similarities, by the bundled sentence
+    vectors; the weights come from the recipe (:mod:`q2_metric.training.selection`).
+
+    Args:
+        pool: whose questions count; snippets without one are left out.
+
+    Raises:
+        InputError: no snippet of the pool has a question.
+        ModelError: the bundled weights are missing.
+    """
+
+    def __init__(self, pool: Pool, vectors: Any = None, weights: Any = None) -> None:
+        from q2_metric.knowledge.bundled import without
+        from q2_metric.models import selection
+
+        self.name = f"bundled-detection-v{selection.VERSION}"
+        self._vectors = vectors if vectors is not None else selection.text_vectors()
+        self._weights = weights if weights is not None else selection.learned()["detection"]
+        asked = {without(s.question, s.entity_name) for s in pool if s.question}
+        if not asked:
+            raise InputError(f"{pool.source}: no snippet has a question to compare a turn with")
+        self._questions = self._vectors(sorted(asked))
+
+    def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
+        """P(the last turn needs knowledge) for each dialogue."""
+        logits = self.features([dialogue.last.text for dialogue in dialogues]) @ self._weights
+        return [float(p) for p in 1 / (1 + np.exp(-logits))]
+
+    def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(texts, 3): nearest question, nearest request, and 1."""
+        from q2_metric.knowledge.mentions import spoken_words
+
+        read = self._vectors([" ".join(spoken_words(text)) for text in texts])
+        requests = _request_vectors(self._vectors)
+        return np.stack(
+            [
+                (read @ self._questions.T).max(1),
+                (read @ requests.T).max(1),
+                np.ones(len(texts), np.float32),
+            ],
+            axis=1,
+        )
+
+
+@lru_cache(maxsize=2)
+def _request_vectors(vectors: Any) -> NDArray[np.float32]:
+    from q2_metric.knowledge.mentions import spoken_words
+
+    found: NDArray[np.float32] = vectors([" ".join(spoken_words(text)) for text in REQUESTS])
+    return found
+
+
+class EncoderDetector:
+    """A transformer with one head over the dialogue.
+
+    Args:
+        model: folder that :func:`train_detector` wrote.
+
+    Raises:
+        MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
+    """
+
+    def __init__(self, model: str, *, device: str = "auto", batch_size: int = 32) -> None:
+        self._encoder = HeadedEncoder(model, ("detection",), device=device)
+        self._batch_size = check_batch_size(batch_size)
+        self.name = f"detector:{self._encoder.name}"
+
+    def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
+        """P(the last turn needs knowledge) for each dialogue."""
+        pairs = [(dialogue, "") for dialogue in dialogues]
+        return [row[0] for row in self._encoder.probabilities(pairs, self._batch_size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """Precision, recall and F1 of "needs knowledge", in [0, 1]; 0 where undefined."""
+
+    n: int
+    positives: int
+    precision: float
+    recall: float
+    f1: float
+
+
+def evaluate_detection(
+    probabilities: Sequence[float], targets: Sequence[bool], threshold: float = THRESHOLD
+) -> Detection:
+    """The figures of "above the threshold is yes".
+
+    Raises:
+        InputError: no turns, or numbers that do not fit.
+    """
+    if not targets or len(probabilities) != len(targets):
+        raise InputError(f"there are {len(probabilities)} decisions for {len(targets)} turns")
+    said = [p > threshold for p in probabilities]
+    right = sum(s and t for s, t in zip(said, targets, strict=True))
+    precision = right / sum(said) if any(said) else 0.0
+    recall = right / sum(targets) if any(targets) else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+    return Detection(len(targets), sum(targets), precision, recall, f1)
+
+
+def train_detector(
+    base: str, dialogues: Sequence[Dialogue], targets: Sequence[bool],
+    dev_dialogues: Sequence[Dialogue], dev_targets: Sequence[bool], folder: str | Path,
+    settings: Settings | None = None, *, length: int = LENGTH, device: str = "auto",
+    stop_at: int | None = None, report: Callable[[Progress, float], None] | None = None,
+) -> Progress:
+    """Trains a detector from an encoder; the best model by dev F1 is in ``folder``.
+
+    Raises:
+        InputError: no turns, or bad settings.
+        MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
+    """
+    import torch
+    from torch.nn import functional as F
+
+    if not dialogues or not dev_dialogues:
+        raise InputError("the detector needs labelled turns for training and for development")
+    settings = settings or Settings()
+    encoder = HeadedEncoder(base, ("detection",), device=device, trained=False, length=length)
+
+    def loss_of(places: Sequence[int], rng: random.Random) -> torch.Tensor:
+        logits = encoder.logits([(dialogues[i], "") for i in places])[:, 0]
+        wanted = torch.tensor([float(targets[i]) for i in places], device=logits.device)
+        loss: torch.Tensor = F.binary_cross_entropy_with_logits(logits, wanted)
+        return loss
+
+    def judge() -> float:
+        pairs = [(dialogue, "") for dialogue in dev_dialogues]
+        found = encoder.probabilities(pairs, 2 * settings.batch_size)
+        return evaluate_detection([row[0] for row in found], dev_targets).f1
+
+    return train(
+        encoder.network, len(dialogues), loss_of, judge, encoder.save, folder, settings,
+        stop_at=stop_at, report=report,
+    )

@@ -1,0 +1,162 @@
+"""A transformer encoder with scalar heads, over the end of a dialogue and a text.
+
+Shared by RSS (two heads) and the detector (one). Any encoder of the Hub or a local folder is
+a base; what was trained is a folder with the encoder, its tokenizer and ``heads.safetensors``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.knowledge.types import SYSTEM, Dialogue
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+HEADS = "heads.safetensors"
+ABOUT = "heads.json"
+
+LENGTH = 256
+"""Tokens of an input; the dialogue gives way, from its beginning."""
+
+
+def written(dialogue: Dialogue) -> str:
+    """The turns as one text: ``user: … system: … user: …``."""
+    names = {SYSTEM: "system: "}
+    said = (names.get(turn.speaker, "user: ") + turn.text.strip() for turn in dialogue.turns)
+    return " ".join(said)
+
+
+class HeadedEncoder:
+    """An encoder and, on its first token, one logit for each head.
+
+    Args:
+        model: Hub name or folder: of an encoder, or of what :meth:`save` wrote.
+        heads: their names, in order; new ones where ``model`` is a bare encoder.
+        device: "auto", "cpu", "cuda", …
+        trained: require that ``model`` has heads already.
+        length: tokens of an input; the model's window where that is shorter.
+
+    Raises:
+        MissingExtra: torch is not installed.
+        ModelError: the model cannot be loaded, or has other heads or none.
+    """
+
+    def __init__(
+        self, model: str, heads: Sequence[str], *, device: str = "auto", trained: bool = True,
+        length: int = LENGTH,
+    ) -> None:
+        from q2_metric.models.torch_common import load_pretrained, window_size
+
+        folder = Path(model).expanduser()
+        has_heads = (folder / HEADS).is_file()
+        if trained and not has_heads:
+            raise ModelError(
+                f"{model}: has no {HEADS}; give a folder that was trained here ({', '.join(heads)})"
+            )
+        self.heads = tuple(heads)
+        self.loaded = load_pretrained("AutoModel", model, device)
+        self.name = Path(model).name if folder.is_dir() else model
+        self.length = min(length, window_size(self.loaded))
+        self.network = _network(self.loaded.model, len(self.heads)).to(self.loaded.device)
+        if has_heads:
+            self._load_heads(folder)
+
+    def logits(self, pairs: Sequence[tuple[Dialogue, str]]) -> Tensor:
+        """(pairs, heads), with gradients where they are on; one batch."""
+        import torch
+
+        from q2_metric.models.torch_batches import pad
+
+        rows = [self._row(dialogue, text) for dialogue, text in pairs]
+        batch = pad(self.loaded.tokenizer, rows)
+        tensors = {k: torch.tensor(v, device=self.loaded.device) for k, v in batch.items()}
+        found: Tensor = self.network(tensors)
+        return found
+
+    def probabilities(
+        self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int
+    ) -> list[list[float]]:
+        """For each pair the probability of each head, in [0, 1]."""
+        from q2_metric.models.torch_batches import Batches
+
+        self.network.eval()
+        rows = [self._row(dialogue, text) for dialogue, text in pairs]
+        return Batches(self.loaded, batch_size).run(
+            rows, lambda batch: self.network(batch).sigmoid().tolist()
+        )
+
+    def save(self, folder: Path) -> None:
+        """Writes encoder, tokenizer and heads."""
+        from safetensors.torch import save_file
+
+        self.loaded.model.save_pretrained(folder)
+        self.loaded.tokenizer.save_pretrained(folder)
+        head = {name: value.contiguous() for name, value in self.network.head.state_dict().items()}
+        save_file(head, folder / HEADS)
+        (folder / ABOUT).write_text(json.dumps({"heads": self.heads}), encoding="utf-8")
+
+    def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
+        from q2_metric.models.torch_common import cut, raw_offsets
+
+        tokenizer = self.loaded.tokenizer
+        specials = tokenizer.num_special_tokens_to_add(pair=bool(text))
+        # Half of the input is the dialogue's at least: a long answer must not push it out.
+        (text,) = cut(tokenizer, [text], (self.length - specials) // 2)
+        room = self.length - specials - len(raw_offsets(tokenizer, text))
+        said = written(dialogue)
+        spans = raw_offsets(tokenizer, said)
+        if len(spans) > room:
+            said = said[spans[-room][0] :]
+        encoded = tokenizer(
+            said, text or None, truncation="longest_first", max_length=self.length,
+            split_special_tokens=True, verbose=False,
+        )
+        return {n: encoded[n] for n in tokenizer.model_input_names if n in encoded}
+
+    def _load_heads(self, folder: Path) -> None:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        try:
+            about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+            if tuple(about["heads"]) != self.heads:
+                raise ModelError(
+                    f"{folder}: has the heads {', '.join(about['heads'])}, "
+                    f"not {', '.join(self.heads)}"
+                )
+            self.network.head.load_state_dict(load_file(folder / HEADS))
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"{folder}: its heads cannot be read: {error}") from error
+
+
+def _network(encoder: Any, heads: int) -> Any:
+    import torch
+    from torch import nn
+
+    class Network(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = encoder
+            self.dropout = nn.Dropout(0.1)
+            self.head = nn.Linear(encoder.config.hidden_size, heads)
+
+        def forward(self, batch: dict[str, Tensor]) -> Tensor:
+            states = self.encoder(**batch).last_hidden_state
+            found: Tensor = self.head(self.dropout(states[:, 0]))
+            return found
+
+    torch.manual_seed(0)  # new heads are the same in every run
+    return Network()
+
+
+def check_batch_size(batch_size: int) -> int:
+    if batch_size < 1:
+        raise InputError(f"batch_size is {batch_size}, but must be at least 1")
+    return batch_size

@@ -1,0 +1,137 @@
+"""R@1, R@5, MRR@5 and kinds of error of rankings, overall and by domain.
+
+The metrics are those of ``ir_measures``; with several gold snippets for a turn, R@k counts
+turns with at least one of them among the first k, as DSTC9's evaluation does (success at k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from q2_metric.errors import InputError, MissingExtra
+from q2_metric.knowledge.types import TOP, Key, Ranked
+
+ErrorKind = Literal["domain", "entity", "document"]
+OVERALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The figures of a set of turns, shares in [0, 1].
+
+    ``domain_errors``, ``entity_errors`` and ``document_errors`` are the shares of turns whose
+    first snippet has the wrong domain; the right domain and the wrong entity; or the right
+    entity and the wrong document. They and ``r1`` add up to 1.
+    """
+
+    n: int
+    r1: float
+    r5: float
+    mrr5: float
+    domain_errors: float
+    entity_errors: float
+    document_errors: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def evaluate(
+    rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
+) -> dict[str, Selection]:
+    """The figures of all turns (:data:`OVERALL`), then of each gold domain.
+
+    Args:
+        rankings: for each turn the snippets, the best first; those after the fifth are not
+            looked at.
+        gold: for each turn the right snippets, at least one.
+
+    Raises:
+        InputError: no turns, numbers that do not fit, or a turn without gold.
+        MissingExtra: ``ir_measures`` is not installed.
+    """
+    if not gold or len(rankings) != len(gold):
+        raise InputError(f"there are {len(rankings)} rankings for {len(gold)} labelled turns")
+    for i, keys in enumerate(gold):
+        if not keys:
+            raise InputError(f"labelled turn {i} names no snippet")
+    measured = _measure(rankings, gold)
+    errors = [error_kind(ranking, keys) for ranking, keys in zip(rankings, gold, strict=True)]
+    domains = dict.fromkeys(keys[0][0] for keys in gold)
+    groups = {OVERALL: list(range(len(gold)))}
+    for domain in domains if any(domains) else ():
+        groups[domain] = [i for i, keys in enumerate(gold) if keys[0][0] == domain]
+    return {name: _mean(places, measured, errors) for name, places in groups.items()}
+
+
+def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | None:
+    """What is wrong with the first snippet (Bae et al., section 4.4); ``None`` if nothing.
+
+    An empty ranking has the wrong domain. With several gold snippets the mildest counts.
+    """
+    if not ranking:
+        return "domain"
+    key = ranking[0].snippet.key
+    if key in gold:
+        return None
+    if any(key[:2] == right[:2] for right in gold):
+        return "document"
+    return "entity" if any(key[0] == right[0] for right in gold) else "domain"
+
+
+def _measure(
+    rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
+) -> list[tuple[float, float, float]]:
+    ir = _ir_measures()
+    measures = (ir.Success @ 1, ir.Success @ TOP, ir.RR @ TOP)
+    qrels = [
+        ir.Qrel(str(i), "/".join(key), 1) for i, keys in enumerate(gold) for key in set(keys)
+    ]
+    # The place decides, not the score: EGR moves a snippet and leaves its score.
+    run = [
+        ir.ScoredDoc(str(i), "/".join(ranked.snippet.key), float(-place))
+        for i, ranking in enumerate(rankings)
+        for place, ranked in enumerate(ranking[:TOP])
+    ]
+    found = [[0.0, 0.0, 0.0] for _ in gold]
+    for metric in ir.iter_calc(measures, qrels, run):
+        found[int(metric.query_id)][measures.index(metric.measure)] = float(metric.value)
+    return [(row[0], row[1], row[2]) for row in found]
+
+
+def _mean(
+    places: Sequence[int],
+    measured: Sequence[tuple[float, float, float]],
+    errors: Sequence[ErrorKind | None],
+) -> Selection:
+    n = len(places)
+    r1, r5, mrr5 = (sum(measured[i][column] for i in places) / n for column in range(3))
+    shares = {
+        kind: sum(errors[i] == kind for i in places) / n
+        for kind in ("domain", "entity", "document")
+    }
+    return Selection(n, r1, r5, mrr5, shares["domain"], shares["entity"], shares["document"])
+
+
+def first_stage_recall(
+    rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]], sizes: Sequence[int]
+) -> dict[int, float]:
+    """Share of turns with a gold snippet among the first so many, for each size."""
+    places = [
+        next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), None)
+        for ranking, keys in zip(rankings, gold, strict=True)
+    ]
+    return {
+        size: sum(place is not None and place < size for place in places) / len(places)
+        for size in sizes
+    }
+
+
+def _ir_measures() -> Any:
+    try:
+        return import_module("ir_measures")
+    except ImportError as error:
+        raise MissingExtra("evaluating selections", "ir_measures", "knowledge") from error

@@ -1,0 +1,173 @@
+"""Rankers side by side on labelled dialogues: each alone, with EGR, and their votes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from q2_metric.data.dstc import Label, check_labels, read_labels, read_logs
+from q2_metric.errors import InputError
+from q2_metric.knowledge.detection import Detection, evaluate_detection
+from q2_metric.knowledge.egr import margin_of, rerank
+from q2_metric.knowledge.ensemble import hard_vote, soft_vote
+from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, first_stage_recall
+from q2_metric.knowledge.mentions import Matching, MentionFinder
+from q2_metric.knowledge.types import TOP, Detector, Dialogue, Pool, Ranked, Ranker
+
+SIZES = (10, 20, 50, 100, 200, 500)
+"""Sizes at which the recall of a first stage is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Dialogues with their labels."""
+
+    dialogues: list[Dialogue]
+    labels: list[Label]
+
+    def seeking(self) -> Labelled:
+        """Those whose last turn needs knowledge.
+
+        Raises:
+            InputError: there are none.
+        """
+        kept = [i for i, label in enumerate(self.labels) if label.target]
+        if not kept:
+            raise InputError("no labelled turn needs knowledge")
+        return Labelled([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
+
+
+def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> Labelled:
+    """Logs with their labels, whose snippets the pool has.
+
+    Raises:
+        InputError: a file is not what it should be; the message names file and place.
+    """
+    dialogues = read_logs(logs)
+    read = read_labels(labels, dialogues=len(dialogues))
+    check_labels(read, pool, str(labels))
+    return Labelled(dialogues, read)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A ranker's figures by domain, and its seconds a turn (``None``: reuses a row above)."""
+
+    ranker: str
+    figures: dict[str, Selection]
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Result:
+    """What :func:`compare` found."""
+
+    turns: int
+    snippets: int
+    rows: list[Row] = field(default_factory=list)
+    recall: dict[str, dict[int, float]] = field(default_factory=dict)
+    detection: dict[str, Detection] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare(rankers: Sequence[Ranker], pool: Pool, labelled: Labelled) -> Result:
+    """Each ranker alone, with exact and with fuzzy EGR; hard and soft votes where several.
+
+    Turns that need no knowledge are left out. The pool is indexed before the clock starts.
+    """
+    seeking = labelled.seeking()
+    gold = [label.knowledge for label in seeking.labels]
+    result = Result(len(gold), len(pool))
+    mentioned = {
+        matching: [MentionFinder.cached(matching)(pool).entities(d) for d in seeking.dialogues]
+        for matching in _matchings()
+    }
+    guided: dict[Matching, list[list[list[Ranked]]]] = {matching: [] for matching in mentioned}
+    for ranker in rankers:
+        ranker.rank(seeking.dialogues[:1], pool)
+        started = time.perf_counter()
+        rankings = ranker.rank(seeking.dialogues, pool)
+        seconds = (time.perf_counter() - started) / len(gold)
+        result.rows.append(Row(ranker.name, evaluate(rankings, gold), seconds))
+        for matching, found in mentioned.items():
+            margin = margin_of(ranker)
+            moved = [
+                rerank(r, e, margin=margin) for r, e in zip(rankings, found, strict=True)
+            ]
+            guided[matching].append(moved)
+            result.rows.append(Row(f"{ranker.name} + EGR ({matching})", evaluate(moved, gold)))
+        wide = ranker.rank(seeking.dialogues, pool, max(SIZES))
+        result.recall[ranker.name] = first_stage_recall(wide, gold, SIZES)
+    if len(rankers) > 1:
+        for matching, each in guided.items():
+            for name, vote in (("hard", hard_vote), ("soft", soft_vote)):
+                voted = [vote(rankings)[:TOP] for rankings in zip(*each, strict=True)]
+                title = f"{name} vote, EGR ({matching}) before it"
+                result.rows.append(Row(title, evaluate(voted, gold)))
+    return result
+
+
+def detect(detector: Detector, labelled: Labelled) -> Detection:
+    """The detector's figures on all turns."""
+    targets = [label.target for label in labelled.labels]
+    return evaluate_detection(detector.detect(labelled.dialogues), targets)
+
+
+def markdown(result: Result, command: str, date: str, note: str = "") -> str:
+    """The result as a page, with the command that made it."""
+    lines = [
+        "# Knowledge selection",
+        "",
+        f"`{command}`, {date}: {result.turns} turns that need knowledge, a pool of "
+        f"{result.snippets:,} snippets. Shares in %; errors are of the first snippet.",
+        "",
+    ]
+    if note:
+        lines += [note.strip(), ""]
+    lines += [
+        "| ranker | R@1 | R@5 | MRR@5 | wrong domain | wrong entity | wrong document | s a turn |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in result.rows:
+        seconds = "" if row.seconds is None else f"{row.seconds:.2f}"
+        lines.append(f"| {row.ranker} | {_cells(row.figures[OVERALL])} | {seconds} |")
+    domains = [name for name in result.rows[0].figures if name != OVERALL]
+    if domains:
+        titles = [f"{d} ({result.rows[0].figures[d].n})" for d in domains]
+        lines += ["", "R@1 / R@5 by domain (turns):", "",
+                  f"| ranker | {' | '.join(titles)} |", "|---" * (len(domains) + 1) + "|"]
+        for row in result.rows:
+            cells = [f"{_pc(row.figures[d].r1)} / {_pc(row.figures[d].r5)}" for d in domains]
+            lines.append(f"| {row.ranker} | {' | '.join(cells)} |")
+    lines += ["", "Gold snippets that are kept as a first stage, by its size:", "",
+              f"| ranker | {' | '.join(str(size) for size in SIZES)} |",
+              "|---" * (len(SIZES) + 1) + "|"]
+    for name, recall in result.recall.items():
+        lines.append(f"| {name} | {' | '.join(_pc(recall[size]) for size in SIZES)} |")
+    if result.detection:
+        lines += ["", "Detection of the turns that need knowledge:", "",
+                  "| detector | precision | recall | F1 | turns | need knowledge |",
+                  "|---|---|---|---|---|---|"]
+        for name, d in result.detection.items():
+            lines.append(f"| {name} | {_pc(d.precision)} | {_pc(d.recall)} | {_pc(d.f1)} | "
+                         f"{d.n} | {d.positives} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cells(found: Selection) -> str:
+    shares = (found.r1, found.r5, found.mrr5, found.domain_errors, found.entity_errors,
+              found.document_errors)
+    return " | ".join(_pc(share) for share in shares)
+
+
+def _pc(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _matchings() -> list[Matching]:
+    return ["exact", "fuzzy"]

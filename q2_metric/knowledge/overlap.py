@@ -1,0 +1,74 @@
+"""BLEU, METEOR and ROUGE of generated responses against the gold ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from q2_metric.errors import InputError, MissingExtra
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Corpus BLEU, and mean METEOR and ROUGE F1 of the responses; all in [0, 100].
+
+    ``meteor`` is ``None`` where it could not be computed; ``no_meteor`` then says why.
+    """
+
+    n: int
+    bleu: float
+    rouge1: float
+    rouge2: float
+    rouge_l: float
+    meteor: float | None
+    no_meteor: str = ""
+
+
+def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> Overlap:
+    """The figures of responses against one reference each (sacrebleu, rouge-score, nltk).
+
+    Raises:
+        InputError: no responses, or numbers that do not fit.
+        MissingExtra: ``rouge-score`` is not installed.
+    """
+    if not responses or len(responses) != len(references):
+        raise InputError(f"there are {len(responses)} responses for {len(references)} references")
+    from sacrebleu.metrics.bleu import BLEU
+
+    n = len(responses)
+    bleu = BLEU().corpus_score(list(responses), [list(references)]).score
+    scorer = _rouge().RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
+    rouge = [scorer.score(gold, said) for said, gold in zip(responses, references, strict=True)]
+    means = [100 * sum(r[kind].fmeasure for r in rouge) / n for kind in
+             ("rouge1", "rouge2", "rougeL")]
+    meteor, why = _meteor(responses, references)
+    return Overlap(n, bleu, means[0], means[1], means[2], meteor, why)
+
+
+def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:
+    """METEOR, or why there is none: its synonyms come from WordNet, a separate download."""
+    try:
+        score = import_module("nltk.translate.meteor_score").meteor_score
+    except ImportError:
+        return None, "METEOR needs nltk: pip install \"q2-metric[knowledge]\""
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+    cut = Tokenizer13a()
+    pairs = [
+        ([cut(gold.lower()).split()], cut(said.lower()).split())
+        for said, gold in zip(responses, references, strict=True)
+    ]
+    try:
+        found = [float(score(gold, said)) for gold, said in pairs]
+    except LookupError:
+        return None, "METEOR needs WordNet: python -m nltk.downloader wordnet"
+    return 100 * sum(found) / len(found), ""
+
+
+def _rouge() -> Any:
+    try:
+        return import_module("rouge_score.rouge_scorer")
+    except ImportError as error:
+        raise MissingExtra("ROUGE", "rouge-score", "knowledge") from error

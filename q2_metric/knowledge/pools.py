@@ -1,0 +1,94 @@
+"""Pools from files and from lists of passages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from q2_metric.data.dstc import read_knowledge
+from q2_metric.errors import InputError
+from q2_metric.knowledge.types import Pool, Snippet
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "answer": ("answer", "body", "text", "passage"),
+    "question": ("question", "title"),
+    "domain": ("domain",),
+    "entity_id": ("entity_id",),
+    "entity_name": ("entity_name", "name", "topic"),
+    "doc_id": ("doc_id", "id"),
+}
+"""Names of a snippet's fields in a list; the first that is there is read."""
+
+
+def passages(texts: Sequence[str], source: str = "the pool") -> Pool:
+    """A pool of bare passages, such as the candidates of a Wizard of Wikipedia turn.
+
+    A passage's doc id is its place, from 0.
+
+    Raises:
+        InputError: there are none, or one is blank.
+    """
+    return Pool([Snippet("", "", None, str(i), "", text) for i, text in enumerate(texts)], source)
+
+
+def read_pool(path: str | Path) -> Pool:
+    """The pool of a file.
+
+    It is a ``knowledge.json`` of DSTC9, or a list (``.json``, or ``.jsonl`` with one a line) of
+    passages: strings, or objects with the fields of :data:`FIELDS`, of which only the answer
+    must be there.
+
+    Raises:
+        InputError: the file is not what it should be, it has no snippets, or one of them has
+            no answer; the message names it.
+    """
+    path = Path(path)
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        from q2_metric.io import read_fields
+
+        return pool_of([dict(fields) for _, fields in read_fields(path)], str(path))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not JSON ({error})") from error
+    return pool_of(found, str(path)) if isinstance(found, list) else read_knowledge(path)
+
+
+def pool_of(items: object, source: str) -> Pool:
+    """The pool of a list of passages, strings or objects; see :func:`read_pool`.
+
+    Raises:
+        InputError: as there.
+    """
+    if not isinstance(items, (list, tuple)):
+        raise InputError(f"{source}: is not a list of passages")
+    return Pool([_snippet(item, i, source) for i, item in enumerate(items)], source)
+
+
+def _snippet(item: Any, place: int, source: str) -> Snippet:
+    if isinstance(item, str):
+        item = {"answer": item}
+    if not isinstance(item, dict):
+        raise InputError(f"{source}: snippet {place} is neither a text nor an object")
+    found: dict[str, str] = {}
+    for field, names in FIELDS.items():
+        value = next((item[name] for name in names if item.get(name) is not None), "")
+        if not isinstance(value, (str, int)):
+            raise InputError(f"{source}: snippet {place} has a {field} that is no text")
+        found[field] = str(value)
+    if not found["answer"].strip():
+        raise InputError(f"{source}: snippet {place} has no answer (body)")
+    return Snippet(
+        found["domain"],
+        found["entity_id"] or found["entity_name"],
+        found["entity_name"] or None,
+        found["doc_id"] or str(place),
+        found["question"],
+        found["answer"],
+    )

@@ -1,0 +1,166 @@
+"""A response that is grounded in the chosen snippet (Bae et al., section 3.4).
+
+Any encoder–decoder, BART by default, reads the snippet's question and answer and the end of
+the dialogue, and writes the response with a beam of 5.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from q2_metric.errors import InputError
+from q2_metric.knowledge.encoder import check_batch_size, written
+from q2_metric.knowledge.training import Progress, Settings, train
+from q2_metric.knowledge.types import Dialogue, Snippet
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MODEL = "facebook/bart-base"
+BEAM = 5
+LENGTH = 512
+"""Tokens of an input; the dialogue is cut from its beginning."""
+LONGEST_RESPONSE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """A dialogue, the snippet to answer from, and the gold response where there is one."""
+
+    dialogue: Dialogue
+    snippet: Snippet
+    response: str = ""
+
+
+class Responder:
+    """Writes responses.
+
+    Args:
+        model: Hub name or folder of an encoder–decoder; one that :func:`train_responder` wrote
+            has learned this input.
+        device, batch_size: how to run.
+        beam: 1 is greedy.
+
+    Raises:
+        InputError: a size below 1.
+        MissingExtra: torch is not installed.
+        ModelError: the model cannot be loaded.
+    """
+
+    def __init__(
+        self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,
+        length: int = LENGTH,
+    ) -> None:
+        from q2_metric.models.torch_common import load_pretrained, window_size
+
+        if beam < 1:
+            raise InputError(f"the beam must be at least 1, not {beam}")
+        self.loaded = load_pretrained("AutoModelForSeq2SeqLM", model, device)
+        self.beam = beam
+        self.batch_size = check_batch_size(batch_size)
+        self.length = min(length, window_size(self.loaded))
+        self.name = model
+
+    def respond(self, items: Sequence[Grounded]) -> list[str]:
+        """A response for each dialogue and snippet, in order."""
+        from q2_metric.models.torch_batches import Batches
+
+        self.loaded.model.eval()
+        tokenizer = self.loaded.tokenizer
+
+        def generate(batch: dict[str, Any]) -> list[str]:
+            found = self.loaded.model.generate(
+                **batch, num_beams=self.beam, do_sample=False, max_new_tokens=LONGEST_RESPONSE
+            )
+            texts: list[str] = tokenizer.batch_decode(found, skip_special_tokens=True)
+            return [text.strip() for text in texts]
+
+        batches = Batches(
+            self.loaded, self.batch_size, copies=self.beam, extra=LONGEST_RESPONSE
+        )
+        return batches.run([self.row(item) for item in items], generate)
+
+    def row(self, item: Grounded) -> dict[str, list[int]]:
+        """The input: question, answer, then as much of the dialogue's end as fits.
+
+        The knowledge has at most three quarters of the input.
+        """
+        from q2_metric.models.torch_common import cut, raw_offsets
+
+        tokenizer = self.loaded.tokenizer
+        knowledge = f"knowledge: {item.snippet.text} dialogue:"
+        room = self.length - tokenizer.num_special_tokens_to_add(pair=False)
+        (knowledge,) = cut(tokenizer, [knowledge], room * 3 // 4)
+        room -= len(raw_offsets(tokenizer, knowledge)) + 1  # joining may split one token
+        said = written(item.dialogue)
+        spans = raw_offsets(tokenizer, said)
+        if len(spans) > room:
+            said = said[spans[-room][0] :]
+        encoded = tokenizer(
+            f"{knowledge} {said}", truncation=True, max_length=self.length,
+            split_special_tokens=True, verbose=False,
+        )
+        return {name: encoded[name] for name in ("input_ids", "attention_mask")}
+
+    def loss(self, items: Sequence[Grounded]) -> Tensor:
+        """Mean negative log-likelihood of a token of the gold responses; one batch."""
+        import torch
+
+        from q2_metric.models.torch_batches import pad
+
+        tokenizer, device = self.loaded.tokenizer, self.loaded.device
+        batch = pad(tokenizer, [self.row(item) for item in items])
+        gold = tokenizer(
+            text_target=[item.response for item in items], truncation=True,
+            max_length=LONGEST_RESPONSE, padding=True, return_tensors="pt",
+        )
+        labels = gold["input_ids"].masked_fill(gold["attention_mask"] == 0, -100)
+        tensors = {name: torch.tensor(ids, device=device) for name, ids in batch.items()}
+        found: Tensor = self.loaded.model(**tensors, labels=labels.to(device)).loss
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Writes model and tokenizer."""
+        self.loaded.model.save_pretrained(folder)
+        self.loaded.tokenizer.save_pretrained(folder)
+
+
+def train_responder(
+    base: str, items: Sequence[Grounded], dev: Sequence[Grounded], folder: str | Path,
+    settings: Settings | None = None, *, device: str = "auto", length: int = LENGTH,
+    stop_at: int | None = None, report: Callable[[Progress, float], None] | None = None,
+) -> Progress:
+    """Trains an encoder–decoder on gold responses; the best by dev loss is in ``folder``.
+
+    A stopped run goes on where it was when called again with the same arguments; the
+    judgement that ``report`` is told is the negative dev loss.
+
+    Raises:
+        InputError: no items, an item without a response, or bad settings.
+        MissingExtra, ModelError: see :class:`Responder`.
+    """
+    if not items or not dev:
+        raise InputError("the responder needs labelled turns for training and for development")
+    for name, some in (("turn", items), ("dev turn", dev)):
+        for i, item in enumerate(some):
+            if not item.response.strip():
+                raise InputError(f"{name} {i} has no response to learn from")
+    settings = settings or Settings()
+    responder = Responder(base, device=device, length=length)
+
+    def loss_of(places: Sequence[int], _rng: random.Random) -> Tensor:
+        return responder.loss([items[i] for i in places])
+
+    def judge() -> float:
+        size = settings.batch_size
+        parts = [dev[at : at + size] for at in range(0, len(dev), size)]
+        return -sum(float(responder.loss(part)) * len(part) for part in parts) / len(dev)
+
+    return train(
+        responder.loaded.model, len(items), loss_of, judge, responder.save, folder, settings,
+        stop_at=stop_at, report=report,
+    )

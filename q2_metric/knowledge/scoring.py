@@ -1,0 +1,97 @@
+"""``q2 score --knowledge-pool``: choose each row's knowledge, then score against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from q2_metric.engine.job import ROW, Row
+from q2_metric.io import BadRow
+from q2_metric.knowledge.choose import BUNDLED, combined, load_ranker
+from q2_metric.knowledge.pools import passages, read_pool
+from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker
+from q2_metric.metrics.signature import parse
+from q2_metric.metrics.signature import signature as write_signature
+from q2_metric.types import Example
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedExample(Example):
+    """An example whose knowledge was chosen; ``selected`` says which snippet it is."""
+
+    selected: dict[str, Any] | None = field(default=None, compare=False)
+
+
+class Selector:
+    """Chooses the knowledge of rows by their history.
+
+    Args:
+        pool: a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or
+            :data:`~q2_metric.engine.job.ROW`.
+        rankers: names of rankers, which vote where there are several; EGR comes first.
+
+    Raises:
+        InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
+    """
+
+    def __init__(self, pool: str, rankers: Sequence[str] = (BUNDLED,)) -> None:
+        self.source = pool
+        self.own = pool == ROW
+        self._pool = None if self.own else read_pool(pool)
+        self._ranker: Ranker = combined([load_ranker(name) for name in rankers])
+        self.name = self._ranker.name
+
+    def sign(self, signature: str) -> str:
+        """The signature of a metric, with the ranker that chose its knowledge."""
+        name, settings = parse(signature)
+        return write_signature(name, {**settings, "knowledge": self.name})
+
+    def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
+        """The rows with their knowledge, in order; one that has no history becomes bad.
+
+        Args:
+            rows: of the file.
+            file: named in errors.
+            first: index of the first of the rows in the file.
+        """
+        askers = [row for row in rows if isinstance(row, Example) and row.history]
+        chosen = iter(self._choose(askers))
+        found: list[Row] = []
+        for index, row in enumerate(rows, start=first):
+            if isinstance(row, BadRow):
+                found.append(row)
+            elif row.history:
+                found.append(_selected(row, next(chosen)))
+            else:
+                found.append(BadRow(
+                    index, row.id, f"{file}, row {index + 1}: has no history, by which its "
+                    "knowledge could be chosen"
+                ))
+        return found
+
+    def _choose(self, examples: Sequence[Example]) -> list[Ranked]:
+        dialogues = [Dialogue.of(*example.history, id=example.id) for example in examples]
+        if self._pool is not None:
+            return [ranking[0] for ranking in self._ranker.rank(dialogues, self._pool, 1)]
+        return [
+            self._ranker.rank([dialogue], _own_pool(example), 1)[0][0]
+            for dialogue, example in zip(dialogues, examples, strict=True)
+        ]
+
+
+def _own_pool(example: Example) -> Pool:
+    return passages([line for line in example.knowledge.splitlines() if line.strip()])
+
+
+def _selected(example: Example, ranked: Ranked) -> SelectedExample:
+    snippet = ranked.snippet
+    said = {
+        "domain": snippet.domain,
+        "entity_id": snippet.entity_id,
+        "entity_name": snippet.entity_name,
+        "doc_id": snippet.doc_id,
+        "text": snippet.text,
+        "score": ranked.score,
+    }
+    return SelectedExample(example.response, snippet.text, example.history, example.id, said)

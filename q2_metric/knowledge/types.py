@@ -1,0 +1,194 @@
+"""Dialogues, snippets, and the protocols of what ranks and detects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from q2_metric.errors import InputError
+
+USER, SYSTEM = "U", "S"
+
+Key = tuple[str, str, str]
+"""(domain, entity id, doc id): what names a snippet."""
+
+TOP = 5
+"""Snippets that a ranker keeps (Bae et al., section 3.1); EGR reorders these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one speaker said.
+
+    ``speaker`` is "U" (user), "S" (system) or "" where unknown. ``hypotheses`` are the
+    further readings of a speech recogniser, best first, without ``text`` itself.
+    """
+
+    text: str
+    speaker: str = ""
+    hypotheses: tuple[str, ...] = ()
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """The text, then the other hypotheses."""
+        return (self.text, *self.hypotheses)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """The turns up to the one that is to be answered, oldest first; at least one."""
+
+    turns: tuple[Turn, ...]
+    id: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not any(turn.text.strip() for turn in self.turns):
+            raise InputError(f"dialogue {self.id or ''}".rstrip() + ": has no text")
+
+    @classmethod
+    def of(cls, *texts: str, id: str | None = None) -> Dialogue:
+        """A dialogue of written turns; the last is the user's and they alternate."""
+        speakers = [USER if (len(texts) - i) % 2 else SYSTEM for i in range(len(texts))]
+        turns = (Turn(text, who) for text, who in zip(texts, speakers, strict=True))
+        return cls(tuple(turns), id)
+
+    @property
+    def last(self) -> Turn:
+        """The turn to be answered: the user's last, else the last."""
+        spoken = [turn for turn in self.turns if turn.text.strip()]
+        return next((turn for turn in reversed(spoken) if turn.speaker == USER), spoken[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """One piece of knowledge: an answer, and the question that it answers.
+
+    ``question`` is "" for a bare passage. ``entity_name`` is ``None`` where the snippet is
+    about a domain as a whole (taxi, train), ``domain`` "" where there are no domains.
+    """
+
+    domain: str
+    entity_id: str
+    entity_name: str | None
+    doc_id: str
+    question: str
+    answer: str
+
+    @property
+    def key(self) -> Key:
+        return (self.domain, self.entity_id, self.doc_id)
+
+    @property
+    def text(self) -> str:
+        """Question and answer, as a model or a metric reads them."""
+        return f"{self.question} {self.answer}".strip()
+
+    @property
+    def subject(self) -> str:
+        """What a dialogue calls the entity: its name, else the domain's (Algorithm 1)."""
+        return self.entity_name or self.domain
+
+
+class Pool:
+    """The snippets to choose from, in order; equal to itself alone, so indices can be kept.
+
+    Args:
+        snippets: at least one, with keys of their own.
+        source: names the pool in errors.
+
+    Raises:
+        InputError: the pool is empty, a snippet has no answer, or a key comes twice.
+    """
+
+    def __init__(self, snippets: Sequence[Snippet], source: str = "the pool") -> None:
+        self.snippets = tuple(snippets)
+        self.source = source
+        if not self.snippets:
+            raise InputError(f"{source}: has no snippets; there is nothing to choose from")
+        self.by_key: dict[Key, Snippet] = {}
+        for snippet in self.snippets:
+            if not snippet.answer.strip():
+                raise InputError(f"{source}: {_named(snippet.key)} has no answer (body)")
+            if snippet.key in self.by_key:
+                raise InputError(f"{source}: {_named(snippet.key)} is there twice")
+            self.by_key[snippet.key] = snippet
+
+    def __len__(self) -> int:
+        return len(self.snippets)
+
+    def __iter__(self) -> Iterator[Snippet]:
+        return iter(self.snippets)
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(snippet.domain for snippet in self.snippets))
+
+    def find(self, key: Key, where: str = "") -> Snippet:
+        """The snippet of that key.
+
+        Raises:
+            InputError: an unknown domain, entity or doc; the message names it.
+        """
+        if key in self.by_key:
+            return self.by_key[key]
+        prefix = f"{where}: " if where else ""
+        domain, entity, doc = key
+        if domain not in self.domains:
+            known = ", ".join(self.domains)
+            raise InputError(
+                f"{prefix}unknown domain {domain!r}; the domains of {self.source} are {known}"
+            )
+        if all(known[:2] != key[:2] for known in self.by_key):
+            raise InputError(f"{prefix}{self.source} has no entity {entity!r} of {domain!r}")
+        raise InputError(
+            f"{prefix}{self.source} has no doc {doc!r} of entity {entity!r} of {domain!r}"
+        )
+
+    def of_domain(self, domain: str) -> Pool:
+        """The snippets of one domain.
+
+        Raises:
+            InputError: the domain is unknown.
+        """
+        found = [snippet for snippet in self.snippets if snippet.domain == domain]
+        if not found:
+            known = ", ".join(self.domains)
+            raise InputError(
+                f"unknown domain {domain!r}; the domains of {self.source} are {known}"
+            )
+        return Pool(found, f"{self.source} ({domain})")
+
+
+def _named(key: Key) -> str:
+    return f"snippet {'/'.join(key)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A snippet and its score: higher is better, comparable within one ranking."""
+
+    snippet: Snippet
+    score: float
+
+
+@runtime_checkable
+class Ranker(Protocol):
+    """Orders the snippets of a pool for dialogues: batch in, batch out, order kept."""
+
+    name: str
+
+    def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
+        """For each dialogue at most ``k`` snippets, the best first; ``k`` is at least 1."""
+        ...
+
+
+@runtime_checkable
+class Detector(Protocol):
+    """Tells which dialogues end in a question that needs knowledge (DSTC9 subtask 1)."""
+
+    name: str
+
+    def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
+        """P(the last turn needs knowledge) for each dialogue; above 0.5 is yes."""
+        ...

@@ -1,0 +1,416 @@
+"""``python -m q2_metric.training.selection``: the weights of the bundled ranker.
+
+From a pool of snippets with questions (DSTC9's), the gold snippets of DSTC9's responses and
+general questions with passages; a few minutes on a CPU. First the projection and the piece
+weights, by contrast: a paraphrase against the questions and answers of the same entity, with
+the similarities of all-MiniLM-L6-v2 as a second target. Then the weights of the evidence, on
+dialogues made from the pool.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import zlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from q2_metric.data.dstc import read_knowledge, read_labels
+from q2_metric.knowledge.bundled import (
+    DOMAIN_FEATURES,
+    MENTION_FEATURES,
+    BundledRanker,
+    PoolIndex,
+    Weights,
+    by_entity,
+    domain_features,
+    mention_features,
+    similarities,
+    without,
+)
+from q2_metric.knowledge.detection import BundledDetector
+from q2_metric.knowledge.egr import rerank
+from q2_metric.knowledge.evaluate import OVERALL, evaluate
+from q2_metric.knowledge.mentions import MentionFinder, spoken_words
+from q2_metric.knowledge.types import Pool, Snippet
+from q2_metric.models.selection import CUT, TextVectors, piece_vectors
+from q2_metric.training.selection_data import (
+    CHOICES,
+    DETAILS,
+    Asked,
+    dialogue,
+    representatives,
+    spoken_question,
+)
+from q2_metric.training.selection_data import REQUESTS as TOPIC_REQUESTS
+
+Floats = NDArray[np.float32]
+Pair = tuple[str, int]
+"""(text, place of its snippet in the pool)."""
+
+SIZE = 256
+QA_SOURCES = ("squad_train_pieces", "qed_dev_nq", "squadshifts_wiki", "friendsqa", "policyqa")
+STEPS, BATCH, NEGATIVES = 1500, 64, 6
+HELD_OUT = 5
+"""One entity in so many is kept for development."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The pool as texts without names, and the queries with their snippets."""
+
+    pool: Pool
+    questions: list[str]
+    answers: list[str]
+    paraphrases: list[Pair]
+    responses: list[Pair]
+    qa: list[tuple[str, str]]
+
+    def held_out(self, place: int) -> bool:
+        snippet = self.pool.snippets[place]
+        return zlib.crc32(f"{snippet.domain}/{snippet.entity_id}".encode()) % HELD_OUT == 0
+
+
+class Vectors(nn.Module):
+    """What :class:`q2_metric.models.selection.TextVectors` computes, with gradients."""
+
+    def __init__(self, pieces: Floats) -> None:
+        super().__init__()
+        self.register_buffer("pieces", torch.from_numpy(pieces))
+        self.projection = nn.Parameter(torch.empty(pieces.shape[1], SIZE))
+        nn.init.orthogonal_(self.projection)
+        self.weigh = nn.Parameter(torch.zeros(pieces.shape[1]))
+        self.sharpness = nn.Parameter(torch.tensor(3.0))
+        self._ids: dict[str, list[int]] = {}
+
+    def forward(self, texts: Sequence[str]) -> Tensor:
+        from q2_metric.models.bundled import tokeniser
+
+        for text in texts:
+            if text not in self._ids:
+                self._ids[text] = tokeniser()(text).ids[:CUT]
+        ids = [self._ids[text] for text in texts]
+        offsets = torch.tensor(np.cumsum([0, *map(len, ids)])[:-1])
+        flat = torch.tensor([i for row in ids for i in row], dtype=torch.long)
+        rows = self.pieces[flat]  # type: ignore[index]
+        weighted = rows * torch.sigmoid(rows @ self.weigh)[:, None]
+        owner = torch.bucketize(torch.arange(len(flat)), offsets, right=True) - 1
+        summed = torch.zeros(len(ids), rows.shape[1]).index_add(0, owner, weighted)
+        return F.normalize(summed @ self.projection, dim=-1)
+
+
+def train_vectors(data: Data, teacher: dict[str, Floats], steps: int, seed: int) -> Vectors:
+    """The projection and the weights of pieces."""
+    torch.manual_seed(seed)
+    rng = random.Random(seed)
+    model = Vectors(piece_vectors())
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": [model.projection], "weight_decay": 0.05},
+            {"params": [model.sharpness, model.weigh], "weight_decay": 0.0},
+        ]
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, [2e-3, 1e-2], total_steps=steps)
+    siblings: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for i, snippet in enumerate(data.pool):
+        siblings[snippet.domain, snippet.entity_id].append(i)
+    train = [p for p in data.paraphrases if not data.held_out(p[1])]
+    replies = [p for p in data.responses if not data.held_out(p[1])]
+    for step in range(steps):
+        loss = _step(model, data, teacher, (train, replies), siblings, rng)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        schedule.step()
+        if (step + 1) % 500 == 0:
+            click.echo(f"step {step + 1}: loss {loss.item():.3f}")
+    return model
+
+
+def _step(
+    model: Vectors, data: Data, teacher: dict[str, Floats],
+    pairs: tuple[list[Pair], list[Pair]], siblings: dict[tuple[str, str], list[int]],
+    rng: random.Random,
+) -> Tensor:
+    batch = rng.choices(pairs[0], k=BATCH * 2 // 3) + rng.choices(pairs[1], k=BATCH // 3)
+    golds = [place for _, place in batch]
+    candidates, owners = list(golds), list(range(len(batch)))
+    for i, place in enumerate(golds):
+        snippet = data.pool.snippets[place]
+        own = siblings[snippet.domain, snippet.entity_id]
+        for other in rng.choices(own, k=NEGATIVES):
+            if other != place:
+                candidates.append(other)
+                owners.append(i)
+    said = [spoken_question(text, rng, rng.choice((0.0, 0.05, 0.15))) for text, _ in batch]
+    query = model(said)
+    sharp = model.sharpness.exp()
+    q_q = sharp * query @ model([data.questions[i] for i in candidates]).T
+    q_a = sharp * query @ model([data.answers[i] for i in candidates]).T
+    owned = torch.tensor(owners)[None, :] == torch.arange(len(batch))[:, None]
+    within = (q_q + 0.5 * q_a).masked_fill(~owned, -1e4)
+    loss = F.cross_entropy(within, torch.arange(len(batch)))
+    # The teacher reads what was meant, the student what was heard.
+    meant = torch.from_numpy(np.stack([teacher[text] for text, _ in batch]))
+    for logits, texts, weight in ((q_q, data.questions, 0.5), (q_a, data.answers, 0.25)):
+        known = torch.from_numpy(np.stack([teacher[texts[i]] for i in candidates]))
+        loss = loss + weight * F.cross_entropy(logits, (20 * meant @ known.T).softmax(-1))
+    if data.qa:
+        asked = rng.sample(data.qa, BATCH)
+        relevance = sharp * model([q for q, _ in asked]) @ model([p for _, p in asked]).T
+        loss = loss + 0.25 * F.cross_entropy(relevance, torch.arange(BATCH))
+    return loss
+
+
+def train_weights(asked: Sequence[Asked], index: PoolIndex, vectors: TextVectors) -> Weights:
+    """The weights of the evidence: softmax regression over all snippets of the pool."""
+    places = {snippet.key: i for i, snippet in enumerate(index.pool)}
+    text = nn.Parameter(torch.tensor([10.0, 5.0]))
+    mention = nn.Parameter(torch.tensor([3.0] + [0.0] * (len(MENTION_FEATURES) - 1)))
+    domain = nn.Parameter(torch.zeros(len(DOMAIN_FEATURES)))
+    owner, kind = torch.from_numpy(index.entity), torch.from_numpy(index.domain)
+    read = []
+    for one in asked:
+        mentions = index.finder.mentions(one.dialogue)
+        grouped = by_entity(mention_features(one.dialogue, mentions), index)
+        read.append((
+            torch.from_numpy(similarities(one.dialogue, mentions, index, vectors)),
+            {at: torch.from_numpy(np.stack(rows)) for at, rows in grouped.items()},
+            torch.from_numpy(domain_features(one.dialogue, mentions, index)),
+            places[one.gold.key],
+        ))
+    optimizer = torch.optim.Adam([text, mention, domain], lr=0.1)
+    order = random.Random(0)
+    for epoch in range(6):
+        for group in optimizer.param_groups:
+            group["lr"] = 0.1 / (1 + epoch)
+        order.shuffle(read)
+        for first in range(0, len(read), 16):
+            loss = torch.zeros(())
+            part = read[first : first + 16]
+            for similar, features, domains, gold in part:
+                entity = torch.zeros(len(index.entities))
+                if features:
+                    best = torch.stack([(rows @ mention).max() for rows in features.values()])
+                    entity = entity.index_put((torch.tensor(list(features)),), best)
+                logits = similar @ text + entity[owner] + (domains @ domain)[kind]
+                loss = loss - logits.log_softmax(0)[gold] / len(part)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+    return Weights(*(p.detach().numpy().copy() for p in (text, mention, domain)))
+
+
+def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
+    """The weights of the bundled detector: questions of others against database requests.
+
+    A question's own wording is left out of the pool it is compared with: the paraphrase is
+    another entity's.
+    """
+    rng = random.Random(seed)
+    questions = sorted({text for text, _ in data.paraphrases})
+    rng.shuffle(questions)
+    asked, compared = questions[: len(questions) // 4], questions[len(questions) // 4 :]
+    requests = [asked for asked, _ in DETAILS] + list(CHOICES) + list(TOPIC_REQUESTS)
+    names = representatives(data.pool)
+    other = []
+    for _ in range(len(asked)):
+        domain = rng.choice(list(names))
+        name = " ".join(spoken_words(rng.choice(names[domain]).subject))
+        other.append(
+            rng.choice(requests).format(a=name, b=name, domain=domain, area=name)
+        )
+    pool = Pool([Snippet("", "", None, str(i), q, q) for i, q in enumerate(compared)])
+    detector = BundledDetector(pool, vectors, np.zeros(3, np.float32))
+    said = [spoken_question(text, rng) for text in asked + other]
+    features = torch.from_numpy(detector.features(said))
+    target = torch.tensor([1.0] * len(asked) + [0.0] * len(other))
+    weights = nn.Parameter(torch.tensor([5.0, -5.0, 0.0]))
+    optimizer = torch.optim.Adam([weights], lr=0.1)
+    for _ in range(400):
+        loss = F.binary_cross_entropy_with_logits(features @ weights, target)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return weights.detach().numpy().copy()
+
+
+# --- data -----------------------------------------------------------------------------------
+
+
+def read_data(knowledge: Path, labels: Sequence[Path], qa: Path | None, limit: int) -> Data:
+    """The pool, its paraphrases' candidates are filled by :func:`mine`."""
+    pool = read_knowledge(knowledge)
+    places = {snippet.key: i for i, snippet in enumerate(pool)}
+    responses = []
+    for path in labels:
+        for label in read_labels(path):
+            for key in label.knowledge:
+                pool.find(key, str(path))
+                place = places[key]
+                text = without(label.response, pool.snippets[place].entity_name)
+                responses.append((text, place))
+    return Data(
+        pool,
+        [without(s.question, s.entity_name) for s in pool],
+        [without(s.answer, s.entity_name) for s in pool],
+        [],
+        responses,
+        _qa_pairs(qa, limit) if qa else [],
+    )
+
+
+def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
+    pairs = []
+    for source in QA_SOURCES:
+        with gzip.open(folder / f"{source}.jsonl.gz", "rt", encoding="utf-8") as file:
+            for line in file:
+                row = json.loads(line)
+                if row["answer"]:
+                    # The sentence or two around the answer: about as long as a snippet.
+                    start = row["start"]
+                    around = row["context"][max(0, start - 150) : start + 150]
+                    pairs.append((row["question"], around))
+    random.Random(0).shuffle(pairs)
+    return pairs[:limit]
+
+
+def mine(data: Data, teacher: dict[str, Floats], count: int, seed: int) -> list[Pair]:
+    """Questions of other entities that ask for the same, by the teacher.
+
+    Near in question and answer, and yet worded otherwise.
+    """
+    rng = np.random.default_rng(seed)
+    questions = np.stack([teacher[text] for text in data.questions])
+    answers = np.stack([teacher[text] for text in data.answers])
+    found = []
+    for i in rng.choice(len(data.pool), min(count, len(data.pool)), replace=False):
+        alike = questions @ questions[i]
+        both = 0.6 * alike + 0.4 * (answers @ answers[i])
+        near = [
+            int(j) for j in np.argsort(-both)[:60]
+            if both[j] > 0.6 and alike[j] < 0.93 and _entity(data.pool.snippets[j])
+            != _entity(data.pool.snippets[i])
+        ][:10]
+        if near:
+            found.append((data.questions[near[rng.integers(len(near))]], int(i)))
+    return found
+
+
+def _entity(snippet: Snippet) -> tuple[str, str]:
+    return (snippet.domain, snippet.entity_id)
+
+
+def teach(texts: Sequence[str]) -> dict[str, Floats]:
+    """The vectors of all-MiniLM-L6-v2, unit length."""
+    from transformers import AutoModel, AutoTokenizer
+
+    from q2_metric.training.base import base_folder
+
+    folder = str(base_folder())
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    order = sorted(set(texts), key=len)
+    found: dict[str, Floats] = {}
+    with torch.inference_mode():
+        for first in range(0, len(order), 64):
+            part = order[first : first + 64]
+            batch = tokenizer(part, padding=True, truncation=True, max_length=CUT,
+                              return_tensors="pt")
+            mask = batch["attention_mask"][:, :, None]
+            states = model.eval()(**batch).last_hidden_state
+            vectors = F.normalize((states * mask).sum(1) / mask.sum(1), dim=-1).numpy()
+            found.update(zip(part, vectors, strict=True))
+    return found
+
+
+def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list[Asked]:
+    """Dialogues about the entities that are held out, or about the others."""
+    rng = random.Random(seed)
+    names = representatives(data.pool)
+    pairs = [pair for pair in data.paraphrases if data.held_out(pair[1]) == held_out]
+    chosen = rng.sample(pairs, min(count, len(pairs)))
+    return [dialogue(data.pool.snippets[place], text, names, rng) for text, place in chosen]
+
+
+def within_entity(data: Data, pairs: Sequence[Pair], index: PoolIndex,
+                  vectors: TextVectors) -> float:
+    """R@1 among the snippets of the right entity, of texts as they are written."""
+    hits = 0
+    for query, (_, place) in zip(vectors([text for text, _ in pairs]), pairs, strict=True):
+        own = np.flatnonzero(index.entity == index.entity[place])
+        scores = index.questions[own] @ query + 0.5 * (index.answers[own] @ query)
+        hits += int(own[scores.argmax()] == place)
+    return hits / len(pairs)
+
+
+@click.command(help=__doc__)
+@click.option("--knowledge", type=click.Path(path_type=Path, exists=True), required=True,
+              help="knowledge.json of DSTC9's test set or DSTC10")
+@click.option("--labels", type=click.Path(path_type=Path, exists=True), multiple=True,
+              help="labels.json of DSTC9; may be repeated")
+@click.option("--qa", type=click.Path(path_type=Path, exists=True), help="folder train/qa")
+@click.option("--steps", default=STEPS, show_default=True)
+@click.option("--dialogues", default=1200, show_default=True)
+@click.option("--seed", default=13, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default=None,
+              help="the safetensors file; the package's own by default")
+def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, dialogues: int,
+         seed: int, out: Path | None) -> None:
+    from safetensors.numpy import save_file
+
+    from q2_metric.models.bundled import WEIGHTS
+
+    data = read_data(knowledge, labels, qa, 40_000)
+    texts = data.questions + data.answers + [text for text, _ in data.responses]
+    teacher = teach(texts)
+    data.paraphrases.extend(mine(data, teacher, len(data.pool), seed))
+    click.echo(f"{len(data.paraphrases)} paraphrases, {len(data.responses)} responses")
+    model = train_vectors(data, teacher, steps, seed)
+    projection = model.projection.detach().numpy().astype(np.float16)
+    weigh = model.weigh.detach().numpy().astype(np.float16)
+    vectors = TextVectors(piece_vectors(), projection.astype(np.float32),
+                          weigh.astype(np.float32))
+    index = PoolIndex(data.pool, vectors)
+    for name, pairs in (("paraphrases", data.paraphrases), ("responses", data.responses)):
+        held = [pair for pair in pairs if data.held_out(pair[1])]
+        figure = within_entity(data, held, index, vectors)
+        click.echo(f"held-out {name}: R@1 within the entity {figure:.3f} of {len(held)}")
+    weights = train_weights(
+        make_dialogues(data, dialogues, held_out=False, seed=seed), index, vectors
+    )
+    for name, values in (("text", weights.text), ("mention", weights.mention),
+                         ("domain", weights.domain)):
+        click.echo(f"{name}: {np.round(values, 2).tolist()}")
+    held_out = make_dialogues(data, dialogues // 4, held_out=True, seed=seed + 1)
+    rankings = BundledRanker(vectors, weights).rank([a.dialogue for a in held_out], data.pool)
+    gold = [[a.gold.key] for a in held_out]
+    found = evaluate(rankings, gold)[OVERALL]
+    click.echo(f"held-out dialogues: R@1 {found.r1:.3f}, R@5 {found.r5:.3f} of {found.n}")
+    for matching in ("exact", "fuzzy"):
+        finder = MentionFinder(data.pool, "exact" if matching == "exact" else "fuzzy")
+        entities = [finder.entities(a.dialogue) for a in held_out]
+        for margin in (0.5, 1.0, 2.0, 4.0, None):
+            moved = [rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)]
+            figure = evaluate(moved, gold)[OVERALL].r1
+            click.echo(f"with EGR ({matching}, margin {margin}): R@1 {figure:.3f}")
+    detection = train_detection(data, vectors, seed)
+    click.echo(f"detection: {np.round(detection, 2).tolist()}")
+    path = out or WEIGHTS / "selection.safetensors"
+    save_file({"projection": projection, "weigh": weigh, "text": weights.text,
+               "mention": weights.mention, "domain": weights.domain,
+               "detection": detection}, path)
+    click.echo(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

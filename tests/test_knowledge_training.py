@@ -1,0 +1,264 @@
+"""RSS, the detector and the responder trained for real, on tiny local models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import local_models
+import pytest
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.knowledge.bm25 import Bm25
+from q2_metric.knowledge.detection import EncoderDetector, train_detector
+from q2_metric.knowledge.encoder import HeadedEncoder, written
+from q2_metric.knowledge.overlap import evaluate_responses
+from q2_metric.knowledge.respond import Grounded, Responder, train_responder
+from q2_metric.knowledge.rss import (
+    HEADS,
+    Negatives,
+    RssRanker,
+    Turns,
+    relevance_text,
+    similarity_text,
+    train_rss,
+)
+from q2_metric.knowledge.training import STATE, Settings
+from q2_metric.knowledge.types import Dialogue, Pool, Snippet
+
+pytest.importorskip("torch")
+
+SUBJECTS = ("dog", "cat", "king", "ship")
+QUESTIONS = {"house": "is the {} in the house ?", "river": "where is the river of the {} ?"}
+ANSWERS = {"house": "the {} sleeps in the house .", "river": "it is the blue river of Paris ."}
+POOL = Pool(
+    [
+        Snippet("city", name, name, doc, QUESTIONS[doc].format(name), ANSWERS[doc].format(name))
+        for name in SUBJECTS
+        for doc in QUESTIONS
+    ]
+)
+TURNS = Turns(
+    [Dialogue.of(f"the {s.entity_name}", "yes", f"{s.doc_id} of the {s.entity_name} ?")
+     for s in POOL],
+    [s.key for s in POOL],
+)
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta"])
+def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("base") / request.param
+    return str(local_models.encoder(folder, request.param, "AutoModel"))
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    found = load_file(folder / "model.safetensors")
+    heads = folder / "heads.safetensors"
+    return found | (load_file(heads) if heads.exists() else {})
+
+
+def same(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    return left.keys() == right.keys() and all(bool((left[k] == right[k]).all()) for k in left)
+
+
+def test_texts() -> None:
+    assert relevance_text(POOL.snippets[0]) == "city dog the dog sleeps in the house ."
+    assert similarity_text(POOL.snippets[0]) == "city dog is the dog in the house ?"
+    taxi = Snippet("taxi", "*", None, "1", "", "Ten pounds.")
+    assert similarity_text(taxi) == "taxi Ten pounds."
+    assert written(Dialogue.of("hi", "hello", "a dog?")) == "user: hi system: hello user: a dog?"
+
+
+def test_negatives() -> None:
+    import random
+
+    gold = POOL.snippets[0]
+    drawn = Negatives(POOL).draw(gold, 300, random.Random(0))
+    assert gold not in drawn
+    same_entity = sum(s.entity_id == "dog" for s in drawn)
+    # A third from the entity, of the other two thirds one in seven is of the entity too.
+    assert 100 <= same_entity <= 170
+    with pytest.raises(InputError, match="one snippet alone"):
+        Negatives(Pool([gold]))
+
+
+def test_rss_learns(base: str, tmp_path: Path) -> None:
+    settings = Settings(rate=3e-3, batch_size=4, epochs=25, patience=25)
+    judged: list[float] = []
+    done = train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, dev_candidates=8, device="cpu",
+                     report=lambda progress, value: judged.append(value))
+    assert done.best == max(judged) > judged[0]
+    ranker = RssRanker(str(tmp_path), narrow=None, device="cpu")
+    rankings = ranker.rank(TURNS.dialogues, POOL, 3)
+    assert all(len(ranking) == 3 for ranking in rankings)
+    assert all(0 <= ranked.score <= 2 for ranking in rankings for ranked in ranking)
+    right = sum(r[0].snippet.key == gold for r, gold in zip(rankings, TURNS.gold, strict=True))
+    assert right >= 3  # of 8, by chance 1
+    # A first stage hands on what it keeps, and nothing else.
+    first = Bm25()
+    narrowed = RssRanker(str(tmp_path), first, narrow=2, device="cpu")
+    kept = {r.snippet.key for r in first.rank(TURNS.dialogues[:1], POOL, 2)[0]}
+    assert {r.snippet.key for r in narrowed.rank(TURNS.dialogues[:1], POOL, 2)[0]} == kept
+
+
+def test_a_stopped_run_ends_as_one_that_was_not(base: str, tmp_path: Path) -> None:
+    settings = Settings(rate=1e-3, batch_size=3, epochs=3, evaluate_every=4)
+
+    def run(folder: str, stop_at: int | None = None) -> Any:
+        return train_rss(base, POOL, TURNS, TURNS, tmp_path / folder, settings, device="cpu",
+                         dev_candidates=4, stop_at=stop_at)
+
+    whole = run("whole")
+    assert run("parts", stop_at=2).step == 2
+    assert run("parts", stop_at=5).step == 5
+    assert run("parts") == whole
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
+    state = [f"{STATE}/state.safetensors" for _ in range(2)]
+    assert (tmp_path / "whole" / state[0]).exists()
+    # A run that has ended stays as it is.
+    assert run("whole") == whole
+    with pytest.raises(InputError, match="other settings or data"):
+        train_rss(base, POOL, TURNS, TURNS, tmp_path / "whole", Settings(rate=1.0), device="cpu")
+
+
+def test_patience_ends_training(base: str, tmp_path: Path) -> None:
+    settings = Settings(rate=1e-9, batch_size=8, epochs=50, patience=2)
+    done = train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, device="cpu")
+    assert (done.step, done.best_step, done.done) == (3, 1, True)
+
+
+def test_the_paper_settings_are_the_defaults() -> None:
+    assert (Settings().rate, Settings().batch_size) == (1e-5, 16)
+
+
+def test_long_dialogues_lose_their_beginning(base: str) -> None:
+    encoder = HeadedEncoder(base, HEADS, device="cpu", trained=False)
+    texts = ["the king sleeps . " * 40 + "where is the river ?", "where is the river ?"]
+    rows = [encoder._row(Dialogue.of(text), "the answer " * 40) for text in texts]
+    assert [len(row["input_ids"]) for row in rows] == [64, encoder.length] or all(
+        len(row["input_ids"]) <= 64 for row in rows
+    )
+    read = encoder.loaded.tokenizer.decode(rows[0]["input_ids"])
+    assert "where is the river" in read.lower()
+    assert "answer" in read
+
+
+def test_rss_needs_a_trained_folder(base: str) -> None:
+    with pytest.raises(ModelError, match=r"has no heads.safetensors"):
+        RssRanker(base, narrow=None)
+
+
+def test_another_head_is_refused(base: str, tmp_path: Path) -> None:
+    HeadedEncoder(base, HEADS, device="cpu", trained=False).save(tmp_path)
+    with pytest.raises(ModelError, match="has the heads relevance, similarity, not detection"):
+        EncoderDetector(str(tmp_path), device="cpu")
+
+
+def test_bad_settings(base: str, tmp_path: Path) -> None:
+    for change, message in (({"rate": 0}, "above 0"), ({"epochs": 0}, "epochs must be"),
+                            ({"evaluate_every": 0}, "evaluate_every")):
+        with pytest.raises(InputError, match=message):
+            Settings(**change)
+    with pytest.raises(InputError, match="needs labelled turns"):
+        train_rss(base, POOL, Turns([], []), TURNS, tmp_path)
+    strange = Turns(TURNS.dialogues[:1], [("spa", "1", "1")])
+    with pytest.raises(InputError, match="turn 0: unknown domain 'spa'"):
+        train_rss(base, POOL, strange, TURNS, tmp_path)
+
+
+def test_detector_learns(base: str, tmp_path: Path) -> None:
+    dialogues = [Dialogue.of(f"{a} the {b}") for a in ("where is", "yes") for b in SUBJECTS]
+    targets = [True] * 4 + [False] * 4
+    settings = Settings(rate=3e-3, batch_size=4, epochs=20, patience=20)
+    done = train_detector(base, dialogues, targets, dialogues, targets, tmp_path, settings,
+                          device="cpu")
+    assert done.best == 1.0
+    found = EncoderDetector(str(tmp_path), device="cpu").detect(dialogues)
+    assert [p > 0.5 for p in found] == targets
+
+
+# --- the responder -------------------------------------------------------------------------
+
+ITEMS = [
+    Grounded(dialogue, POOL.find(key), f"the {key[1]} is in the {key[2]}")
+    for dialogue, key in zip(TURNS.dialogues, TURNS.gold, strict=True)
+]
+
+
+@pytest.fixture(scope="module")
+def bart(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(local_models.bart(tmp_path_factory.mktemp("seq") / "bart"))
+
+
+def test_responder_learns_and_resumes(bart: str, tmp_path: Path) -> None:
+    settings = Settings(rate=3e-3, batch_size=4, epochs=4, evaluate_every=2, patience=9)
+    judged: list[float] = []
+    whole = train_responder(bart, ITEMS, ITEMS, tmp_path / "whole", settings, device="cpu",
+                            report=lambda progress, value: judged.append(value))
+    assert judged[-1] > judged[0]
+    train_responder(bart, ITEMS, ITEMS, tmp_path / "parts", settings, device="cpu", stop_at=3)
+    again = train_responder(bart, ITEMS, ITEMS, tmp_path / "parts", settings, device="cpu")
+    assert again == whole
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
+    said = Responder(str(tmp_path / "whole"), device="cpu").respond(ITEMS[:3])
+    assert len(said) == 3
+    assert all(isinstance(text, str) for text in said)
+    assert not any(mark in text for text in said for mark in ("<s>", "</s>", "<pad>"))
+
+
+def test_responder_batches_do_not_matter(bart: str) -> None:
+    one = Responder(bart, device="cpu", batch_size=1).respond(ITEMS)
+    assert Responder(bart, device="cpu", batch_size=3).respond(ITEMS) == one
+
+
+def test_responder_input_keeps_knowledge_and_the_last_turn(bart: str) -> None:
+    responder = Responder(bart, device="cpu", length=60)
+    long = Dialogue.of("the king sleeps . " * 40 + "where is the river ?")
+    row = responder.row(Grounded(long, POOL.snippets[0]))
+    assert len(row["input_ids"]) <= 60
+    text = responder.loaded.tokenizer.decode(row["input_ids"], skip_special_tokens=True)
+    assert text.startswith("knowledge: is the dog in")
+    assert text.endswith("where is the river ?")
+
+
+def test_responder_needs_gold(bart: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="turn 0 has no response"):
+        train_responder(bart, [Grounded(TURNS.dialogues[0], POOL.snippets[0])], ITEMS, tmp_path)
+    with pytest.raises(InputError, match="beam must be at least 1"):
+        Responder(bart, beam=0)
+
+
+def test_overlap_by_hand() -> None:
+    found = evaluate_responses(["the dog sleeps here", "a cat"], ["the dog sleeps here", "a dog"])
+    assert found.rouge1 == pytest.approx((100 + 50) / 2)
+    assert found.rouge2 == pytest.approx(50)
+    assert found.rouge_l == pytest.approx(75)
+    assert 0 < found.bleu < 100
+    assert (found.meteor is None) == bool(found.no_meteor)
+    with pytest.raises(InputError, match="0 responses for 0 references"):
+        evaluate_responses([], [])
+
+
+def test_meteor_without_wordnet_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    from nltk.corpus import wordnet
+
+    if not type(wordnet).__name__.startswith("Lazy"):
+        pytest.skip("WordNet was loaded before")
+    found = evaluate_responses(["a dog"], ["a cat"])
+    assert found.meteor is None
+    assert "nltk.downloader wordnet" in found.no_meteor
+
+
+def test_saved_models_are_safetensors_only(base: str, tmp_path: Path) -> None:
+    settings = Settings(epochs=1)
+    train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, device="cpu")
+    names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert not {n for n in names if n.endswith((".bin", ".pt", ".pkl", ".pth"))}
+    assert {"model.safetensors", "heads.safetensors", "state.safetensors"} <= names
+    assert json.loads((tmp_path / "heads.json").read_text()) == {"heads": list(HEADS)}
