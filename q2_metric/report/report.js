@@ -395,7 +395,6 @@ const sorts = (view) => paired.has(view)
   : {order: "as in the file", low: "lowest first", high: "highest first"};
 let state = {...INITIAL};
 let shown = [];
-let written = null;
 
 const VIEWS = [["all", "all systems"], ...facts.systems.map((name, i) => [`${i}`, name])];
 for (const one of facts.pairs) VIEWS.push([`pair-${one.system}`, `${facts.systems[one.system]} against ${facts.systems[0]}`]);
@@ -413,11 +412,8 @@ function read() {
 
 function write(newEntry) {
   const changed = Object.entries(state).filter(([name, value]) => value !== INITIAL[name]);
-  written = `#${new URLSearchParams(changed)}`;
-  if ((location.hash || "#") === written) return;
-  if (newEntry) location.hash = written;
-  else location.replace(written);
-  written = location.hash || "#";
+  const hash = `#${new URLSearchParams(changed)}`;
+  if ((location.hash || "#") !== hash) window.history[newEntry ? "pushState" : "replaceState"](null, "", hash);
 }
 
 function update(changes_, newEntry = true) {
@@ -588,8 +584,6 @@ byId("open-all").addEventListener("click", () => {
 });
 byId("list").addEventListener("toggle", showOpenAll, true);
 addEventListener("hashchange", () => {
-  if ((location.hash || "#") === written) return;
-  written = location.hash || "#";
   read();
   show();
 });
