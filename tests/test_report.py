@@ -210,8 +210,8 @@ def test_texts_of_users_are_text(path: Path, text: str) -> None:
     assert (first["id"], first["questions"][0]["span"]) == (text, text)
     assert second["error"] == text
     assert page.texts("bdi")[0] == text
-    # The two blocks of data and the page's own script: nothing of the texts ran into markup.
-    assert len(page.texts("script")) == 3
+    # The two blocks of data and the page's own scripts: nothing of the texts ran into markup.
+    assert len(page.texts("script")) == 4
     assert "img" not in {tag for tag, _, _ in page.elements}
     assert "<!--" not in path.read_text(encoding="utf-8")
 
