@@ -1,7 +1,10 @@
 "use strict";
 // The list of responses: filter, sort, page, compare; its state is in the page's address.
 (() => {
-const {MEANINGS, SAME, SIGNS, byId, card, change, element, facts, fill, known, metrics, number, rows, several, signed} = explain;
+const {
+  MEANINGS, SAME, SIGNS, byId, card, change, element, facts, fill, known, metrics, number, rows,
+  several, signed,
+} = explain;
 const BINS = 20;
 const SIZES = ["25", "50", "100", "500"];
 
@@ -11,7 +14,8 @@ const single = rows.map((row, i) => ({key: `${i}`, rows: [row]}));
 const paired = new Map(facts.pairs.map((one) => [`pair-${one.system}`,
   one.rows.map(([a, b]) => ({key: `${a}-${b}`, rows: [rows[a], rows[b]]}))]));
 
-const valueOf = (item, metric) => item.rows.length === 2 ? change(item, metric) : item.rows[0][metric];
+const valueOf = (item, metric) => (
+  item.rows.length === 2 ? change(item, metric) : item.rows[0][metric]);
 
 function itemsOf(view) {
   if (paired.has(view)) return paired.get(view);
@@ -24,8 +28,10 @@ const KINDS = {
   any: ["all", () => true],
   better: ["better", (item, metric) => change(item, metric) >= SAME],
   worse: ["worse", (item, metric) => known(change(item, metric)) && change(item, metric) <= -SAME],
-  differs: ["with an answer that differs", anyRow((row) => row.questions.some((q) => q.state === "differs"))],
-  unanswered: ["with an unanswered question", anyRow((row) => row.questions.some((q) => q.how === "no_answer"))],
+  differs: ["with an answer that differs",
+    anyRow((row) => row.questions.some((q) => q.state === "differs"))],
+  unanswered: ["with an unanswered question",
+    anyRow((row) => row.questions.some((q) => q.how === "no_answer"))],
   supported: ["with every answer supported", anyRow((row) =>
     row.questions.length > 0 && row.questions.every((q) => q.state === "supported"))],
   fallback: ["without a valid question", anyRow((row) =>
@@ -34,7 +40,8 @@ const KINDS = {
 };
 const OF_PAIRS = ["better", "worse"];
 const OF_Q2 = ["differs", "unanswered", "supported", "fallback"];
-const kindsOf = (view) => Object.keys(KINDS).filter((name) => (paired.has(view) || !OF_PAIRS.includes(name))
+const kindsOf = (view) => Object.keys(KINDS)
+  .filter((name) => (paired.has(view) || !OF_PAIRS.includes(name))
   && (metrics.includes("q2") || !OF_Q2.includes(name)));
 
 // What depends on all items of a view is counted once.
@@ -47,7 +54,8 @@ function once(key, count) {
 function searchable(row) {
   if (row.searchable === undefined) {
     const asked = row.questions.flatMap((q) => [q.question, q.response_answer, q.knowledge_answer]);
-    row.searchable = [row.id, row.response, row.knowledge, ...(row.history || []), row.error, ...asked]
+    const texts = [row.id, row.response, row.knowledge, ...(row.history || []), row.error];
+    row.searchable = [...texts, ...asked]
       .filter((words) => typeof words === "string").join("\n").toLowerCase();
   }
   return row.searchable;
@@ -62,7 +70,8 @@ function filtered(state) {
   const found = itemsOf(state.view).filter((item) => {
     const value = valueOf(item, state.metric);
     if (ranged && !(known(value) && value >= low - 1e-9 && value <= high + 1e-9)) return false;
-    return kind(item, state.metric) && (!wanted || item.rows.some((row) => searchable(row).includes(wanted)));
+    return kind(item, state.metric)
+      && (!wanted || item.rows.some((row) => searchable(row).includes(wanted)));
   });
   const order = state.sort || Object.keys(sorts(state.view))[0];
   if (order === "order") return found;
@@ -78,7 +87,10 @@ function filtered(state) {
 const form = byId("controls");
 const TYPED = ["text", "min", "max"];
 const INITIAL = {
-  view: paired.size ? [...paired.keys()][0] : "all", show: "any", metric: metrics[0] || "", text: "",
+  view: paired.size ? [...paired.keys()][0] : "all",
+  show: "any",
+  metric: metrics[0] || "",
+  text: "",
   min: "", max: "", sort: "", size: SIZES[0], page: "1", open: "",
 };
 // The first is what an empty `sort` stands for.
@@ -89,11 +101,14 @@ let state = {...INITIAL};
 let shown = [];
 
 const VIEWS = [["all", "all systems"], ...facts.systems.map((name, i) => [`${i}`, name])];
-for (const one of facts.pairs) VIEWS.push([`pair-${one.system}`, `${facts.systems[one.system]} against ${facts.systems[0]}`]);
+for (const {system} of facts.pairs) {
+  VIEWS.push([`pair-${system}`, `${facts.systems[system]} against ${facts.systems[0]}`]);
+}
 
 function read() {
   const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  state = {...INITIAL, ...Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(INITIAL, name)))};
+  state = {...INITIAL};
+  for (const name of Object.keys(INITIAL)) state[name] = given[name] ?? INITIAL[name];
   const check = (name, values) => {
     if (!values.includes(state[name])) state[name] = INITIAL[name];
   };
@@ -108,7 +123,8 @@ function read() {
 function write(newEntry) {
   const changed = Object.entries(state).filter(([name, value]) => value !== INITIAL[name]);
   const hash = `#${new URLSearchParams(changed)}`;
-  if ((location.hash || "#") !== hash) window.history[newEntry ? "pushState" : "replaceState"](null, "", hash);
+  if ((location.hash || "#") === hash) return;
+  window.history[newEntry ? "pushState" : "replaceState"](null, "", hash);
 }
 
 function update(wanted, newEntry = true) {
@@ -150,8 +166,10 @@ function showControls() {
       () => items.filter((item) => KINDS[name][1](item, state.metric)).length);
     return [name, `${KINDS[name][0]} (${count.toLocaleString("en")})`];
   }));
-  options("metric", metrics.map((name) => [name, facts.titles[name] + (two ? ", difference" : "")]));
-  options("sort", Object.entries(sorts(state.view)).map(([value, words], i) => [i ? value : "", words]));
+  options("metric", metrics.map(
+    (name) => [name, facts.titles[name] + (two ? ", difference" : "")]));
+  options("sort", Object.entries(sorts(state.view)).map(
+    ([value, words], i) => [i ? value : "", words]));
   options("size", SIZES.map((size) => [size, size]));
   for (const name of TYPED) {
     if (form.elements[name] !== document.activeElement) form.elements[name].value = state[name];
@@ -179,7 +197,8 @@ function showList() {
   const what = paired.has(state.view) ? "pairs" : "responses";
   byId("count").textContent = `${shown.length.toLocaleString("en")}${of} ${what}`;
   byId("pages").hidden = pages === 1;
-  byId("place").textContent = `${start + 1}–${start + here.length} of ${shown.length.toLocaleString("en")}`;
+  const total = shown.length.toLocaleString("en");
+  byId("place").textContent = `${start + 1}–${start + here.length} of ${total}`;
   for (const button of byId("pages").querySelectorAll("button")) {
     const there = page + Number(button.dataset.step);
     button.setAttribute("aria-disabled", there < 1 || there > pages);
@@ -189,7 +208,8 @@ function showList() {
 
 function showOpenAll() {
   const all = [...document.querySelectorAll("#list details")];
-  byId("open-all").textContent = all.length && all.every((one) => one.open) ? "Close all" : "Open all";
+  const every = all.length && all.every((one) => one.open);
+  byId("open-all").textContent = every ? "Close all" : "Open all";
 }
 
 function histogram(name) {
@@ -199,7 +219,10 @@ function histogram(name) {
   const width = (1 - low) / BINS;
   const count = (values) => {
     const bins = new Array(BINS).fill(0);
-    for (const value of values) bins[Math.max(0, Math.min(BINS - 1, Math.floor((value - low) / width + 1e-9)))]++;
+    for (const value of values) {
+      const bin = Math.floor((value - low) / width + 1e-9);
+      bins[Math.max(0, Math.min(BINS - 1, bin))]++;
+    }
     return bins;
   };
   const before = once(`${state.view} ${name}`,
@@ -207,13 +230,15 @@ function histogram(name) {
   const now = count(some);
   const highest = Math.max(1, ...before);
   const mean = some.reduce((sum, value) => sum + value, 0) / some.length;
-  const words = some.length ? `mean ${(two ? signed : number)(mean)} of ${some.length.toLocaleString("en")}` : "no score";
+  const words = some.length
+    ? `mean ${(two ? signed : number)(mean)} of ${some.length.toLocaleString("en")}` : "no score";
   const tall = (n) => n ? Math.max(1.5, 54 * n / highest) : 0;
   const svg = element("svg", {viewBox: "0 0 200 56", role: "img", preserveAspectRatio: "none",
     "aria-label": `${facts.titles[name]}: distribution, ${words}`});
   before.forEach((n, i) => {
     const ends = [low + i * width, low + (i + 1) * width].map((end) => Number(end.toFixed(3)));
-    const bar = (height, class_) => element("rect", {x: i * 10 + 0.5, width: 9, y: 55 - height, height, class: class_});
+    const bar = (height, class_) => element("rect",
+      {x: i * 10 + 0.5, width: 9, y: 55 - height, height, class: class_});
     const whole = element("rect", {x: i * 10, width: 10, y: 0, height: 56, class: "hit"},
       element("title", {}, `${ends[0]} to ${ends[1]}: ${now[i].toLocaleString("en")}`));
     // A value on the edge belongs to the bar on its right.
@@ -223,7 +248,8 @@ function histogram(name) {
   });
   svg.append(element("path", {d: "M0 55.5H200", class: "axis"}));
   return element("figure", {class: name === state.metric ? "chosen" : ""},
-    element("figcaption", {}, element("b", {}, facts.titles[name]), element("span", {}, words)), svg,
+    element("figcaption", {}, element("b", {}, facts.titles[name]), element("span", {}, words)),
+    svg,
     element("div", {class: "ends", "aria-hidden": "true"}, element("span", {}, two ? "−1" : "0"),
       two ? element("span", {}, "0") : null, element("span", {}, "1")));
 }

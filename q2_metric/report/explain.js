@@ -32,6 +32,8 @@ function element(tag, attributes, ...children) {
 }
 
 const text = (tag, class_, words) => element(tag, {class: `text ${class_}`, dir: "auto"}, words);
+const div = (class_, ...children) => element("div", {class: class_}, ...children);
+const span = (class_, words) => element("span", {class: class_}, words);
 const known = (value) => typeof value === "number";
 const number = (value) => known(value) ? value.toFixed(3) : NONE;
 const signed = (value) => !known(value) ? NONE
@@ -82,7 +84,8 @@ function marked(whole, marks) {
 function sign(state, key, words) {
   const name = `${words} ${key}: ${MEANINGS[state]}`;
   const shown = SIGNS[state] + key;
-  return element("span", {class: `sign ${state}`, role: "img", "aria-label": name, title: name}, shown);
+  return element("span", {class: `sign ${state}`, role: "img", "aria-label": name, title: name},
+    shown);
 }
 
 function tag(key, words) {
@@ -90,10 +93,11 @@ function tag(key, words) {
 }
 
 function responseMarks(row) {
-  const marks = row.questions.map((question, i) => markAt(row.response, question.start, question.span, {
-    kind: "asked", state: question.state, key: `${i + 1}`,
-    sign: () => sign(question.state, i + 1, "question"),
-  }));
+  const marks = row.questions.map((question, i) => markAt(
+    row.response, question.start, question.span, {
+      kind: "asked", state: question.state, key: `${i + 1}`,
+      sign: () => sign(question.state, i + 1, "question"),
+    }));
   return marks.filter(Boolean);
 }
 
@@ -131,13 +135,13 @@ function meter(value) {
 }
 
 function scoreLine(row, name) {
-  return element("div", {class: "score"}, element("span", {class: "name"}, facts.titles[name]),
+  return div("score", span("name", facts.titles[name]),
     element("b", {}, number(row[name])), meter(row[name]));
 }
 
 function scores(row) {
   const shown = metrics.filter((name) => name in row && name !== "q2_no_nli");
-  return element("div", {class: "numbers"}, ...shown.map((name) => scoreLine(row, name)));
+  return div("numbers", ...shown.map((name) => scoreLine(row, name)));
 }
 
 function badges(row) {
@@ -150,7 +154,7 @@ function badges(row) {
       found.push(`${facts.titles[name]}: ${decided ? "consistent" : "inconsistent"}`);
     }
   }
-  return found.map((words) => element("span", {class: "badge"}, words));
+  return found.map((words) => span("badge", words));
 }
 
 function response(row) {
@@ -158,7 +162,8 @@ function response(row) {
   if (typeof row.response !== "string") {
     return element("p", {class: "absent"}, "The text of this response was not kept.");
   }
-  return element("p", {class: "response text", dir: "auto"}, marked(row.response, responseMarks(row)));
+  return element("p", {class: "response text", dir: "auto"},
+    marked(row.response, responseMarks(row)));
 }
 
 function how(question) {
@@ -173,23 +178,27 @@ function how(question) {
   }[question.how] || question.how || "";
 }
 
+function answer(title, words) {
+  return element("div", {}, element("dt", {}, title), text("dd", "", words ?? NONE));
+}
+
 function questions(row) {
   const list = row.questions.map((question, i) => element("li", {"data-key": `${i + 1}`},
-    element("div", {class: "asking"}, sign(question.state, i + 1, "question"),
+    div("asking", sign(question.state, i + 1, "question"),
       text("span", "", question.question), element("b", {class: "n"}, number(question.score))),
     element("dl", {},
-      element("div", {}, element("dt", {}, "response says"), text("dd", "", question.response_answer ?? NONE)),
-      element("div", {}, element("dt", {}, "knowledge says"), text("dd", "", question.knowledge_answer ?? NONE))),
+      answer("response says", question.response_answer),
+      answer("knowledge says", question.knowledge_answer)),
     element("p", {class: "how"}, how(question))));
   return element("ol", {class: "questions"}, ...list);
 }
 
 function sentences(row) {
   const list = row.evidence.map((item, i) => element("li", {"data-key": letter(i)},
-    element("div", {class: "asking"}, element("span", {class: "sign"}, letter(i)),
+    div("asking", span("sign", letter(i)),
       text("span", "", item.sentence), element("b", {class: "n"}, number(item.score))),
     item.support === null || item.support === undefined ? null
-      : element("p", {class: "how"}, "Best support ", element("span", {class: "n"}, number(item.support_score)),
+      : element("p", {class: "how"}, "Best support ", span("n", number(item.support_score)),
         ": ", element("bdi", {class: "text"}, item.support))));
   return element("ol", {class: "sentences"}, ...list);
 }
@@ -200,7 +209,8 @@ function part(title, ...children) {
 
 function history(row) {
   if (!row.history || !row.history.length) return null;
-  return part("Dialogue before", element("ol", {class: "turns"}, ...row.history.map((turn) => text("li", "", turn))));
+  const turns = row.history.map((turn) => text("li", "", turn));
+  return part("Dialogue before", element("ol", {class: "turns"}, ...turns));
 }
 
 function fellBack(row) {
@@ -210,10 +220,11 @@ function fellBack(row) {
 
 function explained(row) {
   if (row.error) return null;
-  const found = element("div", {class: "explained"});
+  const found = div("explained");
   const left = element("div", {}), right = element("div", {});
   left.append(typeof row.knowledge === "string"
-    ? part("Knowledge", element("p", {class: "knowledge text", dir: "auto"}, marked(row.knowledge, knowledgeMarks(row))))
+    ? part("Knowledge", element("p", {class: "knowledge text", dir: "auto"},
+      marked(row.knowledge, knowledgeMarks(row))))
     : part("Knowledge", element("p", {class: "absent"}, "Not kept.")));
   if ("q2" in row) {
     const plain = `Q² ${number(row.q2)}, by token F1 alone ${number(row.q2_no_nli)}`;
@@ -233,7 +244,8 @@ function light(found) {
     const card = () => found.closest(".side") || found.closest("li.card");
     const set = (on) => {
       for (const mark of card().querySelectorAll("mark")) {
-        if (mark.dataset.keys.split(" ").includes(item.dataset.key)) mark.classList.toggle("lit", on);
+        const keys = mark.dataset.keys.split(" ");
+        if (keys.includes(item.dataset.key)) mark.classList.toggle("lit", on);
       }
     };
     item.addEventListener("pointerenter", () => set(true));
@@ -248,9 +260,9 @@ const several = facts.systems && facts.systems.length > 1;
 
 function heading(row) {
   const n = row.questions.length;
-  return element("div", {class: "heading"}, facts.alone ? null : element("bdi", {class: "id"}, row.id),
+  return div("heading", facts.alone ? null : element("bdi", {class: "id"}, row.id),
     several ? system(row) : null,
-    "q2" in row && !row.error ? element("span", {}, `${n} ${n === 1 ? "question" : "questions"}`) : null,
+    "q2" in row && !row.error ? span("", `${n} ${n === 1 ? "question" : "questions"}`) : null,
     ...badges(row));
 }
 
@@ -260,11 +272,13 @@ function change(item, metric) {
 }
 
 function changes(item) {
-  const list = metrics.filter((name) => name !== "q2_no_nli" && item.rows.every((row) => name in row));
-  return element("div", {class: "numbers"}, element("bdi", {class: "id"}, item.rows[0].id), ...list.map((name) => {
+  const list = metrics.filter(
+    (name) => name !== "q2_no_nli" && item.rows.every((row) => name in row));
+  const id = element("bdi", {class: "id"}, item.rows[0].id);
+  return div("numbers", id, ...list.map((name) => {
     const value = change(item, name);
     const way = !known(value) || Math.abs(value) < SAME ? "" : value > 0 ? "up" : "down";
-    return element("div", {class: `score ${way}`}, element("span", {class: "name"}, facts.titles[name]),
+    return div(`score ${way}`, span("name", facts.titles[name]),
       element("b", {}, (way === "up" ? "▲ " : way === "down" ? "▼ " : "") + signed(value)));
   }));
 }
@@ -272,8 +286,8 @@ function changes(item) {
 function side(row) {
   const numbers = metrics.filter((name) => name in row && name !== "q2_no_nli")
     .map((name) => `${facts.titles[name]} ${number(row[name])}`).join("  ");
-  return element("div", {class: "side"}, element("div", {class: "heading"}, system(row),
-    element("span", {class: "n"}, numbers), ...badges(row)), response(row));
+  return div("side", div("heading", system(row),
+    span("n", numbers), ...badges(row)), response(row));
 }
 
 // A card of an item, {key, rows}; `toggled` is told when it opens or closes.
@@ -281,8 +295,8 @@ function card(item, toggled) {
   const two = item.rows.length === 2;
   const [first] = item.rows;
   const summary = element("summary", {}, two ? changes(item) : scores(first),
-    two ? element("div", {class: "said sides"}, ...item.rows.map((row) => side(row)))
-      : element("div", {class: "said"}, response(first), heading(first)));
+    two ? div("said sides", ...item.rows.map((row) => side(row)))
+      : div("said", response(first), heading(first)));
   const details = element("details", {"data-key": item.key}, summary);
   details.addEventListener("toggle", () => {
     fill(details, item);
@@ -296,12 +310,12 @@ function fill(details, item) {
   const two = item.rows.length === 2;
   const [first, second] = item.rows;
   const turns = (row) => JSON.stringify(row.history || []);
-  const body = element("div", {class: "body"}, history(first));
+  const body = div("body", history(first));
   if (!two) body.append(explained(first) || "");
   else {
     if (turns(first) !== turns(second)) body.append(history(second) || "");
-    body.append(element("div", {class: "sides"}, ...item.rows.map((row) =>
-      element("div", {class: "side"}, element("div", {class: "heading"}, system(row)), explained(row)))));
+    body.append(div("sides", ...item.rows.map((row) =>
+      div("side", div("heading", system(row)), explained(row)))));
   }
   details.append(body);
 }
@@ -312,5 +326,8 @@ if (facts.alone) {
   byId("list").append(made);
   made.firstChild.open = true;
 }
-return {MEANINGS, SAME, SIGNS, byId, card, change, element, facts, fill, known, metrics, number, rows, several, signed};
+return {
+  MEANINGS, SAME, SIGNS, byId, card, change, element, facts, fill, known, metrics, number, rows,
+  several, signed,
+};
 })();

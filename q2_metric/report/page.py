@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 State = Literal["supported", "differs", "open"]
 """What a question found; ``open``: no answer, or a neutral verdict."""
 
+MATCHED_BY: Mapping[How, str] = {
+    "id": "id",
+    "knowledge": "knowledge and history",
+    "order": "their order",
+}
+
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that HTML does not allow, and lone surrogates, which UTF-8 does not."""
 
@@ -224,6 +230,8 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
         **_parts(facts),
         alone=False,
         runs=runs,
+        several=len(runs) > 1,
+        matched_by=MATCHED_BY,
         comparisons=comparisons,
         reach=_reach(comparisons),
         signed=any(score.signature for run in runs for score in run.scores),
