@@ -212,6 +212,8 @@ def column(*rows: tuple[str, str | None, float | None]) -> Column:
         # By id, in any order, what is not shared left out.
         ([("a", "k"), ("b", "l"), ("c", "m")], [("c", "m"), ("x", "y"), ("a", "k")],
          "id", [(0, 2), (2, 0)]),
+        # Even with other knowledge, as of systems that retrieve their own.
+        ([("a", "k"), ("b", "l")], [("b", "m"), ("a", "n")], "id", [(0, 1), (1, 0)]),
         # Row numbers as ids: the knowledge says that the order is another one.
         ([("1", "k"), ("2", "l"), ("3", "m")], [("1", "m"), ("2", "k"), ("3", "l")],
          "knowledge", [(0, 1), (1, 2), (2, 0)]),
@@ -242,7 +244,7 @@ def test_the_history_tells_turns_apart() -> None:
     first, second = Column(), Column()
     for made, turns in ((first, ("x", "y")), (second, ("y", "x"))):
         for place, turn in enumerate(turns):
-            made.add({"id": f"{place}", "knowledge": "k", "history": [turn], "q2": 1.0}, ["q2"])
+            made.add({"id": f"{place + 1}", "knowledge": "k", "history": [turn], "q2": 1.0}, ["q2"])
     assert match(first, second) == ("knowledge", [(0, 1), (1, 0)])
 
 

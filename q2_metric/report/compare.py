@@ -64,16 +64,15 @@ class Column:
 def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | None:
     """Pairs of rows that answer the same turn, by place in each system; ``None`` without any.
 
-    By id where ids are unique, some are shared, and most rows that share one also share
-    their knowledge and history (a file without ids counts its rows, and another order
-    would pair strangers). Else by knowledge and history, the first with the first where
-    several are the same. Else by order, where the numbers of rows are equal and texts are
-    not known.
+    By id where ids are unique and some are shared. Ids that only count the rows of their
+    files say little: they hold where most rows that share one also share their knowledge
+    and history. Else by knowledge and history, the first with the first where several are
+    the same. Else by order, where the numbers of rows are equal and texts are not known.
     """
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
         places = {id_: place for place, id_ in enumerate(first.ids)}
         pairs = [(places[id_], i) for i, id_ in enumerate(second.ids) if id_ in places]
-        if pairs and _agree(first, second, pairs):
+        if pairs and not (_counts(first) and _counts(second) and _differ(first, second, pairs)):
             return "id", sorted(pairs)
     pairs = _by_context(first, second)
     if pairs:
@@ -84,10 +83,15 @@ def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | 
     return None
 
 
-def _agree(first: Column, second: Column, pairs: Sequence[tuple[int, int]]) -> bool:
+def _counts(column: Column) -> bool:
+    """Whether the ids are the numbers of the rows, as those of a file without ids."""
+    return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
+
+
+def _differ(first: Column, second: Column, pairs: Sequence[tuple[int, int]]) -> bool:
     known = [(first.contexts[a], second.contexts[b]) for a, b in pairs]
     same = [a == b for a, b in known if a is not None and b is not None]
-    return 2 * sum(same) >= len(same)
+    return 2 * sum(same) < len(same)
 
 
 def _by_context(first: Column, second: Column) -> list[tuple[int, int]]:

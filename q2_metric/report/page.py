@@ -1,6 +1,7 @@
 """Writes the page: one HTML file that needs nothing else.
 
-The page's head has the systems' scores; the rows follow as JSON, which ``report.js`` shows.
+The page's head has the systems' scores; the rows follow as JSON: ``explain.js`` shows one of
+them and what its scores rest on, ``browse.js`` the list of them.
 Rows wait in a :class:`Spool` on disk and are written one by one: memory does not grow with
 their number, but for ids and scores where systems are compared.
 """
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 
 State = Literal["supported", "differs", "open"]
 """What a question found; ``open``: no answer, or a neutral verdict."""
+
+MATCHED_BY: Mapping[How, str] = {
+    "id": "id",
+    "knowledge": "knowledge and history",
+    "order": "their order",
+}
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that HTML does not allow, and lone surrogates, which UTF-8 does not."""
@@ -223,6 +230,8 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
         **_parts(facts),
         alone=False,
         runs=runs,
+        several=len(runs) > 1,
+        matched_by=MATCHED_BY,
         comparisons=comparisons,
         reach=_reach(comparisons),
         signed=any(score.signature for run in runs for score in run.scores),
@@ -237,12 +246,14 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What the template needs whatever it shows."""
     from markupsafe import Markup
 
-    script, style = (files(__package__).joinpath(name).read_text(encoding="utf-8")
-                     for name in ("report.js", "report.css"))
+    style, *scripts = (
+        files(__package__).joinpath(name).read_text(encoding="utf-8")
+        for name in ("report.css", "explain.js", *(() if facts.get("alone") else ("browse.js",)))
+    )
     return {
-        "script": Markup(script),
+        "scripts": [Markup(script) for script in scripts],
         "style": Markup(style),
-        "script_hash": _hash(script),
+        "script_hashes": [_hash(script) for script in scripts],
         "style_hash": _hash(style),
         "facts": Markup(_json(facts)),
         "titles": facts["titles"],
