@@ -249,6 +249,24 @@ def test_any_bytes_are_rows_or_an_error_of_ours(tmp_path: Path, suffix: str, dat
         assert isinstance(row, Example) or row.index == i
 
 
+def test_parquet_with_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """In a value it is a bad row, in a column's name (found by fuzzing) a bad file."""
+    pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    import pyarrow.parquet as parquet
+
+    path = tmp_path / "rows.parquet"
+    texts = [b"fine"] * 5 + [b"\xff\xfe"] + [b"fine"] * 5
+    responses = pa.array(texts, pa.binary()).view(pa.string())
+    parquet.write_table(pa.table({"response": responses, "knowledge": ["k"] * 11}), path)
+    found = list(read_rows(path))
+    assert [isinstance(row, BadRow) for row in found] == [False] * 5 + [True] + [False] * 5
+    assert found[5] == BadRow(5, None, f"{path}, row 6: is not UTF-8")
+
+    path.write_bytes(path.read_bytes().replace(b"response", b"resp\xednse"))
+    with pytest.raises(InputError, match="is not a parquet file that can be read"):
+        list(read_rows(path))
+
+
 def test_a_corrupt_parquet_file_among_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
