@@ -1,13 +1,15 @@
 """A run that is killed again and again ends with what an undisturbed run writes.
 
-    python benchmarks/killed.py FOLDER [--rows N] [--metrics f1,bleu] [--engine local|ray]
-                                [--actors N] [--kills K] [--seed S] [--cached] [--json FILE]
+    python benchmarks/killed.py FOLDER [--rows N] [--texts N] [--metrics f1,bleu]
+                                [--engine local|ray] [--actors N] [--kills K] [--seed S]
+                                [--cached] [--no-evidence] [--json FILE]
 
 Repeats the annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download
 wow_q2``) with new ids, scores them once undisturbed and in this process's engine, then again
 while SIGKILL hits the command at random moments (with Ray, by turns the command and one of
 its actors), and compares the two files byte for byte. ``--cached`` gives each of the two
 runs a score cache of its own, empty at first; without it there is none.
+``--no-evidence`` is that of ``q2 score``.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ from typing import Any
 from q2_metric.data.wow import read_annotated
 
 
-def write_rows(path: Path, rows: int) -> int:
-    """Writes the rows; how many texts among them differ."""
-    examples = [labelled.example for labelled in read_annotated()]
+def write_rows(path: Path, rows: int, texts: int) -> int:
+    """Writes the rows, over the first ``texts`` responses; how many among them differ."""
+    examples = [labelled.example for labelled in read_annotated()][:texts]
     with open(path, "w", encoding="utf-8") as file:
         for i in range(rows):
             one = examples[i % len(examples)]
@@ -76,12 +78,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--texts", type=int, default=1088)
     parser.add_argument("--metrics", default="f1,bleu")
     parser.add_argument("--engine", default="local", choices=["local", "ray"])
     parser.add_argument("--actors", type=int, default=2)
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cached", action="store_true")
+    parser.add_argument("--no-evidence", action="store_true")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     random.seed(given.seed)
@@ -89,13 +93,14 @@ def main() -> None:
     folder: Path = given.folder
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / "rows.jsonl"
-    different = write_rows(rows, given.rows)
+    different = write_rows(rows, given.rows, given.texts)
 
     def command(name: str, engine: str) -> list[str]:
         q2 = [sys.executable, "-m", "q2_metric", "score", str(rows), "--metrics", given.metrics]
         q2 += ["--out", str(folder / f"{name}.jsonl"), "--quiet"]
         cache = folder / f"{name}.sqlite"
         q2 += ["--cache", str(cache)] if given.cached else ["--no-cache"]
+        q2 += ["--no-evidence"] if given.no_evidence else []
         return q2 + (["--engine", "ray", "--actors", str(given.actors)] if engine == "ray" else [])
 
     whole, killed = folder / "whole.jsonl", folder / "killed.jsonl"
@@ -135,6 +140,7 @@ def main() -> None:
     figures = {
         "engine": given.engine,
         "metrics": given.metrics,
+        "evidence": not given.no_evidence,
         "cache": given.cached,
         "rows": given.rows,
         "different_texts": different,

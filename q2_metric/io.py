@@ -301,11 +301,25 @@ def _parquet(file: IO[bytes], name: str) -> Iterator[_Record]:
     try:
         number = 0
         for batch in parquet.ParquetFile(file).iter_batches(batch_size=_BATCH):
-            for fields in batch.to_pylist():
+            for fields in _parquet_rows(batch):
                 number += 1
-                yield _Record(f"{name}, row {number}", fields)
-    except pa.ArrowException as error:
+                where = f"{name}, row {number}"
+                yield _Record(where, fields or {}, "is not UTF-8" if fields is None else None)
+    # pyarrow's own errors, and what Python makes of names and numbers that are damaged.
+    except (pa.ArrowException, ValueError, OverflowError) as error:
         raise InputError(f"{name}: is not a parquet file that can be read: {error}") from error
+
+
+def _parquet_rows(batch: Any) -> list[dict[str, Any] | None]:
+    """The rows of a batch, ``None`` for those with bytes that are no text."""
+    try:
+        rows: list[dict[str, Any] | None] = batch.to_pylist()
+    except UnicodeDecodeError:
+        if batch.num_rows == 1:
+            return [None]
+        half = batch.num_rows // 2
+        return _parquet_rows(batch.slice(0, half)) + _parquet_rows(batch.slice(half))
+    return rows
 
 
 _READERS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import string
 from collections.abc import Sequence
 
 import pytest
@@ -24,7 +25,7 @@ from q2_metric.text.alignment import (
     align,
 )
 from q2_metric.text.chunks import chunks
-from q2_metric.text.normalise import normalise, token_f1
+from q2_metric.text.normalise import DROPPED, normalise, token_f1
 from q2_metric.text.search import Part, divide, fitting, tree_search
 
 
@@ -51,6 +52,17 @@ def test_normalising_twice_changes_nothing(text: str) -> None:
     # "the the"-like leftovers and odd case mappings must not appear on the second pass.
     once = normalise(text)
     assert token_f1(once, text) in (0.0, 1.0) or once != normalise(once)
+
+
+@given(st.text(), st.text())
+def test_normalised_words_and_their_overlap(left: str, right: str) -> None:
+    found = normalise(left)
+    assert found == " ".join(found.split())
+    assert DROPPED.isdisjoint(found.split())
+    assert not set(found) & set(string.punctuation)
+    assert token_f1(left, right) == token_f1(right, left)
+    assert 0 <= token_f1(left, right) <= 1
+    assert token_f1(left, left) == (1.0 if found else 0.0)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +123,31 @@ def test_chunks_cover_everything_once_and_end(n: int, size: int, overlap: float)
     assert ends == sorted(set(ends)), "a chunk lies inside the one before"
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=80),
+    st.integers(1, 30),
+    st.floats(0, 1, exclude_max=True),
+)
+def test_chunks_of_tokens_of_any_width(
+    tokens: list[tuple[int, int]], size: int, overlap: float
+) -> None:
+    """Tokens may be empty and stand apart or together, as those of odd characters do."""
+    offsets, end = [], 0
+    for gap, width in tokens:
+        offsets.append((end + gap, end + gap + width))
+        end += gap + width
+    found = chunks(offsets, size, overlap)
+    assert len(found) <= len(offsets)
+    if offsets:
+        assert found[0][0] == offsets[0][0]
+        assert found[-1][1] == offsets[-1][1]
+    starts = [start for start, _ in found]
+    assert starts == sorted(starts)
+    gaps = [(a[1], b[0]) for a, b in itertools.pairwise(found) if b[0] > a[1]]
+    wide = [(start, end) for start, end in offsets if start < end]
+    assert not [token for token in wide for a, b in gaps if token[0] < b and a < token[1]]
+
+
 @pytest.mark.parametrize(("size", "overlap"), [(0, 0.25), (-3, 0.0), (5, 1.0), (5, -0.1)])
 def test_chunks_refuses_what_never_ends(size: int, overlap: float) -> None:
     with pytest.raises(ValueError, match=r"chunk_size|overlap"):
@@ -155,6 +192,30 @@ def test_tree_search_finds_the_planted_unit(
         assert result == ((target, 1.0) if n else None)
     # One batch a level, whatever the number of searches.
     assert calls <= math.ceil(math.log(max([*lengths, 2]), 2)) + 1
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 30), max_size=20), max_size=4), st.integers(2, 6),
+    st.integers(1, 60), st.data(),
+)
+def test_tree_search_ends_at_a_unit_whatever_the_scores(
+    sizes: list[list[int]], branches: int, limit: int, data: st.DataObject
+) -> None:
+    asked = 0
+
+    def judge(parts: Sequence[Part]) -> list[float]:
+        nonlocal asked
+        asked += len(parts)
+        for part in parts:
+            units = sizes[part.search][part.first : part.last]
+            assert len(units) == 1 or sum(units) <= limit
+        return [data.draw(st.sampled_from([0.0, 0.5, 1.0, math.nan])) for _ in parts]
+
+    found = tree_search(sizes, judge, branches, limit)
+    for units, best in zip(sizes, found, strict=True):
+        assert (best is None) == (not units)
+        assert best is None or 0 <= best[0] < len(units)
+    assert asked <= sum(3 * len(units) + 1 for units in sizes)
 
 
 def test_tree_search_refuses_one_branch() -> None:

@@ -72,6 +72,7 @@ class Tokeniser:
         self._tokenizer = Tokenizer.from_file(str(path))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
         self._cached = lru_cache(maxsize=CACHED_TEXTS)(self._tokenise)
 
     def __call__(self, text: str) -> Tokens:

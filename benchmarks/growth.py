@@ -1,0 +1,212 @@
+"""How cost grows: with rows, length of the knowledge, spans of the response, and actors.
+
+    python benchmarks/growth.py FOLDER [--quick]
+
+Times are processor seconds of one process (a busy machine does not change them much), apart
+from those of actors, which are wall-clock seconds of a metric that only waits: what is left
+over is Ray's own cost. Each series is fitted by cost = c * x^slope (slope 1: twice the input,
+twice the cost). Writes ``growth.json`` and the figure ``growth.svg`` into FOLDER.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from q2_metric import Q2, Example, Scale
+from q2_metric.engine.job import Job
+from q2_metric.io import Columns
+from q2_metric.types import Metric, Score
+
+WAIT = 0.5
+"""Seconds that the waiting metric takes for a block."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One panel: costs in seconds at sizes, and the exponent that fits them."""
+
+    title: str
+    size: str
+    sizes: Sequence[float]
+    seconds: Sequence[float]
+
+    @property
+    def slope(self) -> float:
+        """The exponent, by least squares over the larger half of the sizes.
+
+        The smaller ones show what starting costs.
+        """
+        half = len(self.sizes) // 2
+        x, y = np.log(self.sizes[half:]), np.log(self.seconds[half:])
+        return float(np.polyfit(x, y, 1)[0])
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Of this process, while it does the work."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def rows(sizes: Sequence[int]) -> tuple[Series, list[int]]:
+    """``q2 score --metrics f1,bleu`` as a process of its own; and its peak memory in MB."""
+    seconds, memory = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for size in sizes:
+            path = Path(folder) / "rows.jsonl"
+            with open(path, "w", encoding="utf-8") as file:
+                for i in range(size):
+                    said = f"Row {i} has {i % 7} hills and {i % 11} rivers, said Ann in {i}."
+                    file.write(json.dumps({"response": said, "knowledge": said * 3}) + "\n")
+            code = (
+                "import sys, resource; from q2_metric.cli import main\n"
+                "main(sys.argv[1:], standalone_mode=False)\n"
+                "used = resource.getrusage(resource.RUSAGE_SELF)\n"
+                "print(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)\n"
+            )
+            command = ["score", str(path), "--metrics", "f1,bleu", "--no-cache", "--quiet",
+                       "--out", str(Path(folder) / f"{size}.jsonl")]
+            done = subprocess.run([sys.executable, "-c", code, *command],
+                                  capture_output=True, text=True, check=True)
+            used, peak = done.stdout.split()
+            seconds.append(float(used))
+            memory.append(int(peak))
+    return Series("rows (token F1 and BLEU)", "rows", sizes, seconds), memory
+
+
+def knowledge(sizes: Sequence[int]) -> list[Series]:
+    """SCALE, without and with evidence, by tokens of the knowledge."""
+    metric = Scale.from_preset("bundled")
+    example = "the river runs past 7 hills . it is long ."
+    found = []
+    for evidence in (False, True):
+        seconds = []
+        for size in sizes:
+            # Sentences of ten tokens, all different: equal chunks would be judged once.
+            texts = [f"Person {i} was born in the year {i} ." for i in range(size // 10)]
+            one = Example(example, " ".join(texts))
+            seconds.append(processor_seconds(
+                lambda one=one, e=evidence: metric.score([one], evidence=e)))  # type: ignore[misc]
+        title = "SCALE, knowledge" + (", with evidence" if evidence else "")
+        found.append(Series(title, "tokens of knowledge", sizes, seconds))
+    return found
+
+
+def spans(sizes: Sequence[int]) -> Series:
+    """Q² by spans of the response."""
+    metric = Q2.from_preset("bundled")
+    known = "Rome has 7 hills and the river Tiber runs through it ."
+    seconds, counted = [], []
+    for size in sizes:
+        said = " ".join(f"Rome has {i + 3} hills ." for i in range(size))
+        one = Example(said, known)
+        counted.append(len(metric.spans.find([one])[0]))
+        seconds.append(processor_seconds(lambda one=one: metric.score([one])))  # type: ignore[misc]
+    return Series("Q², spans of the response", "spans", counted, seconds)
+
+
+class Waiting:
+    """A metric that takes its time and no processor."""
+
+    name, signature = "f1", "f1|version:waiting"
+
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        """The same score for all."""
+        time.sleep(WAIT)
+        return [Score(example, 0.5) for example in examples]
+
+
+class WaitingJob(Job):
+    """A job of :class:`Waiting`."""
+
+    def load(self, warn: Callable[[str], None] | None = None) -> list[Metric]:
+        """The one metric."""
+        return [Waiting()]
+
+
+def actors(sizes: Sequence[int], blocks: int) -> Series:
+    """Wall-clock seconds of a number of blocks on Ray; actors are started before."""
+    from q2_metric.engine.on_ray import Cluster, connect, fill
+    from q2_metric.engine.parts import Parts
+
+    seconds = []
+    for size in sizes:
+        cluster = Cluster(actors=size)
+        ray = connect(cluster)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.jsonl"
+            row = json.dumps({"response": "r", "knowledge": "k"}) + "\n"
+            path.write_text(row * blocks * 256)
+            (Path(folder) / "parts").mkdir()
+            arrived: list[float] = []
+            job = WaitingJob((str(path),), Columns(), ("f1",))
+            fill(job, Parts(Path(folder) / "parts"), cluster,
+                 lambda _rows, to=arrived: to.append(time.monotonic()))  # type: ignore[misc]
+        # From the first block of each actor to the last of all.
+        seconds.append((arrived[-1] - arrived[size - 1]) * blocks / (blocks - size))
+        ray.shutdown()
+    return Series(f"Ray, {blocks} blocks that wait {WAIT} s each", "actors", sizes, seconds)
+
+
+def draw(series: Sequence[Series], path: Path) -> None:
+    """All series, each on logarithmic axes with its slope."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(series), figsize=(3.4 * len(series), 3.2))
+    for axis, one in zip(axes, series, strict=True):
+        axis.loglog(one.sizes, one.seconds, "o-", color="#3b6ea5")
+        axis.set_title(f"{one.title}\nslope {one.slope:.2f}", fontsize=9)
+        axis.set_xlabel(one.size, fontsize=9)
+        axis.set_ylabel("seconds", fontsize=9)
+        axis.grid(True, which="both", alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--quick", action="store_true", help="Small sizes, to try it out.")
+    given = parser.parse_args()
+    less = 3 if given.quick else 0
+
+    by_rows, memory = rows([2000 * 2**i for i in range(7 - less)])
+    series = [
+        by_rows,
+        *knowledge([250 * 2**i for i in range(7 - less)]),
+        spans([4 * 2**i for i in range(6 - less)]),
+        actors([1, 2, 4], 24),
+    ]
+    figures: dict[str, Any] = {
+        one.title: {
+            one.size: list(one.sizes),
+            "seconds": [round(s, 2) for s in one.seconds],
+            "slope": round(one.slope, 2),
+        }
+        for one in series
+    }
+    figures[by_rows.title]["peak_memory_mb"] = memory
+    figures["peak_memory_mb_of_this"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    given.folder.mkdir(parents=True, exist_ok=True)
+    (given.folder / "growth.json").write_text(json.dumps(figures, indent=1) + "\n")
+    draw(series, given.folder / "growth.svg")
+    print(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()
