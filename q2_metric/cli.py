@@ -217,7 +217,9 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> li
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
     """The metrics for the command's options; only what was given is passed on."""
     from q2_metric import metrics
+    from q2_metric.models import spacy_parser
 
+    spacy_parser.LIGHT = True
     given = {key: value for key, value in options.items() if value is not None}
     return metrics.load_metrics(
         names,

@@ -49,18 +49,29 @@ def tokeniser() -> Tokeniser:
     return Tokeniser(WEIGHTS / "tokenizer.json")
 
 
-def _load(prefix: str) -> dict[str, NDArray[Any]]:
-    from safetensors.numpy import load_file
+def _load(*prefixes: str) -> dict[str, NDArray[Any]]:
+    """The weights whose names begin so, out of their 8 bits."""
+    from safetensors import safe_open
 
     path = WEIGHTS / "bundled.safetensors"
     if not path.exists():
         raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
-    found = load_file(path)
-    return {
-        name: value * found[f"{name}.scale"] if value.dtype == np.int8 else value
-        for name, value in found.items()
-        if name.startswith((f"{prefix}.", "words.")) and not name.endswith(".scale")
-    }
+    found = {}
+    with safe_open(path, framework="numpy") as file:
+        for name in file.keys():  # noqa: SIM118 (not a dictionary)
+            if name.startswith(prefixes) and not name.endswith(".scale"):
+                value = file.get_tensor(name)
+                if value.dtype == np.int8:
+                    value = value * file.get_tensor(f"{name}.scale")
+                found[name] = value
+    return found
+
+
+@lru_cache(maxsize=1)
+def _words() -> NDArray[np.float16]:
+    """The word embeddings of both networks: looked up, then cast, so half of the memory."""
+    words: NDArray[np.float16] = _load("words.")["words.weight"].astype(np.float16)
+    return words
 
 
 @lru_cache(maxsize=4)
@@ -68,15 +79,13 @@ def _onnx(prefix: str, threads: int) -> Forward:
     """The network on ONNX Runtime, on the CPU, in float32."""
     import onnxruntime
 
-    names, values = [], []
-    for name, value in _load(prefix).items():
-        if name == "words.weight":
-            value = value.astype(np.float16)  # looked up, then cast: half of the memory
-        else:
-            value = value.astype(np.float32)
-            # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
-            if value.ndim == 2 and not name.endswith(("types.weight", "positions.weight")):
-                value = np.ascontiguousarray(value.T)
+    names = ["words.weight"]
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(_words())]
+    for name, value in _load(f"{prefix}.").items():
+        value = value.astype(np.float32, copy=False)
+        # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
+        if value.ndim == 2 and not name.endswith(("types.weight", "positions.weight")):
+            value = np.ascontiguousarray(value.T)
         names.append(name)
         values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
     options = onnxruntime.SessionOptions()
@@ -117,7 +126,7 @@ def _torch(prefix: str, device: str, dtype: str) -> Forward:
     network = ReaderNetwork() if prefix == "reader" else EntailmentNetwork()
     heads = ("span", "dense", "classify")
     state = {}
-    for name, value in _load(prefix).items():
+    for name, value in _load(f"{prefix}.", "words.").items():
         short = name.removeprefix(f"{prefix}.")
         key = short if short.startswith(heads) else f"encoder.{short}"
         state[key] = torch.from_numpy(value.astype(np.float32))
