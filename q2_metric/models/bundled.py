@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.encoding import Batch, Tokeniser, Window, collate, windows
+from q2_metric.models.memory import is_out_of_memory
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
@@ -209,23 +210,44 @@ class _Bundled:
         return list(windows(tokeniser()(query), tokeniser()(text), WINDOW, STRIDE))
 
     def _run(self, rows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        """The logits of each row, in order; rows of similar length share a batch."""
+        """The logits of each row, in order; rows of similar length share a batch.
+
+        A batch that does not fit into memory is halved and retried.
+        """
         order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
         found: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(rows)
-        at = 0
+        at, most = 0, len(rows)
         while at < len(order):
-            size = self.batch_size or 1
-            if self.batch_size is None:
-                while at + size < len(order) and (
-                    (size + 1) * len(rows[order[at + size]].ids) <= BATCH_TOKENS
-                ):
-                    size += 1
+            size = min(most, self._fitting([len(rows[i].ids) for i in order[at : at + most]]))
             part = order[at : at + size]
-            for i, logits in zip(part, self._forward(collate([rows[i] for i in part])),
-                                 strict=False):
-                found[i] = logits
+            try:
+                logits = self._forward(collate([rows[i] for i in part]))
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                if size == 1:
+                    length = len(rows[part[0]].ids)
+                    raise ModelError(
+                        f"{self.name}: a single row of {length} tokens does not fit into memory"
+                    ) from error
+                most = size // 2
+                continue
+            if not np.isfinite(logits).all():
+                raise ModelError(
+                    f"{self.name}: gives numbers that are not finite; use bfloat16 or float32")
+            for i, one in zip(part, logits, strict=True):
+                found[i] = one
             at += size
         return found
+
+    def _fitting(self, lengths: Sequence[int]) -> int:
+        """How many of the rows, whose lengths rise, make the next batch."""
+        if self.batch_size is not None:
+            return min(self.batch_size, len(lengths))
+        size = 1
+        while size < len(lengths) and (size + 1) * lengths[size] <= BATCH_TOKENS:
+            size += 1
+        return size
 
 
 class BundledReader(_Bundled):
