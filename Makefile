@@ -17,8 +17,15 @@ lint: $(VENV)/test.done
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# docs/results/speed.md, half an hour on two quiet cores. SCALE is compared with the authors'
+# package, which is installed for this alone.
 bench: $(VENV)/test.done
+	$(BIN)/python -m pip install -q --no-deps scale-score==0.1.0
 	$(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/cpu_choices.py
+	$(BIN)/python benchmarks/q2_speed.py
+	$(BIN)/python benchmarks/scale_speed.py --dtype bfloat16
+	$(BIN)/python benchmarks/speed_page.py
 
 # The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
 # make agreement METRICS=q2,scale,f1,bleu,nli,bertscore MODELS="--bertscore-model ./encoder"

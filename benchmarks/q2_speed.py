@@ -118,9 +118,9 @@ def costs(models: dict[str, Loaded], examples: list[Example]) -> dict[str, list[
                 "seconds": round(seconds, 2), "per_response": round(seconds / len(chosen), 3)}
 
     joined = " ".join(e.knowledge for e in examples)
-    size = min(8, len(examples))
+    size = min(4, len(examples))
     by_knowledge = []
-    for words in (20, 100, 400, 1600):
+    for words in (20, 100, 400):
         knowledge = " ".join(joined.split()[:words])
         chosen = [Example(e.response, f"{knowledge} {i}") for i, e in enumerate(examples[:size])]
         by_knowledge.append({"words": words, **one(chosen)})

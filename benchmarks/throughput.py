@@ -1,28 +1,34 @@
 """How fast the bundled preset is, and how much batching by stage saves.
 
-    python benchmarks/throughput.py [--rows N] [--loop-rows M] [--json FILE]
+    python benchmarks/throughput.py [--rows N] [--turns T]
 
-Scores the annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download
-wow_q2``) with Q² and SCALE in one call; then a part of them one response at a time with
-the same models, each model called for one item at a time, as the reference
-implementations do. The ratio of the two rates is the claim; both are of this run.
+Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call, and in turn a
+part of them one response at a time with the same models, each model called for one item at a
+time, as the reference implementations do. The ratio of the two rates is the claim.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import resource
-import subprocess
-import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from q2_metric import Q2, DataError, Example, Scale, __version__
-from q2_metric.data.wow import read_annotated
+from harness import (
+    Clock,
+    alternate,
+    peak_memory_mb,
+    process_seconds,
+    responses,
+    save,
+    slices,
+    threads,
+    timed,
+)
+
+from q2_metric import Q2, Example, Scale
+from q2_metric.models import bundled
+from q2_metric.models.encoding import Batch
 
 
 class OneAtATime:
@@ -40,67 +46,100 @@ class OneAtATime:
         return [self._call([item])[0] for item in items]
 
 
-def rate(examples: list[Example], *metrics: Any) -> float:
-    """Responses a second through all metrics."""
-    started = time.perf_counter()
-    for metric in metrics:
-        metric.score(examples)
-    return len(examples) / (time.perf_counter() - started)
+class Counted:
+    """A forward function of the bundled models that counts its rows and its padding."""
+
+    def __init__(self, forward: Callable[[Batch], Any], clock: Clock) -> None:
+        self._forward = clock.wrap(forward)
+        self.calls = self.rows = self.tokens = self.padded = 0
+
+    def __call__(self, batch: Batch) -> Any:
+        self.calls += 1
+        self.rows += len(batch.lengths)
+        self.tokens += int(batch.lengths.sum())
+        self.padded += batch.ids.size
+        return self._forward(batch)
+
+
+def changed(examples: Sequence[Example], mark: str) -> list[Example]:
+    """The same work on other texts, so that no tokens or parses are remembered."""
+    return [Example(f"{e.response} {mark}", f"{e.knowledge} {mark}") for e in examples]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1088)
-    parser.add_argument("--loop-rows", type=int, default=100)
-    parser.add_argument("--json")
+    parser.add_argument("--loop-rows", type=int, default=160)
+    parser.add_argument("--turns", type=int, default=3)
     given = parser.parse_args()
 
-    try:
-        examples = [labelled.example for labelled in read_annotated()][: given.rows]
-    except DataError as error:
-        sys.exit(f"benchmark: {error}")
+    examples = responses(given.rows)
     q2, scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
-    warm = [Example("it was made in 1990 .", "It was made in 1990 by Ann.")]
-    rate(warm, q2, scale)
-    together = rate(examples, q2, scale)
-
     looped_q2, looped_scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
     looped_q2.reader = OneAtATime(q2.reader, "read")
     looped_q2.entailment = OneAtATime(q2.entailment, "judge")
     looped_scale.backbone = OneAtATime(scale.backbone, "judge")
-    # Other texts than those scored above, so that no tokens or parses are cached.
-    part = [Example(e.response + " .", e.knowledge + " .") for e in examples[: given.loop_rows]]
-    started = time.perf_counter()
-    for example in part:
-        looped_q2.score([example])
-        looped_scale.score([example])
-    alone = len(part) / (time.perf_counter() - started)
 
-    def process(*arguments: str) -> float:
-        started = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-        return time.perf_counter() - started
+    def together(chosen: Sequence[Example]) -> None:
+        q2.score(chosen)
+        scale.score(chosen)
 
-    bare = min(process("-c", "pass") for _ in range(5))
+    def alone(chosen: Sequence[Example]) -> None:
+        for example in chosen:
+            looped_q2.score([example])
+            looped_scale.score([example])
+
+    together(changed(examples[:8], "!"))
+    loops = slices(changed(examples[: given.loop_rows], "."), given.turns + 1)
+    batches = [changed(part, "?") for part in slices(examples, given.turns)]
+    ratio = alternate([(len(part), lambda part=part: alone(part)) for part in loops],
+                      [(len(part), lambda part=part: together(part)) for part in batches])
+
+    clock, counted = Clock(), []
+    for model in (q2.reader, q2.entailment, scale.backbone):
+        model._forward = Counted(model._forward, clock)  # type: ignore[attr-defined]
+        counted.append(model._forward)  # type: ignore[attr-defined]
+    seconds = {}
+    for stage, owner, method in (("spans", q2.spans, "find"), ("questions", q2.questions,
+                                 "generate"), ("personal", q2.personal, "personal")):
+        seconds[stage] = Clock()
+        setattr(owner, method, seconds[stage].wrap(getattr(owner, method)))
+    total = timed(lambda: together(examples))
     twenty = Path(__file__).parents[1] / "examples" / "dialogues.jsonl"
-    figures = {
-        "responses": len(examples),
-        "responses_per_second": round(together, 1),
-        "one_at_a_time_per_second": round(alone, 2),
-        "ratio": round(together / alone, 1),
-        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "import_seconds": round(min(process("-c", "import q2_metric") for _ in range(5)) - bare, 3),
-        "cold_score_of_twenty_seconds": round(min(
-            process("-m", "q2_metric", "score", str(twenty)) for _ in range(3)), 2),
+    save("bundled", {
         "signatures": [q2.signature, scale.signature],
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-        "version": __version__,
-    }
-    for key, value in figures.items():
-        print(f"{key:26} {value}")
-    if given.json:
-        with open(given.json, "w", encoding="utf-8") as out:
-            json.dump(figures, out, indent=2)
+        "responses": len(examples),
+        "threads": threads(),
+        "against_the_loop": ratio,
+        "responses_per_second": round(len(examples) / total, 1),
+        "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
+        "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
+        "stages": {
+            name: {"calls": one.calls, "rows": one.rows, "tokens": one.tokens,
+                   "padding": round(1 - one.tokens / max(1, one.padded), 3)}
+            for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
+        "weights": bundled.VERSION,
+        "import_seconds": round(process_seconds("-c", "import q2_metric", times=5)
+                                - process_seconds("-c", "pass", times=5), 3),
+        "cold_score_of_twenty_seconds": round(
+            process_seconds("-m", "q2_metric", "score", str(twenty)), 2),
+        "cold_cpu_seconds": round(_children_cpu(
+            lambda: process_seconds("-m", "q2_metric", "score", str(twenty), times=1)), 2),
+        "peak_memory_mb": peak_memory_mb(),
+    })
+
+
+def _children_cpu(work: Callable[[], object]) -> float:
+    """Processor seconds of the processes that the work starts: little changed by others."""
+    import resource
+
+    def used() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
+    before = used()
+    work()
+    return used() - before
 
 
 if __name__ == "__main__":

@@ -226,7 +226,9 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> li
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of ``load_metrics`` for the command's options; only what was given."""
     from q2_metric import metrics
+    from q2_metric.models import spacy_parser
 
+    spacy_parser.LIGHT = True
     given = {key: value for key, value in options.items() if value is not None}
     return {
         "device": options["device"],

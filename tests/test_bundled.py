@@ -6,14 +6,15 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.models import bundled
 from q2_metric.models.bundled import BundledEntailment, BundledReader
-from q2_metric.models.encoding import Tokeniser, collate, pair, windows
+from q2_metric.models.encoding import Batch, Tokeniser, collate, pair, windows
 from q2_metric.types import Answer
 
 TOKENISER = Tokeniser(bundled.WEIGHTS / "tokenizer.json")
@@ -195,3 +196,35 @@ def test_the_bundled_preset_needs_no_torch() -> None:
         "print(Q2.from_preset().score([e])[0].value, Scale.from_preset().score([e])[0].value > .5)"
     )
     assert run(code) == "1.0 True"
+
+
+@pytest.mark.parametrize("batch_size", [4, None])
+def test_out_of_memory_halves_the_batch(batch_size: int | None) -> None:
+    model = BundledEntailment("onnx", batch_size=batch_size)
+    usual = model.judge(PAIRS)
+    forward, sizes = model._forward, []
+
+    def small(batch: Batch) -> Any:
+        if len(batch.lengths) > 2:
+            raise RuntimeError("Failed to allocate memory for requested buffer of size 99")
+        sizes.append(len(batch.lengths))
+        return forward(batch)
+
+    model._forward = small
+    found = model.judge(PAIRS)
+    assert [v.entailment for v in found] == pytest.approx([v.entailment for v in usual], abs=1e-5)
+    assert max(sizes) <= 2
+
+    def never(batch: Batch) -> Any:
+        raise MemoryError
+
+    model._forward = never
+    with pytest.raises(ModelError, match="a single row"):
+        model.judge(PAIRS)
+
+
+def test_numbers_that_are_not_finite_are_an_error() -> None:
+    model = BundledEntailment("onnx")
+    model._forward = lambda batch: np.full((len(batch.lengths), 3), np.nan, np.float32)
+    with pytest.raises(ModelError, match="not finite"):
+        model.judge(PAIRS)

@@ -315,3 +315,22 @@ def test_one_models_weights_serve_questions_and_yes_no(saved: dict[str, str]) ->
 def test_a_batch_size_below_one_is_refused(mine: Preset, batch_size: int) -> None:
     with pytest.raises(InputError, match="batch_size"):
         presets.load_nli(mine, device="cpu", batch_size=batch_size).judge([("a", "b")])
+
+
+def test_options_that_a_stage_cannot_take_are_refused(mine: Preset) -> None:
+    for given in ({"attn_implementation": "sdpa"}, {"compile": True}):
+        with pytest.raises(InputError, match="for transformers models"):
+            presets.load_reader("bundled", device="cpu", **given)
+        with pytest.raises(InputError, match="for transformers models"):
+            presets.load_questions("bundled", device="cpu", **given)
+        with pytest.raises(InputError, match="for transformers models"):
+            presets.load_backbone("bundled", device="cpu", **given)
+    with pytest.raises(InputError, match="the bundled model is an NLI classifier"):
+        presets.load_backbone("bundled", prompt="scale")
+    with pytest.raises(InputError, match="takes no prompt"):
+        presets.load_nli(mine, prompt="scale", device="cpu")
+
+
+def test_attention_kernels_reach_the_models(mine: Preset) -> None:
+    nli = presets.load_nli(mine, device="cpu", attn_implementation="eager")
+    assert nli._loaded.model.config._attn_implementation == "eager"  # type: ignore[attr-defined]

@@ -18,7 +18,8 @@ from local_models import ENCODERS, encoder, t5
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models import torch_batches
-from q2_metric.models.torch_batches import Batches, Row, is_out_of_memory, pad
+from q2_metric.models.memory import is_out_of_memory
+from q2_metric.models.torch_batches import Batches, Row, pad
 from q2_metric.models.torch_common import Loaded, load_pretrained
 from q2_metric.models.torch_entailment import TorchNli, YesNoEntailment
 from q2_metric.models.torch_reader import TorchReader

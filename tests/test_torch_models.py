@@ -912,3 +912,12 @@ def test_not_a_number_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(ModelError, match="not finite"):
         TorchReader(scripted(tmp_path, broken)).read([("who?", "a dog")])
+
+
+@pytest.mark.parametrize("decoding", ["beam", "greedy", "sample"])
+def test_questions_of_a_model_without_numbers_are_an_error(tmp_path: Path, decoding: Any) -> None:
+    model = load_pretrained("AutoModelForSeq2SeqLM", str(t5(tmp_path / "nan")), "cpu")
+    with torch.no_grad():
+        model.model.get_encoder().final_layer_norm.weight.fill_(float("nan"))
+    with pytest.raises(ModelError, match="not finite"):
+        Seq2SeqQuestions(model, decoding=decoding).generate(SPANS[:2])

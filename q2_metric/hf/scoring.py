@@ -29,7 +29,7 @@ def setting_names() -> dict[str, tuple[str, ...]]:
         "running": RUNNING,
         "models": tuple(STAGES),
         "q2": tuple(field.name for field in dataclasses.fields(Q2Settings)),
-        "scale": tuple(field.name for field in dataclasses.fields(ScaleSettings)),
+        "scale": ("prompt", *(field.name for field in dataclasses.fields(ScaleSettings))),
     }
 
 
@@ -40,8 +40,8 @@ def load(
 
     Args:
         metrics: names out of ``METRICS``, as a sequence or as "q2,scale".
-        settings: ``preset``, ``device``, ``dtype``, ``batch_size``, a model for a stage
-            (``reader_model=…``) and the fields of ``Q2Settings`` and ``ScaleSettings``.
+        settings: those of :data:`RUNNING`, a model for a stage (``reader_model=…``), SCALE's
+            ``prompt`` and the fields of ``Q2Settings`` and ``ScaleSettings``.
         calibration: a file of ``q2 calibrate`` or a ``Calibration``, or several of them.
 
     Raises:

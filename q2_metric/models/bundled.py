@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.encoding import Batch, Tokeniser, Window, collate, windows
+from q2_metric.models.memory import is_out_of_memory
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
@@ -49,18 +50,29 @@ def tokeniser() -> Tokeniser:
     return Tokeniser(WEIGHTS / "tokenizer.json")
 
 
-def _load(prefix: str) -> dict[str, NDArray[Any]]:
-    from safetensors.numpy import load_file
+def _load(*prefixes: str) -> dict[str, NDArray[Any]]:
+    """The weights whose names begin so, out of their 8 bits."""
+    from safetensors import safe_open
 
     path = WEIGHTS / "bundled.safetensors"
     if not path.exists():
         raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
-    found = load_file(path)
-    return {
-        name: value * found[f"{name}.scale"] if value.dtype == np.int8 else value
-        for name, value in found.items()
-        if name.startswith((f"{prefix}.", "words.")) and not name.endswith(".scale")
-    }
+    found = {}
+    with safe_open(path, framework="numpy") as file:
+        for name in file.keys():  # noqa: SIM118 (not a dictionary)
+            if name.startswith(prefixes) and not name.endswith(".scale"):
+                value = file.get_tensor(name)
+                if value.dtype == np.int8:
+                    value = value * file.get_tensor(f"{name}.scale")
+                found[name] = value
+    return found
+
+
+@lru_cache(maxsize=1)
+def _words() -> NDArray[np.float16]:
+    """The word embeddings of both networks: looked up, then cast, so half of the memory."""
+    words: NDArray[np.float16] = _load("words.")["words.weight"].astype(np.float16)
+    return words
 
 
 @lru_cache(maxsize=4)
@@ -68,15 +80,13 @@ def _onnx(prefix: str, threads: int) -> Forward:
     """The network on ONNX Runtime, on the CPU, in float32."""
     import onnxruntime
 
-    names, values = [], []
-    for name, value in _load(prefix).items():
-        if name == "words.weight":
-            value = value.astype(np.float16)  # looked up, then cast: half of the memory
-        else:
-            value = value.astype(np.float32)
-            # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
-            if value.ndim == 2 and not name.endswith(("types.weight", "positions.weight")):
-                value = np.ascontiguousarray(value.T)
+    names = ["words.weight"]
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(_words())]
+    for name, value in _load(f"{prefix}.").items():
+        value = value.astype(np.float32, copy=False)
+        # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
+        if value.ndim == 2 and not name.endswith(("types.weight", "positions.weight")):
+            value = np.ascontiguousarray(value.T)
         names.append(name)
         values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
     options = onnxruntime.SessionOptions()
@@ -117,7 +127,7 @@ def _torch(prefix: str, device: str, dtype: str) -> Forward:
     network = ReaderNetwork() if prefix == "reader" else EntailmentNetwork()
     heads = ("span", "dense", "classify")
     state = {}
-    for name, value in _load(prefix).items():
+    for name, value in _load(f"{prefix}.", "words.").items():
         short = name.removeprefix(f"{prefix}.")
         key = short if short.startswith(heads) else f"encoder.{short}"
         state[key] = torch.from_numpy(value.astype(np.float32))
@@ -200,23 +210,44 @@ class _Bundled:
         return list(windows(tokeniser()(query), tokeniser()(text), WINDOW, STRIDE))
 
     def _run(self, rows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        """The logits of each row, in order; rows of similar length share a batch."""
+        """The logits of each row, in order; rows of similar length share a batch.
+
+        A batch that does not fit into memory is halved and retried.
+        """
         order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
         found: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(rows)
-        at = 0
+        at, most = 0, len(rows)
         while at < len(order):
-            size = self.batch_size or 1
-            if self.batch_size is None:
-                while at + size < len(order) and (
-                    (size + 1) * len(rows[order[at + size]].ids) <= BATCH_TOKENS
-                ):
-                    size += 1
+            size = min(most, self._fitting([len(rows[i].ids) for i in order[at : at + most]]))
             part = order[at : at + size]
-            for i, logits in zip(part, self._forward(collate([rows[i] for i in part])),
-                                 strict=False):
-                found[i] = logits
+            try:
+                logits = self._forward(collate([rows[i] for i in part]))
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                if size == 1:
+                    length = len(rows[part[0]].ids)
+                    raise ModelError(
+                        f"{self.name}: a single row of {length} tokens does not fit into memory"
+                    ) from error
+                most = size // 2
+                continue
+            if not np.isfinite(logits).all():
+                raise ModelError(
+                    f"{self.name}: gives numbers that are not finite; use bfloat16 or float32")
+            for i, one in zip(part, logits, strict=True):
+                found[i] = one
             at += size
         return found
+
+    def _fitting(self, lengths: Sequence[int]) -> int:
+        """How many of the rows, whose lengths rise, make the next batch."""
+        if self.batch_size is not None:
+            return min(self.batch_size, len(lengths))
+        size = 1
+        while size < len(lengths) and (size + 1) * lengths[size] <= BATCH_TOKENS:
+            size += 1
+        return size
 
 
 class BundledReader(_Bundled):

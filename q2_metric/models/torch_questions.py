@@ -211,10 +211,30 @@ class Seq2SeqQuestions:
             count = SAMPLES
             settings |= {"do_sample": True, "top_k": TOP_K, "top_p": TOP_P, "temperature": 1.0}
         output = self._loaded.model.generate(
-            **batch, **settings, num_return_sequences=count, max_length=MAX_QUESTION
+            **batch,
+            **settings,
+            num_return_sequences=count,
+            max_length=MAX_QUESTION,
+            logits_processor=[_NoNan(self.name)],
         )
         texts = self._loaded.tokenizer.batch_decode(output, skip_special_tokens=True)
         return [clean(texts[i : i + count]) for i in range(0, len(texts), count)]
+
+
+class _NoNan:
+    """Refuses a first step that is not a number: what follows would be noise, and look like text.
+
+    Half precision brings this about in some models, in the encoder and so from the start.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        if input_ids.shape[1] == 1 and bool(scores.isnan().any()):
+            raise ModelError(
+                f"{self.name}: gives numbers that are not finite; use bfloat16 or float32")
+        return scores
 
 
 def _beam_cache() -> Any:

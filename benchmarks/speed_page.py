@@ -1,0 +1,162 @@
+"""Makes docs/results/speed.md from the JSON of the benchmarks.
+
+    python benchmarks/speed_page.py
+
+The text around the tables is docs/results/speed/*.md; a table whose benchmark has not been
+run is left out, and the page says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from harness import RESULTS
+
+Record = dict[str, Any]
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *([str(cell) for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def ratio(found: Record) -> str:
+    """A ratio with its spread over the turns."""
+    return f"{found['ratio']} × ({found['ratio_least']}–{found['ratio_greatest']})"
+
+
+def provenance(record: Record) -> str:
+    """Where and how the figures were made."""
+    machine = record["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return (
+        f"`{record['command']}` on {machine['date']}: {machine['processor']} "
+        f"({', '.join(machine['instructions']) or 'no wide instructions'}), "
+        f"{machine['processors']} processors, load average {machine['load']} at the end; "
+        f"Python {machine['python']}, {versions}.")
+
+
+def bundled(record: Record) -> str:
+    cold = f"{record['cold_score_of_twenty_seconds']} s ({record['cold_cpu_seconds']} s of CPU)"
+    rows = [
+        ("responses a second", record["responses_per_second"], "15"),
+        ("against a loop over the same models", ratio(record["against_the_loop"]), "8 ×"),
+        ("time outside forward passes", percent(record["share_outside_forward_passes"]), "10 %"),
+        ("peak memory", f"{record['peak_memory_mb']} MB", "1 GB"),
+        ("`import q2_metric`", f"{record['import_seconds']} s", "0.3 s"),
+        ("`q2 score` on twenty rows, cold process", cold, "6 s"),
+    ]
+    stages = [(name, one["calls"], one["rows"], one["tokens"], percent(one["padding"]))
+              for name, one in record["stages"].items()]
+    parse = ", ".join(f"{name} {percent(share)}"
+                      for name, share in record["share_of_stages"].items())
+    return "\n\n".join([
+        table(("", "measured", "aimed at"), rows),
+        table(("stage", "model calls", "rows", "tokens", "padding"), stages),
+        f"Of the whole time: {parse}."])
+
+
+def cpu(record: Record) -> str:
+    rows = [
+        (name, f"{one['speed_against_default']} × ({one['from']}–{one['to']})",
+         f"{one['mean_difference']:.1g} / {one['largest_difference']:.1g}", one["correlation"],
+         f"{100 * one['auc']:.1f}")
+        for name, one in record["choices"].items()]
+    return "\n\n".join([
+        table(("choice", "speed against the default", "difference, mean / largest",
+               "correlation", "AUC"), rows),
+        f"{record['pairs']} pairs; the default ({record['default_tokens']} tokens a batch, sorted "
+        f"by length, float32, {record['threads']} threads) has AUC "
+        f"{100 * record['default_auc']:.1f}. spaCy runs {', '.join(record['spacy_components'])}; "
+        "each is used, `senter` is left out."])
+
+
+def q2(record: Record) -> str:
+    outside = record["share_outside"]
+    rows = [
+        ("responses a second", record["against_the_loop"]["fast_per_second"], ""),
+        ("against one call at a time", ratio(record["against_the_loop"]), "8 ×"),
+        ("time outside forward passes, beam search counted as outside",
+         percent(outside["forward_passes"]), ""),
+        ("time outside models and beam search", percent(outside["models_and_beam_search"]),
+         "10 %"),
+        ("operations needed", f"{record['gflops']} GFLOP in {record['seconds']} s", ""),
+        ("share of the machine's matrix rate", f"{percent(record['share_of_matmul_rate'])} of "
+         f"{record['matmul_gflops_per_second']} GFLOP/s", ""),
+        ("peak memory", f"{record['peak_memory_mb']} MB", ""),
+    ]
+    stages = [(name, one["calls"], one["rows"], percent(one["padding"]))
+              for name, one in record["stages"].items()]
+    cost = record["cost"]
+    return "\n\n".join([
+        table(("", "measured", "aimed at"), rows),
+        table(("stage", "model calls", "rows", "padding"), stages),
+        table(("responses", "spans", "seconds", "seconds a response"),
+              [(one["responses"], one["spans"], one["seconds"], one["per_response"])
+               for one in cost["responses"]]),
+        table(("words of knowledge", "seconds a response"),
+              [(one["words"], one["per_response"]) for one in cost["knowledge"]])])
+
+
+def scale(record: Record) -> str:
+    found, long = record["against_scale_score"], record["documents"]
+    rows = [
+        ("WoW responses", record["responses"], found["slow_per_second"],
+         found["fast_per_second"], ratio(found), f"{found['largest_difference']:.1g}"),
+        (f"documents of {long['words']} words", long["count"],
+         *(long["against_scale_score"][key] for key in ("slow_per_second", "fast_per_second")),
+         ratio(long["against_scale_score"]),
+         f"{long['against_scale_score']['largest_difference']:.1g}"),
+    ]
+    if "bfloat16" in record:
+        rough = record["bfloat16"]
+        rows.append(("WoW responses, ours in bfloat16", record["responses"],
+                     rough["slow_per_second"], rough["fast_per_second"], ratio(rough),
+                     f"{rough['largest_difference']:.1g}"))
+    return "\n\n".join([
+        table(("texts", "number", "scale-score, a second", "batched, a second", "ratio",
+               "largest difference of scores"), rows),
+        f"{record['calls']} model calls for {record['rows']} rows, "
+        f"{percent(record['padding'])} padding; "
+        f"{percent(record['share_outside_forward_passes'])} of the time outside forward passes; "
+        f"{record['gflops']} GFLOP in {record['seconds']} s, "
+        f"{percent(record['share_of_matmul_rate'])} of the machine's matrix rate "
+        f"({record['matmul_gflops_per_second']} GFLOP/s); peak memory "
+        f"{record['peak_memory_mb']} MB.",
+        table(("words of knowledge", "seconds a response"),
+              [(one["words"], one["per_response"]) for one in record["cost_by_words"]])])
+
+
+PARTS: dict[str, Callable[[Record], str]] = {
+    "bundled": bundled, "cpu": cpu, "q2": q2, "scale": scale}
+
+
+def main() -> None:
+    parts = []
+    for name, render in PARTS.items():
+        text = (RESULTS / f"{name}.md").read_text("utf-8").strip()
+        path = RESULTS / f"{name}.json"
+        if path.exists():
+            record = json.loads(path.read_text("utf-8"))
+            signatures = record.get("signatures") or [record.get("signature")]
+            lines = "\n".join(f"- `{line}`" for line in signatures if line)
+            figures = "\n\n".join(filter(None, [render(record), provenance(record), lines]))
+        else:
+            figures = "Not run yet."
+        parts.append(text.replace("{figures}", figures))
+    page = RESULTS.parent / "speed.md"
+    intro = (RESULTS / "intro.md").read_text("utf-8").strip()
+    page.write_text("\n\n".join([intro, *parts]) + "\n", encoding="utf-8")
+    print(page)
+
+
+if __name__ == "__main__":
+    main()
