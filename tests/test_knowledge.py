@@ -386,7 +386,7 @@ def test_bad_pools(items: object, message: str) -> None:
 
 def test_unknown_domain() -> None:
     assert len(POOL.of_domain("hotel")) == 3
-    with pytest.raises(InputError, match="unknown domain 'spa'; the domains .* are hotel, rest"):
+    with pytest.raises(InputError, match=r"unknown domain 'spa'; the domains .* are hotel, rest"):
         POOL.of_domain("spa")
 
 

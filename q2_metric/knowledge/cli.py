@@ -26,7 +26,8 @@ NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", default=["bundled"],
-                 show_default=True, help="bundled, bm25, or a trained RSS; several vote."),
+                 show_default=True,
+                 help="bundled, bundled-words, bm25, or a trained RSS; several vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
                  show_default=True, help="Entity Guided Reranking: how names are matched."),
     click.option("--vote", type=click.Choice(["hard", "soft"]), default="hard",
@@ -168,7 +169,7 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 @select.command("evaluate")
 @LABELLED_OPTIONS
 @click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER",
-              default=["bm25", "bundled"], show_default=True,
+              default=["bundled", "bundled-words", "bm25"], show_default=True,
               help="Each alone, with EGR, and as a vote; repeat it.")
 @RSS_OPTIONS
 @click.option("--detector", metavar="NAME|FOLDER", default="bundled", show_default=True,

@@ -100,7 +100,12 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: Labelled) -> Result
                 rerank(r, e, margin=margin) for r, e in zip(rankings, found, strict=True)
             ]
             guided[matching].append(moved)
-            result.rows.append(Row(f"{ranker.name} + EGR ({matching})", evaluate(moved, gold)))
+            title = f"{ranker.name} + EGR ({matching}{_margin(margin)})"
+            result.rows.append(Row(title, evaluate(moved, gold)))
+            if margin is not None:
+                moved = [rerank(r, e) for r, e in zip(rankings, found, strict=True)]
+                title = f"{ranker.name} + EGR ({matching}, no margin)"
+                result.rows.append(Row(title, evaluate(moved, gold)))
         wide = ranker.rank(seeking.dialogues, pool, max(SIZES))
         result.recall[ranker.name] = first_stage_recall(wide, gold, SIZES)
     if len(rankers) > 1:
@@ -167,6 +172,10 @@ def _cells(found: Selection) -> str:
 
 def _pc(share: float) -> str:
     return f"{100 * share:.1f}"
+
+
+def _margin(margin: float | None) -> str:
+    return "" if margin is None else f", margin {margin:g}"
 
 
 def _matchings() -> list[Matching]:

@@ -26,23 +26,26 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from q2_metric.data.dstc import read_knowledge, read_labels
+from q2_metric.knowledge.bm25 import top
 from q2_metric.knowledge.bundled import (
     DOMAIN_FEATURES,
     MENTION_FEATURES,
-    BundledRanker,
+    Compare,
     PoolIndex,
+    SimilarVectors,
     Weights,
     by_entity,
     domain_features,
+    last_words,
     mention_features,
-    similarities,
+    scores,
     without,
 )
 from q2_metric.knowledge.detection import BundledDetector
 from q2_metric.knowledge.egr import rerank
 from q2_metric.knowledge.evaluate import OVERALL, evaluate
-from q2_metric.knowledge.mentions import MentionFinder, spoken_words
-from q2_metric.knowledge.types import Pool, Snippet
+from q2_metric.knowledge.mentions import Matching, MentionFinder, spoken_words
+from q2_metric.knowledge.types import TOP, Pool, Snippet
 from q2_metric.models.selection import CUT, TextVectors, piece_vectors
 from q2_metric.training.selection_data import (
     CHOICES,
@@ -172,7 +175,7 @@ def _step(
     return loss
 
 
-def train_weights(asked: Sequence[Asked], index: PoolIndex, vectors: TextVectors) -> Weights:
+def train_weights(asked: Sequence[Asked], index: PoolIndex) -> Weights:
     """The weights of the evidence: softmax regression over all snippets of the pool."""
     places = {snippet.key: i for i, snippet in enumerate(index.pool)}
     text = nn.Parameter(torch.tensor([10.0, 5.0]))
@@ -184,7 +187,7 @@ def train_weights(asked: Sequence[Asked], index: PoolIndex, vectors: TextVectors
         mentions = index.finder.mentions(one.dialogue)
         grouped = by_entity(mention_features(one.dialogue, mentions), index)
         read.append((
-            torch.from_numpy(similarities(one.dialogue, mentions, index, vectors)),
+            torch.from_numpy(index.similar(last_words(one.dialogue, mentions))),
             {at: torch.from_numpy(np.stack(rows)) for at, rows in grouped.items()},
             torch.from_numpy(domain_features(one.dialogue, mentions, index)),
             places[one.gold.key],
@@ -342,15 +345,33 @@ def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list
     return [dialogue(data.pool.snippets[place], text, names, rng) for text, place in chosen]
 
 
-def within_entity(data: Data, pairs: Sequence[Pair], index: PoolIndex,
+def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVectors,
                   vectors: TextVectors) -> float:
     """R@1 among the snippets of the right entity, of texts as they are written."""
     hits = 0
     for query, (_, place) in zip(vectors([text for text, _ in pairs]), pairs, strict=True):
         own = np.flatnonzero(index.entity == index.entity[place])
-        scores = index.questions[own] @ query + 0.5 * (index.answers[own] @ query)
+        scores = similar.questions[own] @ query + 0.5 * (similar.answers[own] @ query)
         hits += int(own[scores.argmax()] == place)
     return hits / len(pairs)
+
+
+def judge(asked: Sequence[Asked], index: PoolIndex, weights: Weights) -> None:
+    """Prints the figures of held-out dialogues, without and with EGR."""
+    gold = [[one.gold.key] for one in asked]
+    rankings = [
+        top(index.pool, scores(one.dialogue, index, weights), TOP) for one in asked
+    ]
+    found = evaluate(rankings, gold)[OVERALL]
+    click.echo(f"held-out dialogues: R@1 {found.r1:.3f}, R@5 {found.r5:.3f} of {found.n}")
+    matchings: tuple[Matching, ...] = ("exact", "fuzzy")
+    for matching in matchings:
+        finder = MentionFinder(index.pool, matching)
+        entities = [finder.entities(one.dialogue) for one in asked]
+        for margin in (0.5, 1.0, 2.0, 4.0, None):
+            moved = [rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)]
+            figure = evaluate(moved, gold)[OVERALL].r1
+            click.echo(f"with EGR ({matching}, margin {margin}): R@1 {figure:.3f}")
 
 
 @click.command(help=__doc__)
@@ -381,34 +402,27 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
     vectors = TextVectors(piece_vectors(), projection.astype(np.float32),
                           weigh.astype(np.float32))
     index = PoolIndex(data.pool, vectors)
+    similar = SimilarVectors(data.questions, data.answers, vectors)
     for name, pairs in (("paraphrases", data.paraphrases), ("responses", data.responses)):
         held = [pair for pair in pairs if data.held_out(pair[1])]
-        figure = within_entity(data, held, index, vectors)
+        figure = within_entity(held, index, similar, vectors)
         click.echo(f"held-out {name}: R@1 within the entity {figure:.3f} of {len(held)}")
-    weights = train_weights(
-        make_dialogues(data, dialogues, held_out=False, seed=seed), index, vectors
-    )
-    for name, values in (("text", weights.text), ("mention", weights.mention),
-                         ("domain", weights.domain)):
-        click.echo(f"{name}: {np.round(values, 2).tolist()}")
+    asked = make_dialogues(data, dialogues, held_out=False, seed=seed)
     held_out = make_dialogues(data, dialogues // 4, held_out=True, seed=seed + 1)
-    rankings = BundledRanker(vectors, weights).rank([a.dialogue for a in held_out], data.pool)
-    gold = [[a.gold.key] for a in held_out]
-    found = evaluate(rankings, gold)[OVERALL]
-    click.echo(f"held-out dialogues: R@1 {found.r1:.3f}, R@5 {found.r5:.3f} of {found.n}")
-    for matching in ("exact", "fuzzy"):
-        finder = MentionFinder(data.pool, "exact" if matching == "exact" else "fuzzy")
-        entities = [finder.entities(a.dialogue) for a in held_out]
-        for margin in (0.5, 1.0, 2.0, 4.0, None):
-            moved = [rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)]
-            figure = evaluate(moved, gold)[OVERALL].r1
-            click.echo(f"with EGR ({matching}, margin {margin}): R@1 {figure:.3f}")
+    tensors: dict[str, NDArray[np.floating]] = {"projection": projection, "weigh": weigh}
+    compares: tuple[tuple[Compare, PoolIndex], ...] = (
+        ("vectors", index), ("words", PoolIndex(data.pool)))
+    for compare, one in compares:
+        weights = train_weights(asked, one)
+        for name, values in (("text", weights.text), ("mention", weights.mention),
+                             ("domain", weights.domain)):
+            click.echo(f"{compare}.{name}: {np.round(values, 2).tolist()}")
+            tensors[f"{compare}.{name}"] = values
+        judge(held_out, one, weights)
     detection = train_detection(data, vectors, seed)
     click.echo(f"detection: {np.round(detection, 2).tolist()}")
     path = out or WEIGHTS / "selection.safetensors"
-    save_file({"projection": projection, "weigh": weigh, "text": weights.text,
-               "mention": weights.mention, "domain": weights.domain,
-               "detection": detection}, path)
+    save_file({**tensors, "detection": detection}, path)
     click.echo(f"wrote {path}")
 
 
