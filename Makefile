@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint bench agreement clean
+.PHONY: demo test lint bench agreement knowledge clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl
@@ -35,6 +35,11 @@ agreement: $(VENV)/test.done
 	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md
 	$(BIN)/q2 meta-eval true --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md
+
+# Knowledge selection on DSTC10 (q2 data download dstc10): a minute or two.
+knowledge: $(VENV)/test.done
+	$(BIN)/q2 select evaluate --note docs/results/knowledge.note.md \
+	  --out docs/results/knowledge.md --out docs/results/knowledge.json
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from q2_metric.data import dstc
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, MissingExtra
+from q2_metric.knowledge import bm25
 from q2_metric.knowledge.bm25 import Bm25, stems
 from q2_metric.knowledge.detection import evaluate_detection
 from q2_metric.knowledge.egr import EntityGuided, rerank
 from q2_metric.knowledge.ensemble import Ensemble, hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import error_kind, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import MentionFinder, spoken_words
+from q2_metric.knowledge.overlap import evaluate_responses
 from q2_metric.knowledge.pools import passages, pool_of, read_pool
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker, Snippet, Turn
 
@@ -399,3 +403,28 @@ def test_the_real_data() -> None:
     labels = dstc.read_labels(Path(folder) / "dstc10" / "val_labels.json", dialogues=len(logs))
     dstc.check_labels(labels, pool, "val_labels.json")
     assert (len(pool), len(logs), sum(label.target for label in labels)) == (12039, 263, 104)
+
+
+@pytest.mark.parametrize(
+    ("package", "use"),
+    [
+        ("rapidfuzz.process", lambda: MentionFinder(POOL, "fuzzy")),
+        ("bm25s", lambda: Bm25().rank([Dialogue.of("park")], POOL)),
+        ("Stemmer", lambda: stems("parking")),
+        ("ir_measures", lambda: evaluate([ranking(YALE)], [[YALE.key]])),
+        ("rouge_score.rouge_scorer", lambda: evaluate_responses(["a"], ["a"])),
+    ],
+)
+def test_missing_packages(
+    package: str, use: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bm25._stemmer.cache_clear()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=r"q2-metric\[knowledge\]"):
+        use()
+    bm25._stemmer.cache_clear()
+
+
+def test_a_very_long_turn() -> None:
+    turn = "nothing to see here " * 1000 + "but the yail hotel"
+    assert ("hotel", "1") in MentionFinder(POOL, "fuzzy").entities(Dialogue.of(turn))

@@ -10,6 +10,10 @@ from q2_metric.errors import DataError
 _RAW = "https://raw.githubusercontent.com"
 _Q2 = f"{_RAW}/orhonovich/q-squared/cab6027dc9a50cf73d80caf0858da05c2323c433/third_party/data"
 _SCALE = f"{_RAW}/asappresearch/scale-score/ada43738521e51f470fe8bfab6764e3a123f89dd/data/true"
+_DSTC10 = (
+    f"{_RAW}/alexa/alexa-with-dstc10-track2-dataset/"
+    "4882acc6226d8d0826508a240a4a6bd66e651c12"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,30 @@ _SETS = (
         "4,473 of the 8,689 rows of true/dialfact, by index; not published",
         "90c41ab8f41f937d4ece4238b5a3b4bd1dc125357a2288376f60dc484e61e6b6",
         published=False,
+    ),
+    DataSet(
+        name="dstc10",
+        folder="dstc10",
+        description="DSTC10 track 2, task 2, validation: 263 spoken dialogues, of which 104 need "
+        "one of 12,039 snippets",
+        licence="Apache-2.0",
+        files=(
+            DataFile(
+                "knowledge.json",
+                "fb0facf7acc6831707e49e4dec39518a4c627f233ab6c13ffc5e3f3fab00e4ab",
+                f"{_DSTC10}/task2/data/knowledge.json",
+            ),
+            DataFile(
+                "val_logs.json",
+                "d065b457a53d19cf1d8035e5c953df3540382e87d48ddd50380578638d1943a5",
+                f"{_DSTC10}/task2/data/val/logs.json",
+            ),
+            DataFile(
+                "val_labels.json",
+                "8ff76887a7aea9ecceb0a59bbb477d6bd360df0d508a6ca75adc1de86a757b49",
+                f"{_DSTC10}/task2/data/val/labels.json",
+            ),
+        ),
     ),
 )
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.knowledge.bm25 import top
+from q2_metric.errors import InputError
+from q2_metric.knowledge.bm25 import Bm25Index, top
 from q2_metric.knowledge.mentions import (
     READINGS,
     Entity,
@@ -39,6 +40,8 @@ MENTION_FEATURES = (
 DOMAIN_FEATURES = ("domain_named", "domain_of_latest")
 """Of a domain: whether the last turn names it, whether the latest entity is of it."""
 
+Compare = Literal["vectors", "words"]
+
 EGR_MARGIN = 0.5
 """Log-odds within which EGR may reorder this ranker's snippets: the best of 0.5, 1, 2, 4 and no
 margin on held-out dialogues of the recipe (it weighs recency itself)."""
@@ -55,21 +58,62 @@ class Weights:
     domain: Floats
 
 
-class PoolIndex:
-    """The vectors of a pool's questions and answers, and its entities and domains.
+class Similar(Protocol):
+    """Compares texts with the questions and the answers of a pool."""
 
-    ``questions`` and ``answers`` are (snippets, size); the rows of bare passages in
-    ``questions`` are those of their answers. ``entity`` and ``domain`` are, for each
-    snippet, places in ``entities`` and ``domains``.
-    """
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """(snippets, 2): mean similarity of the texts with question and answer, up to 1."""
+        ...
 
-    def __init__(self, pool: Pool, vectors: Any) -> None:
-        self.pool = pool
-        self.finder = MentionFinder(pool, "fuzzy")
-        asked = [without(s.question or s.answer, s.entity_name) for s in pool]
-        answered = [without(s.answer, s.entity_name) for s in pool]
+
+class SimilarVectors:
+    """By sentence vectors; ``questions`` and ``answers`` are (snippets, size)."""
+
+    def __init__(self, asked: Sequence[str], answered: Sequence[str], vectors: Any) -> None:
         self.questions: Floats = vectors(asked)
         self.answers: Floats = vectors(answered)
+        self._vectors = vectors
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        query = self._vectors(texts).mean(0)
+        query = query / max(float(np.linalg.norm(query)), 1e-6)
+        found: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
+        return found
+
+
+class SimilarWords:
+    """By BM25, as a share of the best score in the pool."""
+
+    def __init__(self, asked: Sequence[str], answered: Sequence[str]) -> None:
+        self._indices = (Bm25Index(asked), Bm25Index(answered))
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        columns = []
+        for index in self._indices:
+            scores = np.mean([index.scores(text) for text in texts], axis=0)
+            columns.append(scores / max(float(scores.max()), 1e-6))
+        return np.stack(columns, axis=1).astype(np.float32)
+
+
+class PoolIndex:
+    """A pool's texts ready for comparison, its entities and domains.
+
+    ``entity`` and ``domain`` are, for each snippet, places in ``entities`` and ``domains``.
+
+    Args:
+        vectors: texts -> unit vectors; words are compared if ``None``.
+    """
+
+    def __init__(self, pool: Pool, vectors: Any = None) -> None:
+        self.pool = pool
+        self.finder = MentionFinder(pool, "fuzzy")
+        # A bare passage has no question: its text stands for both.
+        asked = [without(s.question or s.answer, s.entity_name) for s in pool]
+        answered = [without(s.answer, s.entity_name) for s in pool]
+        self.similar: Similar = (
+            SimilarWords(asked, answered) if vectors is None
+            else SimilarVectors(asked, answered, vectors)
+        )
         self.entities = list(dict.fromkeys((s.domain, s.entity_id) for s in pool))
         places = {entity: i for i, entity in enumerate(self.entities)}
         self.entity = np.array([places[s.domain, s.entity_id] for s in pool])
@@ -82,48 +126,52 @@ class BundledRanker:
     """Scores every snippet of a pool; needs no download and no torch.
 
     Args:
-        vectors: texts -> unit vectors; the bundled ones if ``None``.
+        compare: texts by "vectors", or by "words" (BM25): another opinion, for ensembles.
         weights: of the evidence; the bundled ones if ``None``.
 
     Raises:
-        MissingExtra: rapidfuzz (extra ``knowledge``) is not installed.
+        InputError: another way to compare.
+        MissingExtra: rapidfuzz, or for words bm25s, is not installed (extra ``knowledge``).
         ModelError: the bundled weights are missing.
     """
 
     egr_margin = EGR_MARGIN
 
-    def __init__(self, vectors: Any = None, weights: Weights | None = None) -> None:
+    def __init__(self, compare: Compare = "vectors", weights: Weights | None = None) -> None:
         from q2_metric.models import selection
 
-        self.name = f"bundled-selection-v{selection.VERSION}"
-        self._vectors = vectors if vectors is not None else selection.text_vectors()
-        self._weights = weights if weights is not None else bundled_weights()
-        self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, self._vectors))
+        if compare not in ("vectors", "words"):
+            raise InputError(f"texts are compared by 'vectors' or 'words', not {compare!r}")
+        kind = "" if compare == "vectors" else f"-{compare}"
+        self.name = f"bundled-selection{kind}-v{selection.VERSION}"
+        vectors = selection.text_vectors() if compare == "vectors" else None
+        self._weights = weights if weights is not None else bundled_weights(compare)
+        self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         """The ``k`` best snippets of the whole pool for each dialogue."""
         index = self.index(pool)
-        return [top(pool, self.scores(dialogue, index), k) for dialogue in dialogues]
-
-    def scores(self, dialogue: Dialogue, index: PoolIndex) -> Floats:
-        """The score of each snippet of the pool, any real number."""
-        mentions = index.finder.mentions(dialogue)
-        similar = similarities(dialogue, mentions, index, self._vectors)
-        entity = np.zeros(len(index.entities), np.float32)
-        for place, features in by_entity(mention_features(dialogue, mentions), index).items():
-            entity[place] = max(float(row @ self._weights.mention) for row in features)
-        domain = domain_features(dialogue, mentions, index) @ self._weights.domain
-        found: Floats = similar @ self._weights.text + entity[index.entity] + domain[index.domain]
-        return found
+        return [top(pool, scores(dialogue, index, self._weights), k) for dialogue in dialogues]
 
 
-@lru_cache(maxsize=1)
-def bundled_weights() -> Weights:
+def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
+    """The score of each snippet of the pool, any real number."""
+    mentions = index.finder.mentions(dialogue)
+    similar = index.similar(last_words(dialogue, mentions))
+    entity = np.zeros(len(index.entities), np.float32)
+    for place, features in by_entity(mention_features(dialogue, mentions), index).items():
+        entity[place] = max(float(row @ weights.mention) for row in features)
+    domain = domain_features(dialogue, mentions, index) @ weights.domain
+    found: Floats = similar @ weights.text + entity[index.entity] + domain[index.domain]
+    return found
+
+
+def bundled_weights(compare: Compare = "vectors") -> Weights:
     """The weights that the recipe learned."""
     from q2_metric.models.selection import learned
 
     found = learned()
-    return Weights(found["text"], found["mention"], found["domain"])
+    return Weights(*(found[f"{compare}.{part}"] for part in ("text", "mention", "domain")))
 
 
 def without(text: str, name: str | None) -> str:
@@ -139,25 +187,16 @@ def without(text: str, name: str | None) -> str:
     return " ".join(words)
 
 
-def similarities(
-    dialogue: Dialogue, mentions: Iterable[Mention], index: PoolIndex, vectors: Any
-) -> Floats:
-    """(snippets, 2): of the last turn with question and answer, in [-1, 1].
-
-    The readings of a spoken turn are averaged; names that it mentions are left out.
-    """
+def last_words(dialogue: Dialogue, mentions: Iterable[Mention]) -> list[str]:
+    """The readings of the last turn, as words, without the names that it mentions."""
     place = max(i for i, turn in enumerate(dialogue.turns) if turn is dialogue.last)
-    named = {(m.start, m.end) for m in mentions if m.turn == place}
+    inside = {i for m in mentions if m.turn == place for i in range(m.start, m.end)}
     texts = []
     for reading in dialogue.last.readings[:READINGS]:
         words = spoken_words(reading)
-        inside = {i for start, end in named for i in range(start, end)}
         kept = [word for i, word in enumerate(words) if i not in inside]
         texts.append(" ".join(kept or words))
-    query = vectors(texts).mean(0)
-    query = query / max(float(np.linalg.norm(query)), 1e-6)
-    found: Floats = np.stack([index.questions @ query, index.answers @ query], axis=1)
-    return found
+    return texts
 
 
 def mention_features(

@@ -11,14 +11,14 @@ from q2_metric.knowledge.ensemble import Ensemble, Vote
 from q2_metric.knowledge.mentions import Matching
 from q2_metric.knowledge.types import Detector, Pool, Ranker
 
-BUNDLED, BM25 = "bundled", "bm25"
+BUNDLED, WORDS, BM25 = "bundled", "bundled-words", "bm25"
 
 
 def load_ranker(
     name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
     device: str = "auto", batch_size: int | None = None,
 ) -> Ranker:
-    """The ranker of that name: "bundled", "bm25", or a folder of RSS.
+    """The ranker of that name: "bundled", "bundled-words", "bm25", or a folder of RSS.
 
     Args:
         first, narrow: the first stage of RSS and how many snippets it leaves.
@@ -28,17 +28,18 @@ def load_ranker(
         InputError: there is no such ranker or folder.
         MissingExtra, ModelError: it cannot be loaded.
     """
-    if name == BUNDLED:
+    if name in (BUNDLED, WORDS):
         from q2_metric.knowledge.bundled import BundledRanker
 
-        return BundledRanker()
+        return BundledRanker("vectors" if name == BUNDLED else "words")
     if name == BM25:
         from q2_metric.knowledge.bm25 import Bm25
 
         return Bm25()
     if not Path(name).expanduser().is_dir():
         raise InputError(
-            f"there is no ranker {name!r}: give {BUNDLED}, {BM25} or a folder of q2 select train"
+            f"there is no ranker {name!r}: give {BUNDLED}, {WORDS}, {BM25} or a folder "
+            "of q2 select train"
         )
     from q2_metric.knowledge.rss import NARROW, RssRanker
 

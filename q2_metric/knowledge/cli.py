@@ -26,7 +26,8 @@ NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", default=["bundled"],
-                 show_default=True, help="bundled, bm25, or a trained RSS; several vote."),
+                 show_default=True,
+                 help="bundled, bundled-words, bm25, or a trained RSS; several vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
                  show_default=True, help="Entity Guided Reranking: how names are matched."),
     click.option("--vote", type=click.Choice(["hard", "soft"]), default="hard",
@@ -166,18 +167,23 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 
 
 @select.command("evaluate")
-@LABELLED_OPTIONS
+@click.option("--pool", "pool_file", type=FILE, help="Snippets.  [default: of dstc10]")
+@click.option("--logs", type=FILE, help="Dialogues.  [default: of dstc10]")
+@click.option("--labels", type=FILE, help="Their labels.  [default: of dstc10]")
 @click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER",
-              default=["bm25", "bundled"], show_default=True,
+              default=["bundled", "bundled-words", "bm25"], show_default=True,
               help="Each alone, with EGR, and as a vote; repeat it.")
 @RSS_OPTIONS
 @click.option("--detector", metavar="NAME|FOLDER", default="bundled", show_default=True,
               help='Detection of the turns that need knowledge; "" for none.')
 @click.option("--out", "outs", type=NEW_FILE, multiple=True, help="Write .md or .json.")
 @click.option("--note", type=FILE, help="Markdown to put into a page of --out.")
-def evaluate(pool_file: Path, logs: Path, labels: Path, detector: str, outs: tuple[Path, ...],
-             note: Path | None, **options: Any) -> None:
-    """R@1, R@5, MRR@5 and errors of rankers on labelled dialogues."""
+def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, detector: str,
+             outs: tuple[Path, ...], note: Path | None, **options: Any) -> None:
+    """R@1, R@5, MRR@5 and errors of rankers on labelled dialogues.
+
+    Without files, on the data set dstc10 (q2 data download dstc10).
+    """
     from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
     from q2_metric.knowledge.pools import read_pool
@@ -186,6 +192,14 @@ def evaluate(pool_file: Path, logs: Path, labels: Path, detector: str, outs: tup
     for path in outs:
         if path.suffix not in (".md", ".json"):
             raise InputError(f"{path}: cannot be written: use .md or .json")
+    if pool_file is None and logs is None and labels is None:
+        from q2_metric.data.download import folder
+
+        place = folder("dstc10")
+        pool_file, logs = place / "knowledge.json", place / "val_logs.json"
+        labels = place / "val_labels.json"
+    if pool_file is None or logs is None or labels is None:
+        raise InputError("give --pool, --logs and --labels together, or none of them")
     pool = read_pool(pool_file)
     labelled = experiment.read_labelled(logs, labels, pool)
     result = experiment.compare(_rankers(options), pool, labelled)

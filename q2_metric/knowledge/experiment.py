@@ -15,6 +15,7 @@ from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import Matching, MentionFinder
+from q2_metric.knowledge.rss import RssRanker
 from q2_metric.knowledge.types import TOP, Detector, Dialogue, Pool, Ranked, Ranker
 
 SIZES = (10, 20, 50, 100, 200, 500)
@@ -90,9 +91,12 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: Labelled) -> Result
     guided: dict[Matching, list[list[list[Ranked]]]] = {matching: [] for matching in mentioned}
     for ranker in rankers:
         ranker.rank(seeking.dialogues[:1], pool)
+        # A cross-encoder is no first stage, and would read as many snippets as are asked for.
+        depth = TOP if isinstance(ranker, RssRanker) else max(SIZES)
         started = time.perf_counter()
-        rankings = ranker.rank(seeking.dialogues, pool)
+        wide = ranker.rank(seeking.dialogues, pool, depth)
         seconds = (time.perf_counter() - started) / len(gold)
+        rankings = [ranking[:TOP] for ranking in wide]
         result.rows.append(Row(ranker.name, evaluate(rankings, gold), seconds))
         for matching, found in mentioned.items():
             margin = margin_of(ranker)
@@ -100,9 +104,14 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: Labelled) -> Result
                 rerank(r, e, margin=margin) for r, e in zip(rankings, found, strict=True)
             ]
             guided[matching].append(moved)
-            result.rows.append(Row(f"{ranker.name} + EGR ({matching})", evaluate(moved, gold)))
-        wide = ranker.rank(seeking.dialogues, pool, max(SIZES))
-        result.recall[ranker.name] = first_stage_recall(wide, gold, SIZES)
+            title = f"{ranker.name} + EGR ({matching}{_margin(margin)})"
+            result.rows.append(Row(title, evaluate(moved, gold)))
+            if margin is not None:
+                moved = [rerank(r, e) for r, e in zip(rankings, found, strict=True)]
+                title = f"{ranker.name} + EGR ({matching}, no margin)"
+                result.rows.append(Row(title, evaluate(moved, gold)))
+        if depth > TOP:
+            result.recall[ranker.name] = first_stage_recall(wide, gold, SIZES)
     if len(rankers) > 1:
         for matching, each in guided.items():
             for name, vote in (("hard", hard_vote), ("soft", soft_vote)):
@@ -144,9 +153,10 @@ def markdown(result: Result, command: str, date: str, note: str = "") -> str:
         for row in result.rows:
             cells = [f"{_pc(row.figures[d].r1)} / {_pc(row.figures[d].r5)}" for d in domains]
             lines.append(f"| {row.ranker} | {' | '.join(cells)} |")
-    lines += ["", "Gold snippets that are kept as a first stage, by its size:", "",
-              f"| ranker | {' | '.join(str(size) for size in SIZES)} |",
-              "|---" * (len(SIZES) + 1) + "|"]
+    if result.recall:
+        lines += ["", "Gold snippets that are kept as a first stage, by its size:", "",
+                  f"| ranker | {' | '.join(str(size) for size in SIZES)} |",
+                  "|---" * (len(SIZES) + 1) + "|"]
     for name, recall in result.recall.items():
         lines.append(f"| {name} | {' | '.join(_pc(recall[size]) for size in SIZES)} |")
     if result.detection:
@@ -167,6 +177,10 @@ def _cells(found: Selection) -> str:
 
 def _pc(share: float) -> str:
     return f"{100 * share:.1f}"
+
+
+def _margin(margin: float | None) -> str:
+    return "" if margin is None else f", margin {margin:g}"
 
 
 def _matchings() -> list[Matching]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -26,6 +26,8 @@ SURE_LENGTH = 5
 """Letters up to which a name must be met exactly: short words are close to many."""
 READINGS = 3
 """Hypotheses of a turn that are looked at."""
+SLAB = 4096
+"""Stretches of words that are compared at a time, for memory."""
 COMMON = 0.04
 """Share of the entities whose names or texts have a word, from which it is a common word."""
 
@@ -168,14 +170,9 @@ class MentionFinder:
                         places[joined] = (start, start + size, rare)
         if not places or not self._names:
             return []
-        heard = list(places)
-        closeness = self._process.cdist(
-            heard, self._names, scorer=self._fuzz.ratio, score_cutoff=100 * CLOSE
-        )
         best: dict[tuple[Entity, int, int], Mention] = {}
-        for row, column in zip(*closeness.nonzero(), strict=True):
-            name, close = self._names[column], float(closeness[row, column]) / 100
-            start, end, rare = places[heard[row]]
+        for said, name, close in self._near(list(places)):
+            start, end, rare = places[said]
             # "a motel" is close to "Ram's Hotel", but not in the word that makes the name.
             name_rare = self._rare[name]
             if close < 1:
@@ -190,6 +187,16 @@ class MentionFinder:
                 if key not in best or _strength(best[key]) < _strength(mention):
                     best[key] = mention
         return list(best.values())
+
+    def _near(self, heard: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+        """The stretches of words that are close to a name, with the name and how close."""
+        for first in range(0, len(heard), SLAB):
+            part = heard[first : first + SLAB]
+            closeness = self._process.cdist(
+                part, self._names, scorer=self._fuzz.ratio, score_cutoff=100 * CLOSE
+            )
+            for row, column in zip(*closeness.nonzero(), strict=True):
+                yield part[row], self._names[column], float(closeness[row, column]) / 100
 
 
 def _strength(mention: Mention) -> float:

@@ -9,13 +9,9 @@ dialogues made from the pool.
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
-import zlib
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -25,24 +21,25 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from q2_metric.data.dstc import read_knowledge, read_labels
+from q2_metric.knowledge.bm25 import top
 from q2_metric.knowledge.bundled import (
     DOMAIN_FEATURES,
     MENTION_FEATURES,
-    BundledRanker,
+    Compare,
     PoolIndex,
+    SimilarVectors,
     Weights,
     by_entity,
     domain_features,
+    last_words,
     mention_features,
-    similarities,
-    without,
+    scores,
 )
 from q2_metric.knowledge.detection import BundledDetector
 from q2_metric.knowledge.egr import rerank
 from q2_metric.knowledge.evaluate import OVERALL, evaluate
-from q2_metric.knowledge.mentions import MentionFinder, spoken_words
-from q2_metric.knowledge.types import Pool, Snippet
+from q2_metric.knowledge.mentions import Matching, MentionFinder, spoken_words
+from q2_metric.knowledge.types import TOP, Pool, Snippet
 from q2_metric.models.selection import CUT, TextVectors, piece_vectors
 from q2_metric.training.selection_data import (
     CHOICES,
@@ -53,32 +50,11 @@ from q2_metric.training.selection_data import (
     spoken_question,
 )
 from q2_metric.training.selection_data import REQUESTS as TOPIC_REQUESTS
+from q2_metric.training.selection_pairs import Data, Pair, mine, read_data, teach
 
 Floats = NDArray[np.float32]
-Pair = tuple[str, int]
-"""(text, place of its snippet in the pool)."""
-
 SIZE = 256
-QA_SOURCES = ("squad_train_pieces", "qed_dev_nq", "squadshifts_wiki", "friendsqa", "policyqa")
 STEPS, BATCH, NEGATIVES = 1500, 64, 6
-HELD_OUT = 5
-"""One entity in so many is kept for development."""
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """The pool as texts without names, and the queries with their snippets."""
-
-    pool: Pool
-    questions: list[str]
-    answers: list[str]
-    paraphrases: list[Pair]
-    responses: list[Pair]
-    qa: list[tuple[str, str]]
-
-    def held_out(self, place: int) -> bool:
-        snippet = self.pool.snippets[place]
-        return zlib.crc32(f"{snippet.domain}/{snippet.entity_id}".encode()) % HELD_OUT == 0
 
 
 class Vectors(nn.Module):
@@ -172,7 +148,7 @@ def _step(
     return loss
 
 
-def train_weights(asked: Sequence[Asked], index: PoolIndex, vectors: TextVectors) -> Weights:
+def train_weights(asked: Sequence[Asked], index: PoolIndex) -> Weights:
     """The weights of the evidence: softmax regression over all snippets of the pool."""
     places = {snippet.key: i for i, snippet in enumerate(index.pool)}
     text = nn.Parameter(torch.tensor([10.0, 5.0]))
@@ -184,7 +160,7 @@ def train_weights(asked: Sequence[Asked], index: PoolIndex, vectors: TextVectors
         mentions = index.finder.mentions(one.dialogue)
         grouped = by_entity(mention_features(one.dialogue, mentions), index)
         read.append((
-            torch.from_numpy(similarities(one.dialogue, mentions, index, vectors)),
+            torch.from_numpy(index.similar(last_words(one.dialogue, mentions))),
             {at: torch.from_numpy(np.stack(rows)) for at, rows in grouped.items()},
             torch.from_numpy(domain_features(one.dialogue, mentions, index)),
             places[one.gold.key],
@@ -245,92 +221,7 @@ def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
     return weights.detach().numpy().copy()
 
 
-# --- data -----------------------------------------------------------------------------------
-
-
-def read_data(knowledge: Path, labels: Sequence[Path], qa: Path | None, limit: int) -> Data:
-    """The pool, its paraphrases' candidates are filled by :func:`mine`."""
-    pool = read_knowledge(knowledge)
-    places = {snippet.key: i for i, snippet in enumerate(pool)}
-    responses = []
-    for path in labels:
-        for label in read_labels(path):
-            for key in label.knowledge:
-                pool.find(key, str(path))
-                place = places[key]
-                text = without(label.response, pool.snippets[place].entity_name)
-                responses.append((text, place))
-    return Data(
-        pool,
-        [without(s.question, s.entity_name) for s in pool],
-        [without(s.answer, s.entity_name) for s in pool],
-        [],
-        responses,
-        _qa_pairs(qa, limit) if qa else [],
-    )
-
-
-def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
-    pairs = []
-    for source in QA_SOURCES:
-        with gzip.open(folder / f"{source}.jsonl.gz", "rt", encoding="utf-8") as file:
-            for line in file:
-                row = json.loads(line)
-                if row["answer"]:
-                    # The sentence or two around the answer: about as long as a snippet.
-                    start = row["start"]
-                    around = row["context"][max(0, start - 150) : start + 150]
-                    pairs.append((row["question"], around))
-    random.Random(0).shuffle(pairs)
-    return pairs[:limit]
-
-
-def mine(data: Data, teacher: dict[str, Floats], count: int, seed: int) -> list[Pair]:
-    """Questions of other entities that ask for the same, by the teacher.
-
-    Near in question and answer, and yet worded otherwise.
-    """
-    rng = np.random.default_rng(seed)
-    questions = np.stack([teacher[text] for text in data.questions])
-    answers = np.stack([teacher[text] for text in data.answers])
-    found = []
-    for i in rng.choice(len(data.pool), min(count, len(data.pool)), replace=False):
-        alike = questions @ questions[i]
-        both = 0.6 * alike + 0.4 * (answers @ answers[i])
-        near = [
-            int(j) for j in np.argsort(-both)[:60]
-            if both[j] > 0.6 and alike[j] < 0.93 and _entity(data.pool.snippets[j])
-            != _entity(data.pool.snippets[i])
-        ][:10]
-        if near:
-            found.append((data.questions[near[rng.integers(len(near))]], int(i)))
-    return found
-
-
-def _entity(snippet: Snippet) -> tuple[str, str]:
-    return (snippet.domain, snippet.entity_id)
-
-
-def teach(texts: Sequence[str]) -> dict[str, Floats]:
-    """The vectors of all-MiniLM-L6-v2, unit length."""
-    from transformers import AutoModel, AutoTokenizer
-
-    from q2_metric.training.base import base_folder
-
-    folder = str(base_folder())
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
-    order = sorted(set(texts), key=len)
-    found: dict[str, Floats] = {}
-    with torch.inference_mode():
-        for first in range(0, len(order), 64):
-            part = order[first : first + 64]
-            batch = tokenizer(part, padding=True, truncation=True, max_length=CUT,
-                              return_tensors="pt")
-            mask = batch["attention_mask"][:, :, None]
-            states = model.eval()(**batch).last_hidden_state
-            vectors = F.normalize((states * mask).sum(1) / mask.sum(1), dim=-1).numpy()
-            found.update(zip(part, vectors, strict=True))
-    return found
+# --- development ------------------------------------------------------------------------------
 
 
 def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list[Asked]:
@@ -342,15 +233,33 @@ def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list
     return [dialogue(data.pool.snippets[place], text, names, rng) for text, place in chosen]
 
 
-def within_entity(data: Data, pairs: Sequence[Pair], index: PoolIndex,
+def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVectors,
                   vectors: TextVectors) -> float:
     """R@1 among the snippets of the right entity, of texts as they are written."""
     hits = 0
     for query, (_, place) in zip(vectors([text for text, _ in pairs]), pairs, strict=True):
         own = np.flatnonzero(index.entity == index.entity[place])
-        scores = index.questions[own] @ query + 0.5 * (index.answers[own] @ query)
+        scores = similar.questions[own] @ query + 0.5 * (similar.answers[own] @ query)
         hits += int(own[scores.argmax()] == place)
     return hits / len(pairs)
+
+
+def judge(asked: Sequence[Asked], index: PoolIndex, weights: Weights) -> None:
+    """Prints the figures of held-out dialogues, without and with EGR."""
+    gold = [[one.gold.key] for one in asked]
+    rankings = [
+        top(index.pool, scores(one.dialogue, index, weights), TOP) for one in asked
+    ]
+    found = evaluate(rankings, gold)[OVERALL]
+    click.echo(f"held-out dialogues: R@1 {found.r1:.3f}, R@5 {found.r5:.3f} of {found.n}")
+    matchings: tuple[Matching, ...] = ("exact", "fuzzy")
+    for matching in matchings:
+        finder = MentionFinder(index.pool, matching)
+        entities = [finder.entities(one.dialogue) for one in asked]
+        for margin in (0.5, 1.0, 2.0, 4.0, None):
+            moved = [rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)]
+            figure = evaluate(moved, gold)[OVERALL].r1
+            click.echo(f"with EGR ({matching}, margin {margin}): R@1 {figure:.3f}")
 
 
 @click.command(help=__doc__)
@@ -381,34 +290,27 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
     vectors = TextVectors(piece_vectors(), projection.astype(np.float32),
                           weigh.astype(np.float32))
     index = PoolIndex(data.pool, vectors)
+    similar = SimilarVectors(data.questions, data.answers, vectors)
     for name, pairs in (("paraphrases", data.paraphrases), ("responses", data.responses)):
         held = [pair for pair in pairs if data.held_out(pair[1])]
-        figure = within_entity(data, held, index, vectors)
+        figure = within_entity(held, index, similar, vectors)
         click.echo(f"held-out {name}: R@1 within the entity {figure:.3f} of {len(held)}")
-    weights = train_weights(
-        make_dialogues(data, dialogues, held_out=False, seed=seed), index, vectors
-    )
-    for name, values in (("text", weights.text), ("mention", weights.mention),
-                         ("domain", weights.domain)):
-        click.echo(f"{name}: {np.round(values, 2).tolist()}")
+    asked = make_dialogues(data, dialogues, held_out=False, seed=seed)
     held_out = make_dialogues(data, dialogues // 4, held_out=True, seed=seed + 1)
-    rankings = BundledRanker(vectors, weights).rank([a.dialogue for a in held_out], data.pool)
-    gold = [[a.gold.key] for a in held_out]
-    found = evaluate(rankings, gold)[OVERALL]
-    click.echo(f"held-out dialogues: R@1 {found.r1:.3f}, R@5 {found.r5:.3f} of {found.n}")
-    for matching in ("exact", "fuzzy"):
-        finder = MentionFinder(data.pool, "exact" if matching == "exact" else "fuzzy")
-        entities = [finder.entities(a.dialogue) for a in held_out]
-        for margin in (0.5, 1.0, 2.0, 4.0, None):
-            moved = [rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)]
-            figure = evaluate(moved, gold)[OVERALL].r1
-            click.echo(f"with EGR ({matching}, margin {margin}): R@1 {figure:.3f}")
+    tensors: dict[str, NDArray[np.floating]] = {"projection": projection, "weigh": weigh}
+    compares: tuple[tuple[Compare, PoolIndex], ...] = (
+        ("vectors", index), ("words", PoolIndex(data.pool)))
+    for compare, one in compares:
+        weights = train_weights(asked, one)
+        for name, values in (("text", weights.text), ("mention", weights.mention),
+                             ("domain", weights.domain)):
+            click.echo(f"{compare}.{name}: {np.round(values, 2).tolist()}")
+            tensors[f"{compare}.{name}"] = values
+        judge(held_out, one, weights)
     detection = train_detection(data, vectors, seed)
     click.echo(f"detection: {np.round(detection, 2).tolist()}")
     path = out or WEIGHTS / "selection.safetensors"
-    save_file({"projection": projection, "weigh": weigh, "text": weights.text,
-               "mention": weights.mention, "domain": weights.domain,
-               "detection": detection}, path)
+    save_file({**tensors, "detection": detection}, path)
     click.echo(f"wrote {path}")
 
 
