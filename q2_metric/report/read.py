@@ -62,13 +62,10 @@ _IN_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is written beside the scores; empty where there is none.
-
-    ``complete`` is false where the run has not ended, ``None`` where that is not recorded.
-    """
+    """What is written beside the scores; ``complete`` is false where the run has not ended."""
 
     signatures: Mapping[str, str]
-    complete: bool | None = None
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +156,7 @@ class _System:
             self._failed,
             tuple(t.result(signatures.get(name, "")) for name, t in self._tallies.items()),
             without_texts=self._without_texts,
-            complete=manifest.complete is not False,
+            complete=manifest.complete,
         )
 
 
@@ -169,8 +166,7 @@ def read_manifest(path: str | Path) -> Manifest:
         found = json.loads(Path(f"{path}{MANIFEST}").read_text(encoding="utf-8"))
         signatures = found["signatures"]
         if all(parse(text)[0] == name for name, text in signatures.items()):
-            complete = found.get("complete")
-            return Manifest(signatures, complete if isinstance(complete, bool) else None)
+            return Manifest(signatures, found.get("complete") is not False)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         pass
     return Manifest({})
