@@ -54,7 +54,7 @@ function units(whole) {
 // A mark of `piece` at `start`, or nothing where the text has something else there (as with
 // resolved pronouns, where places are those of another text).
 function markAt(whole, place, piece, rest) {
-  if (!piece || !known(place)) return null;
+  if (!piece || !known(place) || place < 0) return null;
   const start = units(whole)(place);
   return whole.startsWith(piece, start) ? {start, end: start + piece.length, ...rest} : null;
 }
