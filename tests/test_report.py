@@ -239,6 +239,7 @@ def item(**fields: Any) -> dict[str, Any]:
         ({"how": "token_f1", "score": 0.75}, "supported"),
         ({"how": "token_f1", "score": 0.25}, "differs"),
         ({"how": "no_answer", "score": 0.0}, "open"),
+        ({"score": None}, "open"),
     ],
 )
 def test_states(fields: dict[str, Any], wanted: str) -> None:

@@ -145,6 +145,14 @@ def test_texts_that_do_not_fit(tmp_path: Path) -> None:
     assert rows[1]["response"] == "Rome has 9 hills."
 
 
+def test_a_row_where_one_metric_failed(tmp_path: Path) -> None:
+    row = {"id": "a", "f1": 0.5, "nli": None, "error": "the model is broken"}
+    (system,), _ = read(write(tmp_path / "s.jsonl", row, {"id": "b", "f1": 1.0, "nli": 1.0}))
+    assert (system.rows, system.failed) == (2, 1)
+    assert [(one.name, one.n, one.value) for one in system.scores] == [
+        ("f1", 2, 0.75), ("nli", 1, 1.0)]
+
+
 def test_two_files_scored_into_one(tmp_path: Path) -> None:
     first = write(tmp_path / "a.jsonl", *ROWS[:2])
     second = write(tmp_path / "b.jsonl", *ROWS[:1])

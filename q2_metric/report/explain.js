@@ -54,7 +54,7 @@ function units(whole) {
 // A mark of `piece` at `start`, or nothing where the text has something else there (as with
 // resolved pronouns, where places are those of another text).
 function markAt(whole, place, piece, rest) {
-  if (!piece || !known(place)) return null;
+  if (!piece || !known(place) || place < 0) return null;
   const start = units(whole)(place);
   return whole.startsWith(piece, start) ? {start, end: start + piece.length, ...rest} : null;
 }
@@ -158,13 +158,15 @@ function badges(row) {
 }
 
 function response(row) {
-  if (row.error) return text("p", "error", row.error);
+  if (row.error && typeof row.response !== "string") return null; // the error says why
   if (typeof row.response !== "string") {
     return element("p", {class: "absent"}, "The text of this response was not kept.");
   }
   return element("p", {class: "response text", dir: "auto"},
     marked(row.response, responseMarks(row)));
 }
+
+const failure = (row) => row.error ? text("p", "error", row.error) : null;
 
 function how(question) {
   const p = known(question.verdict_p) ? ` ${question.verdict_p.toFixed(2)}` : "";
@@ -219,7 +221,7 @@ function fellBack(row) {
 }
 
 function explained(row) {
-  if (row.error) return null;
+  if (row.error && typeof row.knowledge !== "string") return null;
   const found = div("explained");
   const left = element("div", {}), right = element("div", {});
   left.append(typeof row.knowledge === "string"
@@ -287,7 +289,7 @@ function side(row) {
   const numbers = metrics.filter((name) => name in row && name !== "q2_no_nli")
     .map((name) => `${facts.titles[name]} ${number(row[name])}`).join("  ");
   return div("side", div("heading", system(row),
-    span("n", numbers), ...badges(row)), response(row));
+    span("n", numbers), ...badges(row)), failure(row), response(row));
 }
 
 // A card of an item, {key, rows}; `toggled` is told when it opens or closes.
@@ -296,7 +298,7 @@ function card(item, toggled) {
   const [first] = item.rows;
   const summary = element("summary", {}, two ? changes(item) : scores(first),
     two ? div("said sides", ...item.rows.map((row) => side(row)))
-      : div("said", response(first), heading(first)));
+      : div("said", failure(first), response(first), heading(first)));
   const details = element("details", {"data-key": item.key}, summary);
   details.addEventListener("toggle", () => {
     fill(details, item);

@@ -186,9 +186,10 @@ def state(question: Mapping[str, Any]) -> State:
     Args:
         question: an item of ``questions`` of the output.
     """
-    if question["how"] == "no_answer" or question["verdict"] == "neutral":
+    score = question["score"]
+    if score is None or question["how"] == "no_answer" or question["verdict"] == "neutral":
         return "open"
-    return "supported" if question["score"] >= 0.5 else "differs"
+    return "supported" if score >= 0.5 else "differs"
 
 
 def compare_runs(runs: Sequence[Run], rows: Iterable[OutputRow]) -> list[SideBySide]:

@@ -137,12 +137,13 @@ class _System:
         for name in TITLES:
             if name in row and name not in self._tallies:
                 self._tallies[name] = Tally(name)
-        if row.get("error") is not None:
-            self._failed += 1
-            return
-        self._without_texts += row.get("response") is None or row.get("knowledge") is None
+        failed = row.get("error") is not None
+        self._failed += failed
+        if not failed:
+            self._without_texts += row.get("response") is None or row.get("knowledge") is None
         for name, tally in self._tallies.items():
-            if name in row:
+            # One metric may have failed where another has a score.
+            if name in row and not (failed and row[name] is None):
                 tally.add([_score(row, name)])
 
     def run(self, signatures: dict[str, str], complete: bool) -> Run:
