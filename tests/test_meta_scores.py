@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -76,6 +80,41 @@ def test_blocks_are_kept_as_they_are_finished(
     whole = FakeMetric("scale", TABLE)
     source(tmp_path / "c", Loader(whole)).scores(EXAMPLES, quiet)
     assert whole.batches == [1]
+
+
+def test_an_experiment_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """SIGKILL after the first blocks: they are not scored again, and the report is the same."""
+    rows = [f'"row {i} has {i % 7} hills .","row {i} has {i % 5} hills .",{i % 2}'
+            for i in range(1500)]
+    path = tmp_path / "set.csv"
+    path.write_text("\n".join(["generated_text,grounding,label", *rows]) + "\n")
+
+    def command(name: str) -> list[str]:
+        return [sys.executable, "-m", "q2_metric", "meta-eval", "true", str(path), "--quiet",
+                "--metrics", "f1,bleu", "--cache", str(tmp_path / f"{name}.sqlite"),
+                "--out", str(tmp_path / f"{name}.json")]
+
+    def kept() -> int:
+        try:
+            with sqlite3.connect(f"file:{tmp_path}/killed.sqlite?mode=ro", uri=True) as database:
+                return int(database.execute("select count(*) from scores").fetchone()[0])
+        except sqlite3.Error:
+            return 0
+
+    killed = subprocess.Popen(command("killed"))
+    while kept() < 257:
+        assert killed.poll() is None, "it was over before it was killed"
+        time.sleep(0.002)
+    killed.kill()
+    killed.wait()
+    before = kept()
+    assert 257 <= before < 3002
+    subprocess.run(command("killed"), check=True)
+    subprocess.run(command("whole"), check=True)
+    assert kept() == 3002  # 1,500 of each metric, and two signatures
+    tables = [json.loads((tmp_path / f"{name}.json").read_text())["tables"]
+              for name in ("killed", "whole")]
+    assert tables[0] == tables[1]
 
 
 def test_another_request_is_another_score(tmp_path: Path) -> None:

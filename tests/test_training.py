@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -114,43 +117,43 @@ def test_whole_words_are_found() -> None:
     assert find("nothing", "cat") is None
 
 
+START = PASSAGE.index("1980")
+SOURCES = [Source("s", 1.0, [
+    Example(f"When did she open shop {i}?", PASSAGE + f" Row {i}.", (START, START + 4), "s")
+    for i in range(64)
+])]
+
+
+def train_reader(folder: Path, settings: Settings | None = None,
+                 sources: list[Source] | None = None) -> torch.nn.Module:
+    """A short training that saves at every step."""
+    from q2_metric.models.network import ReaderNetwork
+
+    torch.manual_seed(0)
+    network = ReaderNetwork()
+    train(network, sources or SOURCES, bundled.tokeniser(), reader.loss, lambda _: {},
+          settings or Settings(examples=64, tokens=256, save_minutes=0.0), folder,
+          torch.device("cpu"))
+    return network
+
+
 def test_a_killed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
-    start = PASSAGE.index("1980")
-    rows = [Example(f"When did she open shop {i}?", PASSAGE + f" Row {i}.", (start, start + 4), "s")
-            for i in range(64)]
-    sources = [Source("s", 1.0, rows)]
-    settings = Settings(examples=48, tokens=512, save_minutes=0.0)
-
-    class Killed(Exception):
-        pass
-
-    def network() -> torch.nn.Module:
-        from q2_metric.models.network import ReaderNetwork
-
-        torch.manual_seed(0)
-        return ReaderNetwork()
-
-    def run(folder: Path, die_at: int | None) -> torch.nn.Module:
-        calls = 0
-
-        def loss(*args: object) -> torch.Tensor:
-            nonlocal calls
-            calls += 1
-            if calls == die_at:
-                raise Killed
-            return reader.loss(*args)  # type: ignore[arg-type]
-
-        net = network()
-        train(net, sources, bundled.tokeniser(), loss, lambda _: {}, settings, folder,
-              torch.device("cpu"))
-        return net
-
-    whole = run(tmp_path / "whole", None)
-    with pytest.raises(Killed):
-        run(tmp_path / "killed", 3)
-    resumed = run(tmp_path / "killed", None)
+    whole = train_reader(tmp_path / "whole")
+    killed = tmp_path / "killed"
+    child = multiprocessing.get_context("spawn").Process(target=train_reader, args=(killed,))
+    child.start()
+    while not (killed / "state.safetensors").exists():
+        assert child.is_alive()
+        time.sleep(0.005)
+    time.sleep(random.Random(0).random() / 2)
+    child.kill()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL, "it was over before it was killed"
+    resumed = train_reader(killed)
     for (name, a), b in zip(whole.named_parameters(), resumed.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-6), name
     with pytest.raises(ValueError, match="other settings"):
-        train(network(), sources, bundled.tokeniser(), reader.loss, lambda _: {},
-              Settings(examples=99), tmp_path / "killed", torch.device("cpu"))
+        train_reader(killed, Settings(examples=99))
+    with pytest.raises(ValueError, match="other examples"):
+        train_reader(killed, sources=[Source("s", 1.0, SOURCES[0].examples[:9])])
+    assert not list(killed.glob("*.tmp"))

@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -82,7 +84,11 @@ def signatures(job: Job, cluster: Cluster) -> dict[str, str]:
     """
     ray = connect(cluster)
 
+    folder = os.getcwd()
+
     def find() -> dict[str, str] | Q2Error:
+        with suppress(OSError):
+            os.chdir(folder)
         try:
             return job.load().signatures
         except Q2Error as error:
@@ -120,7 +126,7 @@ def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], Non
         _source(ray, job, done), num_cpus=0, label_selector=here, override_num_blocks=1
     ).map_batches(
         _Actor,
-        fn_constructor_args=(job, attempts),
+        fn_constructor_args=(job, attempts, os.getcwd()),
         batch_size=1,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(size=cluster.actors),
@@ -128,17 +134,17 @@ def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], Non
         num_gpus=cluster.gpus,
     )
     try:
-        for batch in data.iter_batches(
-            batch_size=None, prefetch_batches=0, batch_format="numpy"
-        ):
-            for number, n, size, lines, problem in zip(
-                *(batch[name] for name in ("file", "block", "rows", "lines", "problem")),
-                strict=True,
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="ray")  # of few blocks for many actors
+            for batch in data.iter_batches(
+                batch_size=None, prefetch_batches=0, batch_format="numpy"
             ):
-                if problem:
-                    raise ModelError(problem)
-                parts.write(int(number), int(n), bytes(lines))
-                progress(int(size))
+                columns = (batch[name] for name in ("file", "block", "rows", "lines", "problem"))
+                for number, n, size, lines, problem in zip(*columns, strict=True):
+                    if problem:
+                        raise ModelError(problem)
+                    parts.write(int(number), int(n), bytes(lines))
+                    progress(int(size))
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray could not score on: {_first_line(error)}") from error
 
@@ -154,7 +160,10 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
     """A Ray data source of the blocks that are not done."""
     import pyarrow as pa
 
+    folder = os.getcwd()
+
     def read() -> Iterator[Any]:
+        os.chdir(folder)  # files may be named from there
         for number, n, first, block in missing(job, done):
             columns = {"file": [number], "block": [n], "first": [first]}
             lines = pa.array([json.dumps(pack(block)).encode("ascii")], pa.large_binary())
@@ -198,8 +207,10 @@ class _Attempts:
 class _Actor:
     """Loads the job's metrics once and scores blocks."""
 
-    def __init__(self, job: Job, attempts: Any) -> None:
+    def __init__(self, job: Job, attempts: Any, folder: str) -> None:
         self.job, self._attempts = job, attempts
+        with suppress(OSError):  # on another machine it may not be there
+            os.chdir(folder)  # local models may be named from there
         self._loaded: Loaded | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,10 @@ class Scoring:
         warn: told in a line what should be known.
         note: told in a line what may be of interest.
         progress: opens a progress bar.
+
+    Raises:
+        InputError: a cluster, and a file that can be read only once.
+        Q2Error: what loading the metrics raises.
     """
 
     def __init__(
@@ -77,6 +81,9 @@ class Scoring:
         self.warn, self.note, self.progress = warn, note, progress
         self._bad = 0
         self._loaded: Loaded | None = None
+        once = [file for file in job.files if not rereadable(file)]
+        if cluster is not None and once:
+            raise InputError(f"{once[0]}: can be read only once; --engine ray needs files")
         if cluster is None:
             self._loaded = job.load(warn)
             signed = self._loaded.signatures
@@ -161,8 +168,13 @@ class Scoring:
             resumed = frozenset(parts.done()) if parts is not None else frozenset()
             seconds = self._fill(self.cluster, parts) if self.cluster and parts else None
             for number in range(len(self.job.files)):
-                result = self._score_file(number, parts, resumed, spool)
-                results.append(result if seconds is None else replace(result, seconds=seconds))
+                results.append(self._score_file(number, parts, resumed, spool))
+            if seconds is not None:
+                new = sum(one.rows - one.resumed for one in results)
+                results[:] = [
+                    replace(one, seconds=seconds * (one.rows - one.resumed) / max(new, 1))
+                    for one in results
+                ]
         return results
 
     def _fill(self, cluster: Cluster, parts: Parts) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from q2_metric.errors import InputError
@@ -111,7 +111,8 @@ class Run:
     Args:
         metrics: as they were loaded.
         rows: one for each response, ``None`` for one that has nothing to score.
-        scores: by metric name for each row, empty for a ``None`` row.
+        scores: by metric name for each row, empty for a ``None`` row; a metric that could
+            not score a row is left out.
     """
 
     metrics: Sequence[Metric]
@@ -120,16 +121,24 @@ class Run:
 
     @classmethod
     def over(
-        cls, metrics: Sequence[Metric], rows: Sequence[Example | None], *, evidence: bool = False
+        cls,
+        metrics: Sequence[Metric],
+        rows: Sequence[Example | None],
+        *,
+        evidence: bool = False,
+        on_fault: Callable[[int, str], None] | None = None,
     ) -> Run:
-        """Scores all rows, each stage of a metric in batches over all of them."""
-        return cls(metrics, rows, score_rows(metrics, rows, evidence=evidence))
+        """Scores all rows, each stage of a metric in batches over all of them.
+
+        ``on_fault`` as for :func:`q2_metric.metrics.score_rows`.
+        """
+        return cls(metrics, rows, score_rows(metrics, rows, evidence=evidence, on_fault=on_fault))
 
     def column(self, name: str) -> list[float | None]:
         """A score for each row, ``None`` where it has none; "q2_no_nli" comes with "q2"."""
         if name == Q2_NO_NLI:
-            return [row[Q2].no_nli if row else None for row in self.scores]
-        return [row[name].value if row else None for row in self.scores]
+            return [row[Q2].no_nli if Q2 in row else None for row in self.scores]
+        return [row[name].value if name in row else None for row in self.scores]
 
     def columns(self) -> list[str]:
         """The names of :meth:`column`, in order."""
@@ -147,7 +156,7 @@ class Run:
         """
         found: dict[str, float | None] = {}
         for metric in self.metrics:
-            scores = [row[metric.name] for row in self.scores if row]
+            scores = [row[metric.name] for row in self.scores if metric.name in row]
             whole = system_score(metric.name, scores, metric.signature, n_bootstrap=0)
             found[metric.name] = whole.value
             if metric.name == Q2:

@@ -8,6 +8,7 @@ trainer puts its losses: in the log (TensorBoard, W&B, …) and among the metric
 from __future__ import annotations
 
 import copy
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -273,13 +274,18 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
     )
 
 
+def _report(place: int, words: str) -> None:
+    """Training goes on without the score of a row that a metric cannot score."""
+    logging.getLogger(__name__).warning("response %d has no score: %s", place + 1, words)
+
+
 def _numbers(metrics: Any, rows: Sequence[Row], responses: Sequence[str]) -> dict[str, float]:
     """The numbers of responses to rows, by name."""
     examples: list[Example | None] = [
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
     ]
-    run = scoring.Run.over(metrics, examples)
+    run = scoring.Run.over(metrics, examples, on_fault=_report)
     found = {
         NAMES.get(name, name): float("nan") if value is None else value
         for name, value in run.system().items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from q2_metric.io import replacing
 from q2_metric.models.encoding import Tokeniser, Window, collate, pair
 from q2_metric.training.examples import Example, Source, draw
+
+STATE = "state.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +92,12 @@ def train(
 
     ``stop`` ends the run after so many examples, within the schedule of ``settings``.
 
-    ``folder`` receives ``state.safetensors`` (weights, their average, optimiser) and
-    ``progress.json`` every few minutes, and ``log.jsonl``. Started again with the same
-    settings, it goes on after the last save.
+    ``folder`` receives ``state.safetensors`` (weights, their average, optimiser and how far
+    it is) every few minutes, and ``log.jsonl``. Started again with the same settings and
+    examples, it goes on after the last save, at whatever moment it was killed.
 
     Raises:
-        ValueError: ``folder`` holds a run with other settings.
+        ValueError: ``folder`` holds a run with other settings or examples.
     """
     folder.mkdir(parents=True, exist_ok=True)
     network.to(device).train()
@@ -114,13 +117,20 @@ def train(
     name_of = {id(p): name for name, p in named.items()}
     average = {name: p.detach().clone() for name, p in named.items()}
     seen = step = 0
-    progress = folder / "progress.json"
-    if progress.exists():
-        saved = json.loads(progress.read_text())
+    read = [[source.name, source.rate, len(source.examples)] for source in sources]
+    if (folder / STATE).exists():
+        saved = _progress(folder)
         if saved["settings"] != asdict(settings):
             raise ValueError(f"{folder} holds a run with other settings: {saved['settings']}")
+        if saved["sources"] != read:
+            raise ValueError(f"{folder} holds a run with other examples: {saved['sources']}")
         seen, step = saved["seen"], saved["step"]
         _restore(folder, named, average, optimiser, order, name_of, device)
+
+    def save() -> None:
+        progress = {"settings": asdict(settings), "sources": read, "seen": seen, "step": step}
+        _save(folder, named, average, optimiser, name_of, progress)
+
     log = (folder / "log.jsonl").open("a", encoding="utf-8")
     stream = batches(sources, tokeniser, settings)
     for _ in range(step):
@@ -150,7 +160,7 @@ def train(
             pace = (seen - seen_before) / (time.monotonic() - started)
             _write(log, step=step, seen=seen, loss=round(running, 4), pace=round(pace, 1))
         if time.monotonic() - saved_at > settings.save_minutes * 60:
-            _save(folder, named, average, optimiser, name_of, settings, seen, step)
+            save()
             saved_at = time.monotonic()
         if step % 1500 == 0:
             _write(log, step=step, seen=seen, dev=_with(network, named, average, evaluate))
@@ -160,7 +170,7 @@ def train(
     network.eval()
     _write(log, step=step, seen=seen, dev=evaluate(network),
            minutes=round((time.monotonic() - started) / 60, 1))
-    _save(folder, named, average, optimiser, name_of, settings, seen, step)
+    save()
 
 
 def _with(
@@ -189,18 +199,24 @@ def _write(log: Any, **entry: Any) -> None:
 
 def _save(
     folder: Path, named: dict[str, nn.Parameter], average: dict[str, Tensor],
-    optimiser: torch.optim.Optimizer, name_of: dict[int, str], settings: Settings,
-    seen: int, step: int,
+    optimiser: torch.optim.Optimizer, name_of: dict[int, str], progress: dict[str, Any],
 ) -> None:
+    """One file, put in place at once: weights never stand beside another step's progress."""
     tensors = {f"weight/{name}": p.detach().contiguous() for name, p in named.items()}
     tensors |= {f"average/{name}": value for name, value in average.items()}
     for p, state in optimiser.state.items():
         tensors |= {f"state/{name_of[id(p)]}/{key}": value for key, value in state.items()}
-    save_file(tensors, folder / "state.tmp")
-    (folder / "progress.tmp").write_text(
-        json.dumps({"settings": asdict(settings), "seen": seen, "step": step}))
-    os.replace(folder / "state.tmp", folder / "state.safetensors")
-    os.replace(folder / "progress.tmp", folder / "progress.json")
+    with replacing(folder / STATE) as unfinished:
+        save_file(tensors, unfinished, metadata={"progress": json.dumps(progress)})
+
+
+def _progress(folder: Path) -> dict[str, Any]:
+    with safe_open(folder / STATE, framework="pt") as file:
+        metadata = file.metadata() or {}
+    if "progress" not in metadata:
+        raise ValueError(f"{folder / STATE} is no state of a training run")
+    progress: dict[str, Any] = json.loads(metadata["progress"])
+    return progress
 
 
 def _restore(
@@ -208,7 +224,7 @@ def _restore(
     optimiser: torch.optim.Optimizer, order: list[nn.Parameter], name_of: dict[int, str],
     device: torch.device,
 ) -> None:
-    tensors = load_file(folder / "state.safetensors", device=str(device))
+    tensors = load_file(folder / STATE, device=str(device))
     with torch.no_grad():
         for name, p in named.items():
             p.copy_(tensors[f"weight/{name}"])
