@@ -124,8 +124,9 @@ def costs(models: dict[str, Loaded], examples: list[Example]) -> dict[str, list[
         knowledge = " ".join(joined.split()[:words])
         chosen = [Example(e.response, f"{knowledge} {i}") for i, e in enumerate(examples[:size])]
         by_knowledge.append({"words": words, **one(chosen)})
+    counts = sorted({1, 4, 16, len(examples)})
     return {
-        "responses": [one(examples[:count]) for count in (1, 4, 16, len(examples))],
+        "responses": [one(examples[:count]) for count in counts if count <= len(examples)],
         "knowledge": by_knowledge,
     }
 
