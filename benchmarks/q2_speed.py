@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,9 @@ def load(folder: Path, dtype: str) -> dict[str, Loaded]:
     sized_models.encoder(folder / "nli", "roberta-base", texts, "nli")
     kinds: dict[str, Any] = {"t5": "Seq2SeqLM", "reader": "QuestionAnswering",
                              "nli": "SequenceClassification"}
-    return {name: load_pretrained(f"AutoModelFor{kind}", str(folder / name), "cpu", dtype)
+    return {name: replace(
+                load_pretrained(f"AutoModelFor{kind}", str(folder / name), "cpu", dtype),
+                name=f"random-{name}")
             for name, kind in kinds.items()}
 
 
@@ -124,8 +127,9 @@ def costs(models: dict[str, Loaded], examples: list[Example]) -> dict[str, list[
         knowledge = " ".join(joined.split()[:words])
         chosen = [Example(e.response, f"{knowledge} {i}") for i, e in enumerate(examples[:size])]
         by_knowledge.append({"words": words, **one(chosen)})
+    counts = sorted({1, 4, 16, len(examples)})
     return {
-        "responses": [one(examples[:count]) for count in (1, 4, 16, len(examples))],
+        "responses": [one(examples[:count]) for count in counts if count <= len(examples)],
         "knowledge": by_knowledge,
     }
 

@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import io
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         texts = [text for e in everything for text in (e.response, e.knowledge)]
         path = sized_models.t5(Path(folder), given.size, texts, flan=True)
-        loaded = load_pretrained("AutoModelForSeq2SeqLM", path, "cpu")
+        loaded = replace(load_pretrained("AutoModelForSeq2SeqLM", path, "cpu"),
+                         name=f"random-flan-t5-{given.size}")
         scale = metric(loaded)
         scale.score(examples[:4])
         authors(loaded, examples[:4])

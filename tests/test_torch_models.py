@@ -556,7 +556,7 @@ def test_bos_is_not_an_answer() -> None:
 def test_a_long_chunk_is_read_in_windows(loaded: Load) -> None:
     backbone = YesNoEntailment(loaded("t5/tied"), max_length=64)
     whole = YesNoEntailment(loaded("t5/tied"), max_length=4096)
-    (prompts,) = backbone._prompts([(LONG, "A cat.")])
+    prompts = backbone._windows(LONG, "A cat.")
     assert len(prompts) > 3
     assert all(len(row["input_ids"]) <= 64 for row in backbone._rows(prompts))
     assert all(text.endswith('imply "A cat."? Yes or no?') for text in prompts)
@@ -565,12 +565,15 @@ def test_a_long_chunk_is_read_in_windows(loaded: Load) -> None:
     assert LONG.strip().endswith(chunks[-1])
     best = max(v.entailment for v in whole.judge([(chunk, "A cat.") for chunk in chunks]))
     assert backbone.judge([(LONG, "A cat.")])[0].entailment == pytest.approx(best, abs=1e-5)
-    assert len(whole._prompts([(LONG, "A cat.")])[0]) == 1
+    assert whole.batches.usage.rows == len(set(chunks))
+    whole.judge([(LONG, "A cat.")])
+    assert whole.batches.usage.rows == len(set(chunks)) + 1
 
 
 def test_special_tokens_in_texts_mean_nothing(loaded: Load) -> None:
     backbone = YesNoEntailment(loaded("t5/tied"), prompt="minicheck")
-    ((text,),) = backbone._prompts([("a</s>b <pad>", "c</s>")])
+    (part,) = backbone._clean([("a</s>b <pad>", "c</s>")])
+    text = PROMPTS["minicheck"].fill(*part)
     assert text.count("</s>") == 1
     assert "<pad>" not in text
 

@@ -271,14 +271,16 @@ class YesNoEntailment:
         where it would fill more than half the prompt.
         """
         asked = list(dict.fromkeys(pairs))
-        texts: list[str] = []
+        parts = self._clean(asked)
+        wholes = self._rows([self._prompt.fill(*part) for part in parts])
+        rows: list[Row] = []
         items: list[int] = []
-        for item, prompts in enumerate(self._prompts(asked)):
-            texts += prompts
-            items += [item] * len(prompts)
-        verdicts = self.batches.run(self._rows(texts), self._run)
-        by_pair = dict(zip(asked, best_verdicts(items, verdicts, len(asked)), strict=True))
-        return [by_pair[pair] for pair in pairs]
+        for item, (part, whole) in enumerate(zip(parts, wholes, strict=True)):
+            fits = len(whole["input_ids"]) <= self.max_length
+            found = [whole] if fits else self._rows(self._windows(*part))
+            rows += found
+            items += [item] * len(found)
+        return self._best(pairs, asked, rows, items)
 
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
@@ -289,64 +291,70 @@ class YesNoEntailment:
         windows over the document's tokens are exactly those of :func:`authors_windows`. Where
         a sentence leaves less than a step of room, it is cut to half of ``chunk_size``
         (scale-score fails there).
+
+        Raises:
+            InputError: the prompt's own words fill ``chunk_size``.
         """
         asked = list(dict.fromkeys(pairs))
+        documents = {document: self._without_specials(document) for document, _ in asked}
+        bodies = dict(zip(documents, self._rows([*documents.values()]), strict=True))
         rows: list[Row] = []
         items: list[int] = []
         for item, (document, sentence) in enumerate(asked):
-            found = self._authors_rows(document, sentence, chunk_size, overlap)
+            body = bodies[document]["input_ids"][:-1]
+            found = self._authors_rows(documents[document], body, sentence, chunk_size, overlap)
             rows += found
             items += [item] * len(found)
-        verdicts = self.batches.run(rows, self._run)
-        by_pair = dict(zip(asked, best_verdicts(items, verdicts, len(asked)), strict=True))
+        return self._best(pairs, asked, rows, items)
+
+    def _best(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        asked: Sequence[tuple[str, str]],
+        rows: Sequence[Row],
+        items: Sequence[int],
+    ) -> list[Verdict]:
+        """The verdicts of the pairs, from the rows of those that were asked."""
+        found = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
+        by_pair = dict(zip(asked, found, strict=True))
         return [by_pair[pair] for pair in pairs]
 
     def _authors_rows(
-        self, document: str, sentence: str, chunk_size: int, overlap: float
+        self, document: str, body: list[int], sentence: str, chunk_size: int, overlap: float
     ) -> list[Row]:
-        document, sentence = self._without_specials(document), self._without_specials(sentence)
-        whole = self._rows([self._prompt.fill(document, sentence)])
-        if len(whole[0]["input_ids"]) < chunk_size:
-            return whole
+        """The prompts for a document, of which ``body`` are the tokens."""
+        sentence = self._without_specials(sentence)
         before, between, after = self._prompt.parts()
-        *head, _ = self._rows([before])[0]["input_ids"]
-        *body, _ = self._rows([document])[0]["input_ids"]
-        tail = self._rows([between + sentence + after])[0]["input_ids"]
-        room = chunk_size - len(head) - len(tail)
-        if room * (1 - overlap) < 1:
-            (sentence,) = cut(self._loaded.tokenizer, [sentence], chunk_size // 2)
-            tail = self._rows([between + sentence + after])[0]["input_ids"]
-            room = chunk_size - len(head) - len(tail)
-        if room * (1 - overlap) < 1:
-            raise InputError(
-                f"chunk_size={chunk_size} leaves no room for the knowledge beside the prompt"
-            )
-        return [
-            {"input_ids": head + body[first:last] + tail}
-            for first, last in authors_windows(len(body), room, overlap)
-        ]
+        if len(body) < chunk_size:
+            (whole,) = self._rows([self._prompt.fill(document, sentence)])
+            if len(whole["input_ids"]) < chunk_size:
+                return [whole]
+        for text in (sentence, *cut(self._loaded.tokenizer, [sentence], chunk_size // 2)):
+            head, tail = self._rows([before, between + text + after])
+            start, end = head["input_ids"][:-1], tail["input_ids"]
+            room = chunk_size - len(start) - len(end)
+            if room * (1 - overlap) >= 1:
+                return [
+                    {"input_ids": start + body[first:last] + end}
+                    for first, last in authors_windows(len(body), room, overlap)
+                ]
+        raise InputError(
+            f"chunk_size={chunk_size} leaves no room for the knowledge beside the prompt"
+        )
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """(start, end) characters of the model's tokens, without special tokens or blanks."""
         return token_offsets(self._loaded.tokenizer, text)
 
-    def _prompts(self, pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
-        """The filled prompt of each pair, or one for each window of a chunk that is too long."""
-        tokenizer = self._loaded.tokenizer
-        clean = {text: self._without_specials(text) for pair in pairs for text in pair}
-        sentences = cut(tokenizer, [clean[sentence] for _, sentence in pairs], self.max_length // 2)
-        chunks = [clean[chunk] for chunk, _ in pairs]
-        wholes = [self._prompt.fill(*pair) for pair in zip(chunks, sentences, strict=True)]
-        return [
-            [whole]
-            if len(row["input_ids"]) <= self.max_length
-            else self._windows(chunk, sentence)
-            for whole, row, chunk, sentence in zip(
-                wholes, self._rows(wholes), chunks, sentences, strict=True
-            )
-        ]
+    def _clean(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The pairs without special tokens, and without the ends of very long sentences."""
+        chunks = [self._without_specials(chunk) for chunk, _ in pairs]
+        sentences = [self._without_specials(sentence) for _, sentence in pairs]
+        limit = self.max_length // 2
+        return list(zip(chunks, cut(self._loaded.tokenizer, sentences, limit), strict=True))
 
     def _windows(self, chunk: str, sentence: str) -> list[str]:
+        """The prompts for the windows of a chunk that is too long for one."""
         # A window's first and last words may be cut differently: leave room for two tokens.
         frame = len(self._rows([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
         spans = raw_offsets(self._loaded.tokenizer, chunk)

@@ -133,8 +133,11 @@ class Seq2SeqQuestions:
         self.decoding: Decoding = decoding
         self.seed = seed
         self.batches = Batches(
-            model, batch_size if decoding != "sample" else 1,
-            copies=1 if decoding == "greedy" else BEAMS, extra=MAX_QUESTION, cpu_tokens=CPU_TOKENS,
+            model,
+            1 if decoding == "sample" else batch_size,
+            copies=1 if decoding == "greedy" else BEAMS,
+            extra=MAX_QUESTION,
+            cpu_tokens=CPU_TOKENS,
         )
         self.max_input = max_input
         self._loaded = model
@@ -156,6 +159,9 @@ class Seq2SeqQuestions:
         text, start, end = self._without_marks(text, start, start + len(span.text))
         build = TEMPLATES[self.template]
         tokenizer = self._loaded.tokenizer
+        whole = build(text, start, end)
+        if len(whole.encode()) < self.max_input:  # tokens are no shorter than a byte
+            return whole
         # EOS is added later; the template's own words are counted with an empty text.
         frame = len(token_ids(tokenizer, build(text[start:end], 0, end - start))) + 1
         lo, hi = around(raw_offsets(tokenizer, text), start, end, self.max_input - frame)
