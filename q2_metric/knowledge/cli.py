@@ -36,7 +36,7 @@ RANKER_OPTIONS = all_options(
 RSS_OPTIONS = all_options(
     click.option("--first", default="bundled", show_default=True, metavar="NAME",
                  help="RSS: the first stage, bundled or bm25."),
-    click.option("--narrow", type=click.IntRange(min=1), show_default="100",
+    click.option("--narrow", type=click.IntRange(min=1), show_default="20",
                  help="RSS: snippets that the first stage leaves."),
     click.option("--device", default="auto", show_default=True),
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows a model sees at once."),

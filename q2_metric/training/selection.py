@@ -13,6 +13,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -304,8 +305,10 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
     detection = train_detection(data, vectors, seed)
     click.echo(f"detection: {np.round(detection, 2).tolist()}")
     path = out or WEIGHTS / "selection.safetensors"
-    tensors = {"projection": projection, "weigh": weigh, "text": weights.text,
-               "mention": weights.mention, "domain": weights.domain, "detection": detection}
+    tensors: dict[str, NDArray[Any]] = {
+        "projection": projection, "weigh": weigh, "text": weights.text,
+        "mention": weights.mention, "domain": weights.domain, "detection": detection,
+    }
     save_file(tensors, path)
     click.echo(f"wrote {path}")
 
