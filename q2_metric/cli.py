@@ -318,7 +318,7 @@ class FileResult:
     '"row" out of the lines of its own knowledge.',
 )
 @click.option(
-    "--ranker", "rankers", multiple=True, default=["bundled"], metavar="NAME|FOLDER",
+    "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER",
     help="With --knowledge-pool: as for q2 select rank.  [default: bundled]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of the table.")
@@ -353,10 +353,12 @@ def score(
     from q2_metric.metrics.calibration import Calibration, calibrate
 
     selector = None
+    if rankers and knowledge_pool is None:
+        raise InputError("--ranker is for --knowledge-pool")
     if knowledge_pool is not None:
         from q2_metric.knowledge.scoring import Selector
 
-        selector = Selector(knowledge_pool, rankers)
+        selector = Selector(knowledge_pool, rankers or ("bundled",))
         knowledge = knowledge if selector.own else ""
     columns = Columns(response, knowledge, history, id_)
     _check_inputs(files, columns)

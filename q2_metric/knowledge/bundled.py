@@ -24,7 +24,6 @@ from q2_metric.knowledge.mentions import (
     Entity,
     Mention,
     MentionFinder,
-    entities_of,
     plain_words,
     spoken_words,
 )
@@ -119,7 +118,6 @@ class PoolIndex:
         self.entity = np.array([places[s.domain, s.entity_id] for s in pool])
         self.domains = list(pool.domains)
         self.domain = np.array([self.domains.index(s.domain) for s in pool])
-        self.names = entities_of(pool)
 
 
 class BundledRanker:
