@@ -351,7 +351,7 @@ def main() -> None:
     '"row" out of the lines of its own knowledge.',
 )
 @click.option(
-    "--ranker", "rankers", multiple=True, default=["bundled"], metavar="NAME|FOLDER",
+    "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER",
     help="With --knowledge-pool: as for q2 select rank.  [default: bundled]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of the table.")
@@ -415,6 +415,8 @@ def score(
     from q2_metric.metrics.calibration import Calibration
 
     cluster = _cluster(options)
+    if rankers and knowledge_pool is None:
+        raise InputError("--ranker is for --knowledge-pool")
     if knowledge_pool not in (None, ROW):
         knowledge = ""
     job = Job(
@@ -427,7 +429,7 @@ def score(
         evidence=evidence and (out is not None or report is not None),
         texts=texts,
         knowledge_pool=knowledge_pool,
-        rankers=rankers,
+        rankers=rankers or ("bundled",),
         cache=cache_file(options),
         cache_bytes=options["cache_size"] * 1_000_000,
     )

@@ -126,7 +126,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str
     """A table of texts, with a line above it where there is a title."""
     table = _table()
     for name in titles:
-        table.add_column(name)
+        table.add_column(name, overflow="fold")  # an id that is cut names nothing
     for row in rows:
         table.add_row(*(_text(cell) for cell in row))
     if title:

@@ -24,7 +24,6 @@ from q2_metric.knowledge.mentions import (
     Entity,
     Mention,
     MentionFinder,
-    entities_of,
     plain_words,
     spoken_words,
 )
@@ -119,14 +118,14 @@ class PoolIndex:
         self.entity = np.array([places[s.domain, s.entity_id] for s in pool])
         self.domains = list(pool.domains)
         self.domain = np.array([self.domains.index(s.domain) for s in pool])
-        self.names = entities_of(pool)
 
 
 class BundledRanker:
     """Scores every snippet of a pool; needs no download and no torch.
 
     Args:
-        compare: texts by "vectors", or by "words" (BM25): another opinion, for ensembles.
+        compare: texts by "vectors", or by "words" (BM25): another opinion, for ensembles, with
+            the weights that were learned for vectors.
         weights: of the evidence; the bundled ones if ``None``.
 
     Raises:
@@ -145,7 +144,7 @@ class BundledRanker:
         kind = "" if compare == "vectors" else f"-{compare}"
         self.name = f"bundled-selection{kind}-v{selection.VERSION}"
         vectors = selection.text_vectors() if compare == "vectors" else None
-        self._weights = weights if weights is not None else bundled_weights(compare)
+        self._weights = weights if weights is not None else bundled_weights()
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
@@ -166,12 +165,12 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
     return found
 
 
-def bundled_weights(compare: Compare = "vectors") -> Weights:
-    """The weights that the recipe learned."""
+def bundled_weights() -> Weights:
+    """The weights that the recipe learned, with vectors."""
     from q2_metric.models.selection import learned
 
     found = learned()
-    return Weights(*(found[f"{compare}.{part}"] for part in ("text", "mention", "domain")))
+    return Weights(found["text"], found["mention"], found["domain"])
 
 
 def without(text: str, name: str | None) -> str:

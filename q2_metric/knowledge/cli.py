@@ -36,7 +36,7 @@ RANKER_OPTIONS = all_options(
 RSS_OPTIONS = all_options(
     click.option("--first", default="bundled", show_default=True, metavar="NAME",
                  help="RSS: the first stage, bundled or bm25."),
-    click.option("--narrow", type=click.IntRange(min=1), show_default="100",
+    click.option("--narrow", type=click.IntRange(min=1), show_default="20",
                  help="RSS: snippets that the first stage leaves."),
     click.option("--device", default="auto", show_default=True),
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows a model sees at once."),
@@ -101,7 +101,7 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
     pool = read_pool(pool_file)
     if domain is not None:
         pool = pool.of_domain(domain)
-    ranker = _combined(options)
+    ranker = combined_ranker(options)
     rankings = ranker.rank(dialogues, pool, count)
     lines = [
         {"id": dialogue.id or str(i + 1), "ranker": ranker.name,
@@ -109,7 +109,7 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
         for i, (dialogue, ranking) in enumerate(zip(dialogues, rankings, strict=True))
     ]
     if out is not None:
-        with _writing(out) as file:
+        with writing(out) as file:
             file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     if as_json:
         for line in lines:
@@ -229,7 +229,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
             )
         else:
             text = json.dumps({"command": command, "date": today, **result.as_dict()}, indent=1)
-        with _writing(path) as file:
+        with writing(path) as file:
             file.write(text)
 
 
@@ -317,7 +317,7 @@ def _rankers(options: dict[str, Any]) -> list[Ranker]:
     ]
 
 
-def _combined(options: dict[str, Any]) -> Ranker:
+def combined_ranker(options: dict[str, Any]) -> Ranker:
     from q2_metric.knowledge.choose import combined
 
     egr = None if options["egr"] == "none" else options["egr"]
@@ -325,7 +325,7 @@ def _combined(options: dict[str, Any]) -> Ranker:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[IO[str]]:
+def writing(path: Path) -> Iterator[IO[str]]:
     try:
         with open(path, "w", encoding="utf-8") as file:
             yield file

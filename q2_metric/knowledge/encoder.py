@@ -17,7 +17,7 @@ from q2_metric.knowledge.types import SYSTEM, Dialogue
 if TYPE_CHECKING:
     from torch import Tensor
 
-HEADS = "heads.safetensors"
+HEADS_FILE = "heads.safetensors"
 ABOUT = "heads.json"
 
 LENGTH = 256
@@ -53,10 +53,11 @@ class HeadedEncoder:
         from q2_metric.models.torch_common import load_pretrained, window_size
 
         folder = Path(model).expanduser()
-        has_heads = (folder / HEADS).is_file()
+        has_heads = (folder / HEADS_FILE).is_file()
         if trained and not has_heads:
             raise ModelError(
-                f"{model}: has no {HEADS}; give a folder that was trained here ({', '.join(heads)})"
+                f"{model}: has no {HEADS_FILE}; give a folder that was trained for "
+                f"{', '.join(heads)}"
             )
         self.heads = tuple(heads)
         self.loaded = load_pretrained("AutoModel", model, device)
@@ -97,7 +98,7 @@ class HeadedEncoder:
         self.loaded.model.save_pretrained(folder)
         self.loaded.tokenizer.save_pretrained(folder)
         head = {name: value.contiguous() for name, value in self.network.head.state_dict().items()}
-        save_file(head, folder / HEADS)
+        save_file(head, folder / HEADS_FILE)
         (folder / ABOUT).write_text(json.dumps({"heads": self.heads}), encoding="utf-8")
 
     def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
@@ -129,7 +130,7 @@ class HeadedEncoder:
                     f"{folder}: has the heads {', '.join(about['heads'])}, "
                     f"not {', '.join(self.heads)}"
                 )
-            self.network.head.load_state_dict(load_file(folder / HEADS))
+            self.network.head.load_state_dict(load_file(folder / HEADS_FILE))
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             if isinstance(error, ModelError):
                 raise

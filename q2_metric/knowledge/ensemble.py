@@ -41,7 +41,8 @@ def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
     """Snippets by the mean of the rankings' probabilities.
 
     The probabilities are a softmax over the scores of a ranking, handed out in the order
-    of its places, so that what EGR moved to the front has the front's probability.
+    of its places, so that what EGR moved to the front has the front's probability. Scores
+    should be log-odds, or alike between the rankers: BM25's are large and so outvote RSS's.
     """
     total: dict[Key, float] = {}
     items: dict[Key, Ranked] = {}

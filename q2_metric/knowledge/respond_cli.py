@@ -20,12 +20,12 @@ from q2_metric.knowledge.cli import (
     RANKER_OPTIONS,
     RSS_OPTIONS,
     TRAIN_OPTIONS,
-    _combined,
-    _writing,
+    combined_ranker,
     finished,
     ranked_row,
     reporter,
     settings_of,
+    writing,
 )
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
         if overlap.no_meteor:
             click.echo(f"q2: {overlap.no_meteor}", err=True)
     if out is not None:
-        with _writing(out) as file:
+        with writing(out) as file:
             file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     if as_json:
         click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
@@ -143,7 +143,7 @@ def _chosen(
 ) -> list[Ranked]:
     if use_gold:
         return _gold_snippets(gold or [], pool)
-    return [ranking[0] for ranking in _combined(options).rank(dialogues, pool, 1)]
+    return [ranking[0] for ranking in combined_ranker(options).rank(dialogues, pool, 1)]
 
 
 def _gold_snippets(gold: Sequence[Label], pool: Pool) -> list[Ranked]:

@@ -13,6 +13,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -25,7 +26,6 @@ from q2_metric.knowledge.bm25 import top
 from q2_metric.knowledge.bundled import (
     DOMAIN_FEATURES,
     MENTION_FEATURES,
-    Compare,
     PoolIndex,
     SimilarVectors,
     Weights,
@@ -297,20 +297,19 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
         click.echo(f"held-out {name}: R@1 within the entity {figure:.3f} of {len(held)}")
     asked = make_dialogues(data, dialogues, held_out=False, seed=seed)
     held_out = make_dialogues(data, dialogues // 4, held_out=True, seed=seed + 1)
-    tensors: dict[str, NDArray[np.floating]] = {"projection": projection, "weigh": weigh}
-    compares: tuple[tuple[Compare, PoolIndex], ...] = (
-        ("vectors", index), ("words", PoolIndex(data.pool)))
-    for compare, one in compares:
-        weights = train_weights(asked, one)
-        for name, values in (("text", weights.text), ("mention", weights.mention),
-                             ("domain", weights.domain)):
-            click.echo(f"{compare}.{name}: {np.round(values, 2).tolist()}")
-            tensors[f"{compare}.{name}"] = values
-        judge(held_out, one, weights)
+    weights = train_weights(asked, index)
+    for name, values in (("text", weights.text), ("mention", weights.mention),
+                         ("domain", weights.domain)):
+        click.echo(f"{name}: {np.round(values, 2).tolist()}")
+    judge(held_out, index, weights)
     detection = train_detection(data, vectors, seed)
     click.echo(f"detection: {np.round(detection, 2).tolist()}")
     path = out or WEIGHTS / "selection.safetensors"
-    save_file({**tensors, "detection": detection}, path)
+    tensors: dict[str, NDArray[Any]] = {
+        "projection": projection, "weigh": weigh, "text": weights.text,
+        "mention": weights.mention, "domain": weights.domain, "detection": detection,
+    }
+    save_file(tensors, path)
     click.echo(f"wrote {path}")
 
 
