@@ -89,6 +89,11 @@ def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     ]
 
 
+def test_a_run_without_a_finished_block_leaves_nothing(run: Runner) -> None:
+    assert run(stop_at="r0").exit_code == 1
+    assert [*run.folder.iterdir()] == [run.rows]
+
+
 def test_the_manifest_stays_beside_the_output(run: Runner) -> None:
     result = run("--json")
     found = json.loads((run.folder / "out.jsonl.manifest.json").read_text())
