@@ -149,7 +149,7 @@ def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
         [*q2, "--out", str(tmp_path / "there.jsonl"), "--engine", "ray", "--actors", "2"],
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while len(list(tmp_path.glob("there.jsonl.parts/*/*.jsonl"))) < 3:
         assert driver.poll() is None, driver.stderr and driver.stderr.read()
         assert time.monotonic() < deadline

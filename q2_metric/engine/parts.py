@@ -83,6 +83,12 @@ class Parts:
         with replacing(path) as unfinished, open(unfinished, "wb") as out:
             out.write(lines)
 
+    def damaged(self, file: int, block: int) -> InputError:
+        """Removes a part that cannot be read, so that its block is missing; the error to raise."""
+        path = self.path(file, block)
+        path.unlink(missing_ok=True)
+        return InputError(f"{path}: was damaged; the same command scores its rows anew")
+
     def copy(self, blocks: Iterable[tuple[int, int]], out: IO[bytes]) -> None:
         """Writes the parts of these (file, block) one after the other."""
         for file, block in blocks:

@@ -10,7 +10,6 @@ from pathlib import Path
 from q2_metric.engine.job import Job, Row
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.engine.results import FileResult
-from q2_metric.errors import InputError
 from q2_metric.io import Columns, OutputRow, open_writer, replacing
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
 from q2_metric.types import Metric
@@ -67,7 +66,8 @@ def run_file(
         before = found is not None and (number, n) in resumed
         if found is None:
             if metrics is None:
-                raise InputError(f"{file}: block {n} is damaged; the same command scores it anew")
+                assert parts is not None
+                raise parts.damaged(number, n)
             started = time.perf_counter()
             found = job.score(metrics, file, rows, block)
             seconds += time.perf_counter() - started
@@ -111,9 +111,7 @@ def assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str | P
         for number, n, size in blocks:
             rows = parts.read(number, n, size)
             if rows is None:
-                raise InputError(
-                    f"{parts.path(number, n)}: is damaged; the same command scores it anew"
-                )
+                raise parts.damaged(number, n)
             writer.write(rows)
 
 
