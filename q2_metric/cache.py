@@ -85,7 +85,8 @@ class Cache:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
             # Rollback journal, not WAL: home folders may be on a network.
-            database = sqlite3.connect(path or ":memory:", timeout=60)
+            # An actor's calls may come from different threads, one at a time.
+            database = sqlite3.connect(path or ":memory:", timeout=60, check_same_thread=False)
             database.execute("pragma auto_vacuum = incremental")
             database.execute("pragma synchronous = normal")
             with database:

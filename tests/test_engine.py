@@ -20,6 +20,9 @@ from q2_metric.engine import job, manifest
 from q2_metric.engine.manifest import difference, finished
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.engine.results import from_json
+from q2_metric.engine.run import run_file
+from q2_metric.errors import InputError
+from q2_metric.io import Columns
 from q2_metric.types import Example, Metric, Score
 
 ROWS = 10
@@ -87,6 +90,11 @@ def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl",
     ]
+
+
+def test_a_run_without_a_finished_block_leaves_nothing(run: Runner) -> None:
+    assert run(stop_at="r0").exit_code == 1
+    assert [*run.folder.iterdir()] == [run.rows]
 
 
 def test_the_manifest_stays_beside_the_output(run: Runner) -> None:
@@ -210,6 +218,18 @@ def test_a_damaged_part_is_scored_again(run: Runner, damage: str) -> None:
     assert run.values() == list(VALUES.values())
 
 
+def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Path) -> None:
+    """Where actors score, the driver cannot; it takes the part away for them."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"response": "r", "knowledge": "k"}\n')
+    parts = Parts(tmp_path)
+    parts.write(0, 0, b"{")
+    given = job.Job((str(rows),), Columns(), ("f1",))
+    with pytest.raises(InputError, match="was damaged; the same command scores its rows anew"):
+        run_file(given, 0, None, {"f1": "f1"}, parts, lambda _block, _rows: None)
+    assert parts.done() == set()
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_other_formats_go_on_too(run: Runner, suffix: str) -> None:
     if suffix == "parquet":
@@ -286,7 +306,7 @@ def test_a_part_on_a_full_device(tmp_path: Path) -> None:
     parts = Parts(tmp_path)
     parts.write(0, 0, encoded([{"id": "1"}]))
     parts.path(0, 1).with_name("1.jsonl.tmp").symlink_to("/dev/full")
-    with pytest.raises(Exception, match="No space left"):
+    with pytest.raises(InputError, match="No space left"):
         parts.write(0, 1, encoded([{"id": "2"}]))
     assert parts.done() == {(0, 0)}
     parts.write(0, 1, encoded([{"id": "2"}]))

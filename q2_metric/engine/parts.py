@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -83,6 +83,12 @@ class Parts:
         with replacing(path) as unfinished, open(unfinished, "wb") as out:
             out.write(lines)
 
+    def damaged(self, file: int, block: int) -> InputError:
+        """Removes a part that cannot be read, so that its block is missing; the error to raise."""
+        path = self.path(file, block)
+        path.unlink(missing_ok=True)
+        return InputError(f"{path}: was damaged; the same command scores its rows anew")
+
     def copy(self, blocks: Iterable[tuple[int, int]], out: IO[bytes]) -> None:
         """Writes the parts of these (file, block) one after the other."""
         for file, block in blocks:
@@ -107,7 +113,7 @@ def encoded(rows: Sequence[OutputRow]) -> bytes:
 def open_parts(out: str | Path, now: Manifest, *, restart: bool = False) -> Iterator[Parts]:
     """The parts of a run that writes ``out``: those of one that was broken off, or none.
 
-    The folder stays unless :meth:`Parts.remove` is called.
+    The folder stays unless :meth:`Parts.remove` is called or it holds no part.
 
     Args:
         out: the output.
@@ -121,15 +127,12 @@ def open_parts(out: str | Path, now: Manifest, *, restart: bool = False) -> Iter
     folder = parts_folder(out)
     try:
         folder.mkdir(exist_ok=True)
-        lock = open(folder / "lock", "a", encoding="utf-8")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
-    with lock:
-        if not _locked(lock):
-            raise InputError(f"{out}: another process is writing it")
-        record = folder / "manifest.json"
+    with _locked(folder, out):
+        parts, record = Parts(folder), folder / "manifest.json"
         begun = read_manifest(record)
-        if begun is None or restart:
+        if restart or begun is None or not parts.done():
             _empty(folder)
             write_manifest(record, now)
         else:
@@ -139,9 +142,36 @@ def open_parts(out: str | Path, now: Manifest, *, restart: bool = False) -> Iter
                 other = "it read standard input or a pipe, which cannot be read again"
                 again = "start over with --restart"
             if other is not None:
-                raise InputError(f"{out}: a run that was broken off left {folder}, but {other}; "
-                                 f"{again}")
-        yield Parts(folder)
+                raise InputError(
+                    f"{out}: a run that was broken off left {folder}, but {other}; {again}"
+                )
+        try:
+            yield parts
+        finally:
+            if folder.exists() and not parts.done():  # nothing to go on from
+                parts.remove()
+
+
+@contextmanager
+def _locked(folder: Path, out: str | Path) -> Iterator[None]:
+    """Keeps other processes from the folder; a kill ends this too.
+
+    Raises:
+        InputError: another process is at it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        yield
+        return
+    with open(folder / "lock", "a", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{out}: another process is writing it") from None
+        except OSError:
+            pass  # a file system without locks
+        yield
 
 
 def finish(
@@ -176,15 +206,3 @@ def _empty(folder: Path) -> None:
             shutil.rmtree(path)
         elif path.name != "lock":
             path.unlink()
-
-
-def _locked(file: IO[str]) -> bool:
-    """Takes a lock that ends with the process, however it ends."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return True
-    with suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False

@@ -10,7 +10,6 @@ from pathlib import Path
 from q2_metric.engine.job import Job, Loaded, Row
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.engine.results import FileResult
-from q2_metric.errors import InputError
 from q2_metric.io import Columns, OutputRow, open_writer, replacing
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
 
@@ -66,7 +65,8 @@ def run_file(
         before = found is not None and (number, n) in resumed
         if found is None:
             if loaded is None:
-                raise InputError(f"{file}: block {n} is damaged; the same command scores it anew")
+                assert parts is not None
+                raise parts.damaged(number, n)
             started = time.perf_counter()
             found = job.score(loaded, file, rows, block)
             seconds += time.perf_counter() - started
@@ -113,9 +113,7 @@ def assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str | P
         for number, n, size in blocks:
             rows = parts.read(number, n, size)
             if rows is None:
-                raise InputError(
-                    f"{parts.path(number, n)}: is damaged; the same command scores it anew"
-                )
+                raise parts.damaged(number, n)
             writer.write(rows)
 
 
