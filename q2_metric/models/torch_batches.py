@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from q2_metric.models.torch_common import Loaded
 
 CPU_TOKENS = 2048
-"""Padded tokens of a batch on a CPU: larger ones leave its caches and are no faster."""
+"""Padded tokens of a batch on a CPU: dozens of short texts; more would mostly take memory."""
 FIRST_TOKENS = 16_384
 """Padded tokens of the first batch elsewhere, before it is known what a token takes."""
 MOST_TOKENS = 262_144
