@@ -126,7 +126,7 @@ def main() -> None:
 
     for name, model in choices.items():
         compare(name, model)
-    for tokens in (1024, 2048, 8192):
+    for tokens in (256, 1024, 4096):
         compare(f"{tokens} tokens a batch", default, tokens)
     save("cpu", {
         "pairs": len(pairs), "threads": threads(), "default_tokens": bundled.BATCH_TOKENS,

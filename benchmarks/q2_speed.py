@@ -93,13 +93,15 @@ def load(folder: Path, dtype: str) -> dict[str, Loaded]:
 def both(models: dict[str, Loaded]) -> tuple[Q2, Reference]:
     """The pipeline and the reference, on the same models."""
     spans, personal = presets.load_spans(), presets.load_personal()
-    q2 = Q2(spans, Seq2SeqQuestions(models["t5"]), Coin(models["reader"]),
+    # As many spans a batch as the default takes where questions may have 128 tokens.
+    questions = Seq2SeqQuestions(models["t5"], batch_size=32)
+    q2 = Q2(spans, questions, Coin(models["reader"]),
             TorchNli(models["nli"]), personal, preset="speed")
     reader = reference_q2.Model(models["reader"].tokenizer, models["reader"].model)
     reference = Reference(
         reference_q2.Model(models["t5"].tokenizer, models["t5"].model), reader,
         reference_q2.Model(models["nli"].tokenizer, models["nli"].model, 512), spans, personal,
-        TEMPLATES[q2.questions.template], QUESTION_TOKENS)  # type: ignore[attr-defined]
+        TEMPLATES[questions.template], QUESTION_TOKENS)
     return q2, reference
 
 

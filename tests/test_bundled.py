@@ -228,3 +228,17 @@ def test_numbers_that_are_not_finite_are_an_error() -> None:
     model._forward = lambda batch: np.full((len(batch.lengths), 3), np.nan, np.float32)
     with pytest.raises(ModelError, match="not finite"):
         model.judge(PAIRS)
+
+
+def test_the_command_line_does_not_wait_for_torch() -> None:
+    pytest.importorskip("torch")
+    code = (
+        "import sys\n"
+        "from q2_metric.cli import main\n"
+        "main(['explain', '--response', 'It is red.', '--knowledge', 'It is red.', '--json'],\n"
+        "     standalone_mode=False)\n"
+        "loaded = 'torch' in sys.modules\n"
+        "import torch\n"
+        "print(loaded, torch.ones(1).item())\n"
+    )
+    assert run(code).splitlines()[-1] == "False 1.0"
