@@ -8,15 +8,20 @@ the harness then asks for one by one (``process_results``).
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.io import is_blank, output_row
-from q2_metric.types import Example, Score
+from q2_metric.metrics.faults import score_each
+from q2_metric.types import Example, Metric, Score
+
+_LOG = logging.getLogger(__name__)
 
 Document = Mapping[str, Any]
 """A row of a task: id, knowledge, history, response (see :mod:`lm_eval_plugin.documents`)."""
@@ -90,8 +95,10 @@ class Scored:
 def score(examples: Sequence[Example], names: Sequence[str], options: Options) -> Scored:
     """Loads the metrics, scores all examples in one batch, and lets the models go.
 
+    A response that the models cannot score is named in a warning and has no value.
+
     Raises:
-        ModelError, MissingExtra: the preset's models cannot be loaded.
+        ModelError, MissingExtra: the preset's models cannot be loaded, or are broken.
     """
     loaded = metrics.load_metrics(
         names,
@@ -101,16 +108,24 @@ def score(examples: Sequence[Example], names: Sequence[str], options: Options) -
         batch_size=options.batch_size,
         models=options.models,
     )
-    scores = {
-        metric.name: metrics.score_with(metric, examples, evidence=options.evidence)
-        if examples
-        else []
-        for metric in loaded
-    }
+    scores = {metric.name: _scores(metric, examples, options.evidence) for metric in loaded}
     signatures = {metric.name: metric.signature for metric in loaded}
     del loaded
     _release()
     return Scored(scores, signatures)
+
+
+def _scores(metric: Metric, examples: Sequence[Example], evidence: bool) -> list[Score]:
+    if not examples:
+        return []
+    found = []
+    score = partial(metrics.score_with, metric, evidence=evidence)
+    for example, one in zip(examples, score_each(metric.name, score, examples), strict=True):
+        if isinstance(one, str):
+            _LOG.warning("row %s: %s cannot score it: %s", example.id, metric.name, one)
+            one = Score(example, None)
+        found.append(one)
+    return found
 
 
 def _release() -> None:

@@ -11,13 +11,16 @@ import math
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from parlai.core.metrics import Metric
+from parlai.utils import logging
 
 from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.io import OutputRow, output_row
+from q2_metric.metrics.faults import score_each
 from q2_metric.types import Comparison, Example, Score
 from q2_metric.types import Metric as Q2Metric
 
@@ -110,14 +113,22 @@ class Scorer:
         return response
 
     def score_waiting(self) -> None:
-        """Scores all responses that still wait, in one batch."""
+        """Scores all responses that still wait, in one batch.
+
+        One that the models cannot score is named in a warning and left out of the means.
+        """
         alive = [response for ref in self._waiting if (response := ref()) is not None]
         examples = [response.example for response in alive if response.example is not None]
-        scores = metrics.score_with(self.metric, examples, evidence=self.explain)
+        name, score = self.metric.name, partial(metrics.score_with, evidence=self.explain)
+        scores = score_each(name, partial(score, self.metric), examples) if examples else []
         self._waiting.clear()
-        for response, score in zip(alive, scores, strict=True):
-            response.values = reported(score, self.metric.name)
-            response.score = score if self.explain else None
+        for response, example, one in zip(alive, examples, scores, strict=True):
+            if isinstance(one, str):
+                logging.warning(f"q2-metric: {name} left out {example.response[:60]!r}: {one}")
+                response.values = dict.fromkeys(REPORTED[name])
+            else:
+                response.values = reported(one, name)
+                response.score = one if self.explain else None
             response.example = None  # only numbers are kept, a report may hold millions
 
 

@@ -35,7 +35,7 @@ from q2_metric.cli import main
 from q2_metric.data.download import ENVIRONMENT
 from q2_metric.errors import DataError, InputError, MissingExtra
 from q2_metric.metrics.baselines import TokenF1
-from q2_metric.types import Metric
+from q2_metric.types import Example, Metric, Score
 
 ROWS = [
     {"knowledge": "Rome has 7 hills.", "history": ["Hi!", "Hello.", "How many?"], "gold": "Seven."},
@@ -161,6 +161,25 @@ def test_one_batch_and_nothing_stays_loaded(loader: Loader, rows: str) -> None:
     assert loader.batches == {"q2": [[4]], "scale": [[4]]}
     gc.collect()
     assert [made() for made in loader.made] == [None, None]
+
+
+def test_an_answer_that_cannot_be_scored(
+    loader: Loader, rows: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = FakeMetric.score
+
+    def score(
+        self: FakeMetric, examples: Sequence[Example], *, evidence: bool = False
+    ) -> list[Score]:
+        if self.name == "scale" and any(e.response == "Seven." for e in examples):
+            raise RuntimeError("broken text")
+        return whole(self, examples, evidence=evidence)
+
+    monkeypatch.setattr(FakeMetric, "score", score)
+    table = run(Oracle(), metadata={"data_files": rows})["results"]["q2_custom"]
+    assert table["q2,none"] == 0.5
+    assert table["scale,none"] == 0.5 * 3 / 4  # what was generated is not lost
+    assert "scale cannot score it: RuntimeError: broken text" in caplog.text
 
 
 def test_options_reach_the_metric(loader: Loader, rows: str) -> None:

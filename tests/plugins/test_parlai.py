@@ -27,7 +27,7 @@ from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.system import system_score
-from q2_metric.types import Example, Metric
+from q2_metric.types import Example, Metric, Score
 
 pytest.importorskip("parlai", reason='ParlAI is not installed: pip install "q2-metric[parlai]"')
 
@@ -314,6 +314,26 @@ def test_empty_responses(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture)
     assert "q2" not in report
     assert fakes.spans.calls == 0
     assert "scored nothing" in warnings(said)[-1]
+
+
+def test_a_response_that_cannot_be_scored(
+    fakes: Fakes, wow: str, said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fakes.scale.score
+
+    def score(examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+        if any(example.response == RESPONSES[0] for example in examples):
+            raise RuntimeError("broken text")
+        return whole(examples, evidence=evidence)
+
+    expected = fakes.expected(RESPONSES)
+    monkeypatch.setattr(fakes.scale, "score", score)
+    report = evaluate(wow)
+    others = fakes.expected(RESPONSES[1:])["scale"]
+    assert report["scale"] == pytest.approx(others)
+    assert report["q2"] == pytest.approx(expected["q2"])
+    line = f"q2-metric: scale left out {RESPONSES[0]!r}: RuntimeError: broken text"
+    assert line in warnings(said)
 
 
 def test_no_text_at_all(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture) -> None:
