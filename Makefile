@@ -54,4 +54,4 @@ $(VENV)/test.done: $(BIN)/python setup.cfg
 	touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info scores.jsonl
+	rm -rf $(VENV) build *.egg-info scores.jsonl*
