@@ -106,7 +106,7 @@ def main() -> None:
 
     def compare(name: str, model: BundledEntailment, tokens: int = bundled.BATCH_TOKENS) -> None:
         def run() -> list[float]:
-            with mock.patch.object(bundled, "BATCH_TOKENS", tokens):
+            with mock.patch.object(model, "batch_tokens", tokens):
                 return scores(model, pairs)
 
         values = run()

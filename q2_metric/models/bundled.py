@@ -36,6 +36,8 @@ NULL_THRESHOLD = 0.0
 BATCH_TOKENS = 512
 """Padded tokens of a batch where no batch size is given. On a CPU it should stay in its caches:
 batches of 4096 tokens took 1.5 to 2 times as long a row as those of 256 to 1024."""
+DEVICE_TOKENS = 65_536
+"""The same on a GPU, which must be kept busy (not measured)."""
 
 SLAB = 4096
 """Pairs that are tokenised and sorted together."""
@@ -179,7 +181,7 @@ class _Bundled:
                 in float32, else torch.
             device: "auto" (the CPU: the models are small), "cpu", "cuda", "mps".
             dtype: "float32", or on torch "bfloat16" or "float16".
-            batch_size: rows of a batch; as many as fit ``BATCH_TOKENS`` if ``None``.
+            batch_size: rows of a batch; as many as fit ``batch_tokens`` if ``None``.
             threads: of ONNX Runtime; the processors this process may use if ``None``.
 
         Raises:
@@ -197,6 +199,7 @@ class _Bundled:
         if runtime == "onnx" and (device != "cpu" or dtype != "float32"):
             raise InputError("the ONNX runtime of the bundled models is CPU and float32 only")
         self.batch_size = batch_size
+        self.batch_tokens = BATCH_TOKENS if device == "cpu" else DEVICE_TOKENS
         if runtime == "onnx":
             self._forward = _onnx(self.prefix, threads or _processors())
         else:
@@ -246,7 +249,7 @@ class _Bundled:
         if self.batch_size is not None:
             return min(self.batch_size, len(lengths))
         size = 1
-        while size < len(lengths) and (size + 1) * lengths[size] <= BATCH_TOKENS:
+        while size < len(lengths) and (size + 1) * lengths[size] <= self.batch_tokens:
             size += 1
         return size
 
