@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from q2_metric import Q2, Example, Scale
-from q2_metric.engine.job import Job
+from q2_metric.engine.job import Job, Loaded
 from q2_metric.io import Columns
 from q2_metric.types import Metric, Score
 
@@ -131,9 +131,9 @@ class Waiting:
 class WaitingJob(Job):
     """A job of :class:`Waiting`."""
 
-    def load(self, warn: Callable[[str], None] | None = None) -> list[Metric]:
+    def load(self, warn: Callable[[str], None] | None = None) -> Loaded:
         """The one metric."""
-        return [Waiting()]
+        return Loaded([Waiting()])
 
 
 def actors(sizes: Sequence[int], blocks: int) -> Series:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from q2_metric.engine.job import Job
-from q2_metric.types import Example, Metric, Score
+from q2_metric.engine.job import Job, Loaded
+from q2_metric.types import Example, Score
 
 
 class Counting:
@@ -45,6 +45,6 @@ class CountingJob(Job):
     deadly: str | None = None
     deaths: int = 0
 
-    def load(self, warn: Callable[[str], None] | None = None) -> list[Metric]:
+    def load(self, warn: Callable[[str], None] | None = None) -> Loaded:
         (self.notes / f"load-{os.getpid()}").touch(exist_ok=False)  # once in a process
-        return [Counting(self.notes, self.seconds, self.deadly, self.deaths)]
+        return Loaded([Counting(self.notes, self.seconds, self.deadly, self.deaths)])

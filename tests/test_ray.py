@@ -34,6 +34,12 @@ def rows_file(path: Path, rows: int) -> str:
     return str(path)
 
 
+def test_an_error_of_the_cluster_in_one_line() -> None:
+    text = '\x1b[36mray::Actor.submit()\x1b[39m (pid=1)\n  File "x.py", line 1\nKeyError: "a"\nmore'
+    assert on_ray._cause(RuntimeError(text)) == 'KeyError: "a"'
+    assert on_ray._cause(RuntimeError("\nlost")) == "lost"
+
+
 def job(folder: Path, **settings: object) -> CountingJob:
     notes = folder / "notes"
     notes.mkdir()

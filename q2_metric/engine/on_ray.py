@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -146,11 +147,14 @@ def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], Non
                     parts.write(int(number), int(n), bytes(lines))
                     progress(int(size))
     except ray.exceptions.RayError as error:
-        raise ModelError(f"Ray could not score on: {_first_line(error)}") from error
+        raise ModelError(f"Ray could not score on: {_cause(error)}") from error
 
 
-def _first_line(error: BaseException) -> str:
-    return next((line for line in str(error).splitlines() if line.strip()), repr(error))
+def _cause(error: BaseException) -> str:
+    """The line of a traceback from the cluster that names the error."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
+    return next(iter(named or lines), repr(error))
 
 
 # --- in the cluster ---------------------------------------------------------------------

@@ -80,7 +80,7 @@ def run_file(
         if before:
             from_before, failed_before = from_before + len(block), failed_before + bad
     if job.knowledge_pool is not None:
-        used["knowledge"] = f"chosen from {job.knowledge_pool}"
+        used["knowledge"] = f"chosen from {job.knowledge_pool} by {', '.join(job.rankers)}"
     systems = tuple(tally.result(signatures[name]) for name, tally in tallies.items())
     return FileResult(file, rows, failed, seconds, systems, used, from_before, failed_before)
 
