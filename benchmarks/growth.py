@@ -27,7 +27,7 @@ import numpy as np
 from q2_metric import Q2, Example, Scale
 from q2_metric.engine.job import Job, Loaded
 from q2_metric.io import Columns
-from q2_metric.types import Metric, Score
+from q2_metric.types import Score
 
 WAIT = 0.5
 """Seconds that the waiting metric takes for a block."""
