@@ -142,6 +142,12 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
+def unfold(card: Any) -> None:
+    """Opens a card; a browser tells of it a moment later, and only then is it filled."""
+    card.locator("summary").click()
+    card.locator(".body").wait_for()
+
+
 def test_a_response_explains_itself(tab: Tab, address: str) -> None:
     page = tab.page
     page.goto(address)
@@ -159,9 +165,9 @@ def test_a_response_explains_itself(tab: Tab, address: str) -> None:
     assert lines == ["solid", "wavy", "wavy", "dashed"]
 
     none = page.locator("#list > li").nth(4)
-    none.locator("summary").click()
+    unfold(none)
     assert "end-to-end NLI of the whole response, entailment." in none.inner_text()
-    card.locator("summary").click()
+    unfold(card)
     assert card.locator(".turns li").all_inner_texts() == ["Where is it?", "Guess!"]
     knowledge = card.locator(".knowledge mark")
     assert [(mark.inner_text(), mark.get_attribute("class")) for mark in knowledge.all()] == [
@@ -297,7 +303,7 @@ def test_two_systems_side_by_side(tab: Tab, two: str) -> None:
     assert first.locator(".side .system").all_inner_texts() == ["one.jsonl", "two <b>.jsonl"]
     assert [side.split("\n")[0] for side in first.locator(".side .response").all_inner_texts()] == [
         "Rome✓1 has 4 hills.", "It has 4."]
-    first.locator("summary").click()
+    unfold(first)
     assert first.locator(".body .side").count() == 2
     assert first.locator(".body .questions").count() == 1
     page.get_by_label("Sort").select_option("largest gain")
@@ -345,7 +351,7 @@ def test_keyboard_alone(tab: Tab, address: str) -> None:
     style = "getComputedStyle(document.activeElement)"
     assert page.evaluate(f"{style}.outlineStyle + {style}.outlineWidth") == "solid2px"
     page.keyboard.press("Enter")
-    assert page.locator("#list details[open] .explained").count() == 1
+    page.locator("#list details[open] .explained").wait_for()
     page.keyboard.press("Enter")
     assert page.locator("#list details[open]").count() == 0
 
