@@ -41,7 +41,15 @@ def read_knowledge(path: str | Path) -> Pool:
         InputError: the file is not what it should be, or a snippet has no body; the
             message names domain, entity and doc.
     """
-    found = _json(path)
+    return knowledge_of(load_json(path), path)
+
+
+def knowledge_of(found: object, path: str | Path) -> Pool:
+    """The snippets of what a ``knowledge.json`` holds; see :func:`read_knowledge`.
+
+    Raises:
+        InputError: as there, naming ``path``.
+    """
     if not isinstance(found, dict):
         raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
     snippets: list[Snippet] = []
@@ -76,7 +84,7 @@ def read_logs(path: str | Path) -> list[Dialogue]:
     Raises:
         InputError: the file is not what it should be; the message names dialogue and turn.
     """
-    found = _json(path)
+    found = load_json(path)
     if not isinstance(found, list):
         raise InputError(f"{path}: is not a list of dialogues")
     return [_dialogue(turns, f"{path}: dialogue {i}", str(i)) for i, turns in enumerate(found)]
@@ -91,7 +99,7 @@ def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
     Raises:
         InputError: the file is not what it should be, or it has no such turn.
     """
-    found = _json(path)
+    found = load_json(path)
     if not isinstance(found, list):
         raise InputError(f"{path}: is not a list of turns")
     if found and isinstance(found[0], list):
@@ -121,7 +129,7 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[Label
     Raises:
         InputError: the file is not what it should be; the message names the label.
     """
-    found = _json(path)
+    found = load_json(path)
     if not isinstance(found, list):
         raise InputError(f"{path}: is not a list of labels")
     if dialogues is not None and len(found) != dialogues:
@@ -140,7 +148,12 @@ def check_labels(labels: Sequence[Label], pool: Pool, where: str) -> None:
             pool.find(key, f"{where}: label {i}")
 
 
-def _json(path: str | Path) -> Any:
+def load_json(path: str | Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        InputError: there is no such file, or it is not JSON.
+    """
     try:
         return json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:

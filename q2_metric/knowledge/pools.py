@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from q2_metric.data.dstc import read_knowledge
+from q2_metric.data.dstc import knowledge_of, load_json
 from q2_metric.errors import InputError
 from q2_metric.knowledge.types import Pool, Snippet
 
@@ -49,15 +48,8 @@ def read_pool(path: str | Path) -> Pool:
         from q2_metric.io import read_fields
 
         return pool_of([dict(fields) for _, fields in read_fields(path)], str(path))
-    try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON ({error})") from error
-    return pool_of(found, str(path)) if isinstance(found, list) else read_knowledge(path)
+    found = load_json(path)
+    return pool_of(found, str(path)) if isinstance(found, list) else knowledge_of(found, path)
 
 
 def pool_of(items: object, source: str) -> Pool:

@@ -11,11 +11,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -25,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from q2_metric._version import __version__
 from q2_metric.errors import InputError
-from q2_metric.io import STDIN, OutputRow
+from q2_metric.io import STDIN, OutputRow, replacing
 from q2_metric.render import NONE, TITLES
 from q2_metric.report.compare import Column, Difference, How, differences, match
 from q2_metric.types import SystemScore
@@ -132,17 +131,8 @@ def write_page(path: str | Path, runs: Sequence[Run], rows: Iterable[OutputRow])
     Raises:
         InputError: the file cannot be written.
     """
-    path = Path(path)
-    unfinished = path.with_name(path.name + ".tmp")
-    try:
-        with open(unfinished, "w", encoding="utf-8") as file:
-            file.writelines(_rendered(runs, rows))
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
+    with replacing(Path(path)) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
+        file.writelines(_rendered(runs, rows))
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
