@@ -21,8 +21,9 @@ LAYER_NORM_EPS = 1e-12
 class Layer(nn.Module):
     """A post-norm transformer layer."""
 
-    def __init__(self) -> None:
+    def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = dropout
         self.qkv = nn.Linear(HIDDEN, 3 * HIDDEN)
         self.out = nn.Linear(HIDDEN, HIDDEN)
         self.norm1 = nn.LayerNorm(HIDDEN, eps=LAYER_NORM_EPS)
@@ -39,24 +40,30 @@ class Layer(nn.Module):
         # Written out: on CPU the fused kernel's backward pass is several times slower.
         weights = (q @ k.transpose(-1, -2)) * (HIDDEN // HEADS) ** -0.5 + bias
         context = weights.softmax(-1).to(v.dtype) @ v
-        x = self.norm1(x + self.out(context.transpose(1, 2).reshape(batch, length, HIDDEN)))
-        return self.norm2(x + self.down(F.gelu(self.up(x))))  # type: ignore[no-any-return]
+        context = context.transpose(1, 2).reshape(batch, length, HIDDEN)
+        x = self.norm1(x + self._drop(self.out(context)))
+        return self.norm2(x + self._drop(self.down(F.gelu(self.up(x)))))  # type: ignore[no-any-return]
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.dropout, self.training)
 
 
 class Encoder(nn.Module):
     """Embeddings and layers: (batch, length) ids and types -> (batch, length, 384)."""
 
-    def __init__(self) -> None:
+    def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = dropout
         self.words = nn.Embedding(VOCABULARY, HIDDEN)
         self.positions = nn.Embedding(POSITIONS, HIDDEN)
         self.types = nn.Embedding(N_TYPES, HIDDEN)
         self.norm = nn.LayerNorm(HIDDEN, eps=LAYER_NORM_EPS)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer(dropout) for _ in range(LAYERS))
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor) -> Tensor:
         places = torch.arange(ids.shape[1], device=ids.device)
         x = self.norm(self.words(ids) + self.positions(places) + self.types(types))
+        x = F.dropout(x, self.dropout, self.training)
         bias = torch.zeros(ids.shape, device=ids.device, dtype=x.dtype)
         bias = bias.masked_fill(places >= lengths[:, None], -1e4)[:, None, None, :]
         for layer in self.layers:
@@ -68,11 +75,13 @@ class EntailmentNetwork(nn.Module):
     """Three logits: entailment, neutral, contradiction.
 
     The head reads the first token, and the mean and maximum over the hypothesis.
+    ``dropout`` is of training.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
-        self.encoder = Encoder()
+        self.dropout = dropout
+        self.encoder = Encoder(dropout)
         self.dense = nn.Linear(3 * HIDDEN, HIDDEN)
         self.classify = nn.Linear(HIDDEN, 3)
 
@@ -83,6 +92,7 @@ class EntailmentNetwork(nn.Module):
         mean = (x * mask).sum(1) / mask.sum(1).clamp(min=1.0)
         peak = (x - 1e4 * (1 - mask)).amax(1)
         pooled = torch.cat([x[:, 0], mean, peak.clamp(min=-1e3)], dim=-1)
+        pooled = F.dropout(pooled, self.dropout, self.training)
         return self.classify(torch.tanh(self.dense(pooled)))  # type: ignore[no-any-return]
 
 

@@ -17,6 +17,7 @@ CLASSES = {
     "not_enough": (False, True, False),
     "refuted": (False, False, True),
     "not_supported": (False, True, True),
+    "not_refuted": (True, True, False),
 }
 """Which of entailment, neutral, contradiction a label allows."""
 

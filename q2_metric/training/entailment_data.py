@@ -34,9 +34,54 @@ LAST_RATES = RATES | {
 }
 """More of long texts and summaries, for the last stage."""
 
+GENERAL_RATES = {
+    "mnli_mlbench": 0.9, "mnli_train_sample": 0.9, "snli_train_subsamples": 0.2,
+    "docnli_mnli_dev": 0.3, "docnli_fever_dev": 0.4, "docnli_mctest": 0.4,
+    "tenp_base": 1.0, "tenp_edit_other": 1.0, "tenp_edit_premise": 1.0, "tenp_paragraph": 1.0,
+    "semiauto_nli_wiki": 0.8, "entailment_bank": 0.25, "inli": 0.25, "negation_nli": 0.6,
+    "nope_presupposition": 0.4, "fnc1_test": 0.1, "joci": 0.05, "mpe": 0.15,
+    "clapnq_dev": 0.4, "inscit_dev": 0.4, "quotesum_dev": 0.4, "attributionbench": 1.0,
+    "dstc9_auto_negatives": 0.2,
+}
+"""One pass over the second pack, in which much is met only once."""
+
+REPLAYED_RATES = {
+    "fever_dev": 0.2, "fool_me_twice": 0.7, "fever_symmetric": 0.7, "snli_counterfactual": 0.15,
+    "lingnli_train": 0.2, "lingnli_val": 0.2, "rte": 0.4, "breaking_nli": 0.1, "monli": 0.1,
+    "conjnli_dev": 0.5, "dnc_function_words": 0.2, "healthver": 0.15, "covidfact": 0.15,
+    "wice_claims": 0.5, "wice_partial_subclaims": 0.5, "summedits": 0.4, "bump": 0.5,
+    "dialsummeval": 0.6, "faceval": 0.5, "cliff": 0.8, "goyal21": 0.4, "fib": 0.4,
+    "falke_sentence_pairs": 0.8, "cg2c_doc": 0.4, "faithdial_audit_wow": 1.0,
+    "faithdial_audit_topical": 0.7, "faithdial_audit_cmu": 0.7,
+}
+"""The first pack again, sparsely: it has been seen, and must not be forgotten."""
+
+KEPT_BACK = (
+    "rome1776_wow", "shroom2024", "expertqa_attribution", "check_covid", "sufficient_facts",
+    "feverous_dev_s", "condaqa_edits", "propsegment_wiki_dev", "tenp_contrast",
+    "dstc9_human_accuracy", "glue_diagnostic", "advglue_dev",
+)
+"""Sources that no network is trained on: what is put on top of the networks is fitted on them."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+")
 _NAME = re.compile(r"^((?:The )?[A-Z][\w.'-]*(?: (?:of|the|de|[A-Z][\w.'-]*))*)\b(?= [a-z])")
-_SPEAKERS = re.compile(r"\b(i|you|my|your|me|we|our)\b|\?", re.IGNORECASE)
+_PERSONAL = re.compile(r"\b(i|my|me)\b")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+_OPPOSITES = {
+    one: other for pair in (
+        ("largest", "smallest"), ("oldest", "youngest"), ("highest", "lowest"), ("north", "south"),
+        ("northern", "southern"), ("east", "west"), ("eastern", "western"), ("before", "after"),
+        ("more", "fewer"), ("most", "least"), ("increased", "decreased"), ("male", "female"),
+        ("father", "mother"), ("brother", "sister"), ("son", "daughter"), ("husband", "wife"),
+        ("won", "lost"), ("began", "ended"), ("upper", "lower"), ("early", "late"),
+        ("first", "last"), ("left", "right"), ("always", "never"), ("born", "buried"),
+        ("major", "minor"), ("public", "private"), ("ancient", "modern"), ("common", "rare"),
+        ("spring", "autumn"), ("summer", "winter"), ("above", "below"), ("best", "worst"),
+    ) for one, other in (pair, pair[::-1])
+}
+FRAMES = ("it ' s funny that ", "it is interesting that ", "i read that ", "i love that ",
+          "i am surprised that ", "it is amazing that ", "people say that ", "i can ' t believe ")
+QUESTIONED = ("i wonder if ", "do you think that ", "i have no idea if ", "maybe ")
 
 
 def narrow(premise: str, hypothesis: str, words: int) -> str:
@@ -85,11 +130,48 @@ class Variation:
                 hypothesis, label = changed, "refuted"
         elif label == "supported" and rng.random() < 0.3:
             hypothesis = loosen(hypothesis, rng) or hypothesis
-        if rng.random() < 0.12 and len(hypothesis.split()) < 30:
-            hypothesis = rng.choice(OPENINGS) + hypothesis
-        elif rng.random() < 0.06 and len(hypothesis.split()) < 30:
-            hypothesis = hypothesis.rstrip(" .") + rng.choice(ENDINGS)
+        elif label == "supported" and rng.random() < 0.1:
+            changed = opposite(premise, hypothesis, rng)
+            if changed:
+                hypothesis, label = changed, "refuted"
+        if len(hypothesis.split()) < 30:
+            hypothesis, label = _spoken(hypothesis, label, rng)
         return Example(hypothesis, premise, label, example.source)
+
+
+def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
+    """The claim as a speaker may put it, with what becomes of its label."""
+    chance = rng.random()
+    if chance < 0.08:
+        opening = rng.choice(OPENINGS)
+    elif chance < 0.11:
+        opening = rng.choice(FRAMES)
+    elif chance < 0.125:
+        softened = {"supported": "not_refuted", "refuted": "not_supported"}
+        return rng.choice(QUESTIONED) + hypothesis, softened.get(label, label)
+    elif chance < 0.17:
+        return hypothesis.rstrip(" .") + rng.choice(ENDINGS), label
+    else:
+        return hypothesis, label
+    if label == "supported" and _PERSONAL.search(opening):
+        label = "not_refuted"
+    return opening + hypothesis, label
+
+
+def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
+    """The hypothesis with a word that the premise has too turned into its opposite, or an
+    ordinal into another, unless the premise has that as well."""
+    shared = set(tokens(premise)) & set(tokens(hypothesis))
+    places = [m for m in re.finditer(r"[a-z]+", hypothesis) if m.group() in shared]
+    rng.shuffle(places)
+    for place in places:
+        word = place.group()
+        new = _OPPOSITES.get(word)
+        if word in _ORDINALS and rng.random() < 0.6:
+            new = rng.choice([o for o in _ORDINALS if o != word])
+        if new is not None and new not in shared and new not in premise.lower():
+            return hypothesis[: place.start()] + new + hypothesis[place.end() :]
+    return None
 
 
 def narrowed(example: Example) -> Example:
@@ -117,6 +199,8 @@ def _groundedness(folder: Path, rates: Mapping[str, float] = RATES) -> Iterator[
         rows = [
             Example(row["hypothesis"], row["premise"], row["label"], name)
             for row in read_jsonl(folder / f"{name}.jsonl.gz")
+            # Implied entailment is looser than support.
+            if "implied" not in row.get("kind", "")
         ]
         yield Source(name, rate, rows)
 
@@ -134,20 +218,17 @@ def _snli(folder: Path) -> Source:
 
 
 def _begin(folder: Path) -> Iterator[Source]:
-    """BEGIN calls a response with a personal opening "not fully attributable"; Q² asks
-    about facts alone. So its negatives are taken only where nobody speaks of themselves.
-    """
+    """BEGIN asks for attribution: a statement about the speaker is not enough for it, and a
+    generic response says nothing that could be attributed."""
+    labels = {"Fully attributable": "supported", "Not fully attributable": "not_supported",
+              "Generic": "not_enough"}
     for part, rate in (("test_wow", 2.0), ("dev_tc", 1.0), ("dev_cmu", 1.0)):
-        rows = []
         with (folder / f"begin_{part}.tsv").open(encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-                supported = row["begin_label"] == "Fully attributable"
-                if row["begin_label"] == "Generic":
-                    continue
-                if not supported and _SPEAKERS.search(row["response"]):
-                    continue
-                label = "supported" if supported else "not_supported"
-                rows.append(Example(row["response"], row["knowledge"], label, f"begin_{part}"))
+            rows = [
+                Example(row["response"], row["knowledge"], labels[row["begin_label"]],
+                        f"begin_{part}")
+                for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            ]
         yield Source(f"begin_{part}", rate, rows)
 
 
@@ -262,4 +343,17 @@ def sources(
     variation = Variation(rng.sample(short, 20_000))
     found = [Source(s.name, s.rate, s.examples, variation) for s in found]
     found.append(_answers(folder / "qa", rng))
+    return [*found, retold(folder / "qa", rng, sentences)]
+
+
+def general(folder: Path, seed: int = 4, sentences: int = 16_000) -> list[Source]:
+    """Many rows met once, with a little of what the earlier stages have seen."""
+    rng = random.Random(seed)
+    found = [*_groundedness(folder / "groundedness2", GENERAL_RATES),
+             *_groundedness(folder / "groundedness", REPLAYED_RATES), *_begin(folder)]
+    short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
+    variation = Variation(rng.sample(short, 20_000))
+    found = [Source(s.name, s.rate, s.examples, variation) for s in found]
+    answers = _answers(folder / "qa", rng)
+    found.append(Source(answers.name, 0.15, answers.examples))
     return [*found, retold(folder / "qa", rng, sentences)]

@@ -35,8 +35,9 @@ class Example:
     source: str
 
 
-TARGETS = ("supported", "not_enough", "refuted", "not_supported")
-"""``not_supported`` says only that the text does not support the query."""
+TARGETS = ("supported", "not_enough", "refuted", "not_supported", "not_refuted")
+"""``not_supported`` says only that the text does not support the query, ``not_refuted`` that
+what it adds to a supported one is personal: consistent, and perhaps not attributable."""
 
 Augment = Callable[[Example, random.Random], Example]
 

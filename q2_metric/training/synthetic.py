@@ -344,9 +344,12 @@ def retell(doc: Any, pool: Pool, rng: random.Random) -> list[Example]:
             text = loose or text
         if rng.random() < 0.7:
             text = text.lower()
-        found.append(Example(_chat(text, rng), premise, label, f"retold_{wanted}"))
+        spoken = _chat(text, rng)
+        if label == "supported" and " i " in f" {spoken} " and " i " not in f" {text} ":
+            label = "not_refuted"
+        found.append(Example(spoken, premise, label, f"retold_{wanted}"))
     if rng.random() < 0.12:
         subjects = [c.text.lower() for c in doc.noun_chunks if c.root.pos_ != "PRON"] or ["it"]
         chat = rng.choice(CHAT).format(rng.choice(subjects))
-        found.append(Example(chat, doc.text, "supported", "retold_chat"))
+        found.append(Example(chat, doc.text, "not_enough", "retold_chat"))
     return found

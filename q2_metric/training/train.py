@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class Settings:
     average: float = 0.998
     seed: int = 13
     save_minutes: float = 4.0
+    evaluate_every: int = 1500
 
 
 Loss = Callable[[nn.Module, Sequence[Window], Sequence[Example], torch.device], Tensor]
@@ -132,6 +134,8 @@ def train(
         _save(folder, named, average, optimiser, name_of, progress)
 
     log = (folder / "log.jsonl").open("a", encoding="utf-8")
+    half = bfloat16_is_faster(device)
+    _write(log, bfloat16=half)
     stream = batches(sources, tokeniser, settings)
     for _ in range(step):
         next(stream)
@@ -144,7 +148,7 @@ def train(
             0.0, (1 - part) / (1 - settings.warmup) if part > settings.warmup else 1.0)
         for group, peak in zip(optimiser.param_groups, peaks, strict=True):
             group["lr"] = peak * scale
-        with torch.autocast(device.type, torch.bfloat16):
+        with torch.autocast(device.type, torch.bfloat16, enabled=half):
             value = loss(network, rows, examples, device)
         value.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(order, 1.0)
@@ -162,7 +166,7 @@ def train(
         if time.monotonic() - saved_at > settings.save_minutes * 60:
             save()
             saved_at = time.monotonic()
-        if step % 1500 == 0:
+        if step % settings.evaluate_every == 0:
             _write(log, step=step, seen=seen, dev=_with(network, named, average, evaluate))
     with torch.no_grad():
         for name, p in named.items():
@@ -244,13 +248,33 @@ def predict(
     """``forward``'s output for each row, in order, computed in batches by length."""
     order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
     found: list[Tensor] = [torch.empty(0)] * len(rows)
-    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16):
+    half = bfloat16_is_faster(device)
+    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=half):
         for at in range(0, len(order), size):
             part = order[at : at + size]
             output = forward(network, collate([rows[i] for i in part]), device).float().cpu()
             for i, row in zip(part, output, strict=True):
                 found[i] = row
     return found
+
+
+@lru_cache(maxsize=4)
+def bfloat16_is_faster(device: torch.device) -> bool:
+    """Whether this device multiplies matrices of a batch's size faster in bfloat16.
+
+    It is with matrix units for it (Intel AMX, GPUs); without, it is several times slower.
+    """
+    took = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        left = torch.ones(2048, 384, device=device, dtype=dtype)
+        right = torch.ones(384, 1536, device=device, dtype=dtype)
+        times = []
+        for _ in range(5):
+            started = time.perf_counter()
+            (left @ right)[0, 0].item()
+            times.append(time.perf_counter() - started)
+        took[dtype] = min(times)
+    return took[torch.bfloat16] < took[torch.float32]
 
 
 def as_tensor(array: Any, device: torch.device) -> Tensor:
