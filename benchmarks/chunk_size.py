@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from q2_metric import Example, Scale
-from q2_metric.training.entailment_data import RATES
-from q2_metric.training.examples import held_out, read_jsonl
+from training.entailment_data import RATES
+from training.examples import held_out, read_jsonl
 
 LONG = ("bump", "cg2c_doc", "cliff", "dialsummeval", "faceval", "faithdial_audit_topical", "fib",
         "summedits", "wice_claims")

@@ -22,9 +22,10 @@ from harness import alternate, responses, save, slices, threads
 from sklearn.metrics import roc_auc_score
 
 from q2_metric.data.wow import read_annotated
-from q2_metric.models import bundled, encoding, spacy_parser
-from q2_metric.models.bundled import BundledEntailment
-from q2_metric.models.encoding import Batch
+from q2_metric.models.bundled import models as bundled
+from q2_metric.models.bundled.encoding import Batch
+from q2_metric.models.bundled.models import BundledEntailment, encoding
+from q2_metric.models.english import parser as spacy_parser
 
 Pairs = list[tuple[str, str]]
 

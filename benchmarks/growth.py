@@ -26,7 +26,7 @@ import numpy as np
 
 from q2_metric import Q2, Example, Scale
 from q2_metric.engine.job import Job, Loaded
-from q2_metric.io import Columns
+from q2_metric.rows.io import Columns
 from q2_metric.types import Score
 
 WAIT = 0.5
@@ -71,7 +71,7 @@ def rows(sizes: Sequence[int]) -> tuple[Series, list[int]]:
                     said = f"Row {i} has {i % 7} hills and {i % 11} rivers, said Ann in {i}."
                     file.write(json.dumps({"response": said, "knowledge": said * 3}) + "\n")
             code = (
-                "import sys, resource; from q2_metric.cli import main\n"
+                "import sys, resource; from q2_metric.cli.main import main\n"
                 "main(sys.argv[1:], standalone_mode=False)\n"
                 "used = resource.getrusage(resource.RUSAGE_SELF)\n"
                 "print(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)\n"
@@ -138,8 +138,8 @@ class WaitingJob(Job):
 
 def actors(sizes: Sequence[int], blocks: int) -> Series:
     """Wall-clock seconds of a number of blocks on Ray; actors are started before."""
-    from q2_metric.engine.on_ray import Cluster, connect, fill
     from q2_metric.engine.parts import Parts
+    from q2_metric.engine.ray import Cluster, connect, fill
 
     seconds = []
     for size in sizes:

@@ -1,4 +1,4 @@
-"""Q² batched against one model call at a time (reference_q2.py), on models of real size.
+"""Q² batched against one model call at a time (reference/q2.py), on models of real size.
 
     python benchmarks/q2_speed.py [--responses N] [--turns T] [--dtype bfloat16]
 
@@ -17,8 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import reference_q2
-import sized_models
 import torch
 from harness import (
     Clock,
@@ -35,12 +33,15 @@ from harness import (
 
 from q2_metric import Q2, Example
 from q2_metric.metrics import q2 as recipe
-from q2_metric.models import presets, torch_questions
-from q2_metric.models.torch_common import Loaded, load_pretrained
-from q2_metric.models.torch_entailment import TorchNli
-from q2_metric.models.torch_questions import TEMPLATES, Seq2SeqQuestions
-from q2_metric.models.torch_reader import TorchReader
+from q2_metric.models import presets
+from q2_metric.models.hub import questions as torch_questions
+from q2_metric.models.hub.common import Loaded, load_pretrained
+from q2_metric.models.hub.entailment import TorchNli
+from q2_metric.models.hub.questions import TEMPLATES, Seq2SeqQuestions
+from q2_metric.models.hub.reader import TorchReader
 from q2_metric.types import Answer, Span
+from reference import sized_models
+from reference.q2 import Model, ReferenceQ2
 
 QUESTION_TOKENS = 20
 ROUND_TRIP = 0.6
@@ -65,7 +66,7 @@ class Coin(TorchReader):
                 for (q, _), a in zip(pairs, found, strict=True)]
 
 
-class Reference(reference_q2.ReferenceQ2):
+class Reference(ReferenceQ2):
     """The reference with the same coin."""
 
     def first_valid(self, span: Span) -> str | None:
@@ -97,12 +98,12 @@ def both(models: dict[str, Loaded]) -> tuple[Q2, Reference]:
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),
             TorchNli(models["nli"]), personal, preset="speed")
-    reader = reference_q2.Model(models["reader"].tokenizer, models["reader"].model)
-    reference = Reference(
-        reference_q2.Model(models["t5"].tokenizer, models["t5"].model), reader,
-        reference_q2.Model(models["nli"].tokenizer, models["nli"].model, 512), spans, personal,
+    reader = Model(models["reader"].tokenizer, models["reader"].model)
+    plain = Reference(
+        Model(models["t5"].tokenizer, models["t5"].model), reader,
+        Model(models["nli"].tokenizer, models["nli"].model, 512), spans, personal,
         TEMPLATES[questions.template], QUESTION_TOKENS)
-    return q2, reference
+    return q2, plain
 
 
 def usage(q2: Q2) -> dict[str, dict[str, float]]:

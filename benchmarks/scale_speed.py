@@ -18,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import sized_models
 import torch
 from harness import (
     Clock,
@@ -36,8 +35,9 @@ from scale_parity import Whole
 
 from q2_metric import Example
 from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.models.torch_common import Loaded, load_pretrained
-from q2_metric.models.torch_entailment import YesNoEntailment
+from q2_metric.models.hub.common import Loaded, load_pretrained
+from q2_metric.models.hub.entailment import YesNoEntailment
+from reference import sized_models
 
 CHUNK_SIZE, OVERLAP = 1000, 0.25
 """The authors' code's own."""

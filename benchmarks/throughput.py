@@ -27,8 +27,8 @@ from harness import (
 )
 
 from q2_metric import Q2, Example, Scale
-from q2_metric.models import bundled
-from q2_metric.models.encoding import Batch
+from q2_metric.models.bundled import models as bundled
+from q2_metric.models.bundled.encoding import Batch
 
 
 class OneAtATime:

@@ -12,8 +12,8 @@ from typing import Any
 import gradio as gr
 
 from q2_metric import Q2, Example, Q2Error, Scale
-from q2_metric.io import is_blank, output_row
 from q2_metric.report.page import explanation
+from q2_metric.rows.io import is_blank, output_row
 
 TITLE = "Is this response supported by its knowledge?"
 INTRO = (

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric import metrics
-from q2_metric.cache import LARGEST, NEURAL, Cache, CachedMetric
-from q2_metric.io import STDIN, BadRow, Columns, OutputRow, output_row, read_rows
+from q2_metric.engine.cache import LARGEST, NEURAL, Cache, CachedMetric
 from q2_metric.metrics.calibration import Calibration, calibrate
+from q2_metric.rows.io import STDIN, BadRow, Columns, OutputRow, output_row, read_rows
 from q2_metric.types import Example, Metric
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Job:
     """Files, metrics and settings.
 
     Attributes:
-        files: to read, as for :func:`q2_metric.io.read_rows`.
+        files: to read, as for :func:`q2_metric.rows.io.read_rows`.
         columns: to read.
         metrics: names, in the order of :data:`q2_metric.metrics.METRICS`.
         preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.

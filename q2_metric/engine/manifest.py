@@ -23,8 +23,8 @@ from typing import Any
 
 from q2_metric._version import __version__
 from q2_metric.errors import InputError
-from q2_metric.io import replacing
 from q2_metric.metrics.signature import parse
+from q2_metric.rows.io import replacing
 
 Manifest = dict[str, Any]
 

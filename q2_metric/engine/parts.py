@@ -27,7 +27,7 @@ from q2_metric.engine.manifest import (
     write_manifest,
 )
 from q2_metric.errors import InputError
-from q2_metric.io import OutputRow, json_line, replacing
+from q2_metric.rows.io import OutputRow, json_line, replacing
 
 _IN_FOLDER = 1000
 """Parts of one folder: listing a folder of a million files is slow."""

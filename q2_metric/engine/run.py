@@ -10,8 +10,8 @@ from pathlib import Path
 from q2_metric.engine.job import Job, Loaded, Row
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.engine.results import FileResult
-from q2_metric.io import Columns, OutputRow, open_writer, replacing
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
+from q2_metric.rows.io import Columns, OutputRow, open_writer, replacing
 
 Seen = Callable[[Sequence[Row], Sequence[OutputRow]], None]
 """Given each block, in order, as it was read and as its output rows."""

@@ -11,17 +11,17 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.cache import NEURAL, Progress, digest, made_by
+from q2_metric.engine.cache import NEURAL, Progress, digest, made_by
 from q2_metric.engine.job import ROW, Job, Loaded, Row, rereadable
 from q2_metric.engine.manifest import Manifest, fingerprint, finished, manifest
 from q2_metric.engine.parts import Parts, finish, open_parts
 from q2_metric.engine.results import FileResult, as_json, from_json, total
 from q2_metric.engine.run import all_signatures, assemble, run_file
 from q2_metric.errors import BadRowError, InputError
-from q2_metric.io import STDIN, BadRow, OutputRow, read_rows, with_texts
+from q2_metric.rows.io import STDIN, BadRow, OutputRow, read_rows, with_texts
 
 if TYPE_CHECKING:
-    from q2_metric.engine.on_ray import Cluster
+    from q2_metric.engine.ray import Cluster
     from q2_metric.report.page import Spool
 
 ERRORS_SHOWN = 5
@@ -88,7 +88,7 @@ class Scoring:
             self._loaded = job.load(warn)
             signed = self._loaded.signatures
         else:
-            from q2_metric.engine import on_ray
+            from q2_metric.engine import ray as on_ray
 
             signed = on_ray.signatures(job, cluster)
         self.signatures = all_signatures(signed)
@@ -179,7 +179,7 @@ class Scoring:
 
     def _fill(self, cluster: Cluster, parts: Parts) -> float:
         """Scores what is missing on the cluster; the seconds it took."""
-        from q2_metric.engine.on_ray import fill
+        from q2_metric.engine.ray import fill
 
         started = time.perf_counter()
         with self.progress(self.job.files) as progress:

@@ -3,7 +3,7 @@
 A score is a log-odds sum of what the paper's cross-encoder reads as one text: how near the
 user's question is to the snippet's question (q–Q) and to its answer (q–A), and whether and
 when the dialogue mentioned the snippet's entity. The weights were learned on dialogues made
-from snippets (:mod:`q2_metric.training.selection`). It has no first stage: all snippets of a
+from snippets (:mod:`training.selection`). It has no first stage: all snippets of a
 pool are scored by one matrix product.
 """
 
@@ -137,7 +137,7 @@ class BundledRanker:
     egr_margin = EGR_MARGIN
 
     def __init__(self, compare: Compare = "vectors", weights: Weights | None = None) -> None:
-        from q2_metric.models import selection
+        from q2_metric.models.bundled import selection
 
         if compare not in ("vectors", "words"):
             raise InputError(f"texts are compared by 'vectors' or 'words', not {compare!r}")
@@ -167,7 +167,7 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
 
 def bundled_weights() -> Weights:
     """The weights that the recipe learned, with vectors."""
-    from q2_metric.models.selection import learned
+    from q2_metric.models.bundled.selection import learned
 
     found = learned()
     return Weights(found["text"], found["mention"], found["domain"])

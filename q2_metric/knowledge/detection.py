@@ -41,7 +41,7 @@ class BundledDetector:
     """Is the last turn nearer to a question of the pool than to a database request?
 
     P(needs knowledge) is logistic in the two nearest similarities, by the bundled sentence
-    vectors; the weights come from the recipe (:mod:`q2_metric.training.selection`).
+    vectors; the weights come from the recipe (:mod:`training.selection`).
 
     Args:
         pool: whose questions count; snippets without one are left out.
@@ -53,7 +53,7 @@ class BundledDetector:
 
     def __init__(self, pool: Pool, vectors: Any = None, weights: Any = None) -> None:
         from q2_metric.knowledge.bundled import without
-        from q2_metric.models import selection
+        from q2_metric.models.bundled import selection
 
         self.name = f"bundled-detection-v{selection.VERSION}"
         self._vectors = vectors if vectors is not None else selection.text_vectors()

@@ -50,7 +50,7 @@ class HeadedEncoder:
         self, model: str, heads: Sequence[str], *, device: str = "auto", trained: bool = True,
         length: int = LENGTH,
     ) -> None:
-        from q2_metric.models.torch_common import load_pretrained, window_size
+        from q2_metric.models.hub.common import load_pretrained, window_size
 
         folder = Path(model).expanduser()
         has_heads = (folder / HEADS_FILE).is_file()
@@ -71,7 +71,7 @@ class HeadedEncoder:
         """(pairs, heads), with gradients where they are on; one batch."""
         import torch
 
-        from q2_metric.models.torch_batches import pad
+        from q2_metric.models.hub.batches import pad
 
         rows = [self._row(dialogue, text) for dialogue, text in pairs]
         batch = pad(self.loaded.tokenizer, rows)
@@ -83,7 +83,7 @@ class HeadedEncoder:
         self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int
     ) -> list[list[float]]:
         """For each pair the probability of each head, in [0, 1]."""
-        from q2_metric.models.torch_batches import Batches
+        from q2_metric.models.hub.batches import Batches
 
         self.network.eval()
         rows = [self._row(dialogue, text) for dialogue, text in pairs]
@@ -102,7 +102,7 @@ class HeadedEncoder:
         (folder / ABOUT).write_text(json.dumps({"heads": self.heads}), encoding="utf-8")
 
     def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
-        from q2_metric.models.torch_common import cut, raw_offsets
+        from q2_metric.models.hub.common import cut, raw_offsets
 
         tokenizer = self.loaded.tokenizer
         specials = tokenizer.num_special_tokens_to_add(pair=bool(text))

@@ -45,7 +45,7 @@ def read_pool(path: str | Path) -> Pool:
     """
     path = Path(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
-        from q2_metric.io import read_fields
+        from q2_metric.rows.io import read_fields
 
         return pool_of([dict(fields) for _, fields in read_fields(path)], str(path))
     found = load_json(path)

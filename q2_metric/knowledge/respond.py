@@ -55,7 +55,7 @@ class Responder:
         self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,
         length: int = LENGTH,
     ) -> None:
-        from q2_metric.models.torch_common import load_pretrained, window_size
+        from q2_metric.models.hub.common import load_pretrained, window_size
 
         if beam < 1:
             raise InputError(f"the beam must be at least 1, not {beam}")
@@ -67,7 +67,7 @@ class Responder:
 
     def respond(self, items: Sequence[Grounded]) -> list[str]:
         """A response for each dialogue and snippet, in order."""
-        from q2_metric.models.torch_batches import Batches
+        from q2_metric.models.hub.batches import Batches
 
         self.loaded.model.eval()
         tokenizer = self.loaded.tokenizer
@@ -89,7 +89,7 @@ class Responder:
 
         The knowledge has at most three quarters of the input.
         """
-        from q2_metric.models.torch_common import cut, raw_offsets
+        from q2_metric.models.hub.common import cut, raw_offsets
 
         tokenizer = self.loaded.tokenizer
         knowledge = f"knowledge: {item.snippet.text} dialogue:"
@@ -110,7 +110,7 @@ class Responder:
         """Mean negative log-likelihood of a token of the gold responses; one batch."""
         import torch
 
-        from q2_metric.models.torch_batches import pad
+        from q2_metric.models.hub.batches import pad
 
         tokenizer, device = self.loaded.tokenizer, self.loaded.device
         batch = pad(tokenizer, [self.row(item) for item in items])

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from q2_metric.engine.job import ROW, Row
-from q2_metric.io import BadRow
 from q2_metric.knowledge.choose import BUNDLED, combined, load_ranker
 from q2_metric.knowledge.pools import passages, read_pool
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature
+from q2_metric.rows.io import BadRow
 from q2_metric.types import Example
 
 

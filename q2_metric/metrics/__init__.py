@@ -90,7 +90,7 @@ def _load(name: str, preset: str, settings: dict[str, Any]) -> Metric:
         from q2_metric.metrics.scale import Scale
 
         return Scale.from_preset(preset, **settings)
-    from q2_metric.metrics import baselines
+    from q2_metric.metrics import overlap as baselines
 
     if name == "f1":
         return baselines.TokenF1()

@@ -1,6 +1,6 @@
 """A calibration: from a metric's score to a probability and a decision.
 
-Fitted by ``q2 calibrate`` (:mod:`q2_metric.meta.calibrate`), kept as a small JSON file and
+Fitted by ``q2 calibrate`` (:mod:`q2_metric.evaluation.calibrate`), kept as a small JSON file and
 applied here without scipy or scikit-learn.
 """
 

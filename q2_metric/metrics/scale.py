@@ -14,8 +14,8 @@ from typing import Any, Literal, cast
 from q2_metric.errors import InputError
 from q2_metric.metrics.settings import settings_from
 from q2_metric.metrics.signature import signature
-from q2_metric.text.chunks import PAPER_CHUNK_SIZE, chunks
 from q2_metric.text.search import Part, tree_search
+from q2_metric.text.windows import PAPER_CHUNK_SIZE, chunks
 from q2_metric.types import (
     Backbone,
     Evidence,

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.text.chunks import PAPER_CHUNK_SIZE
+from q2_metric.text.windows import PAPER_CHUNK_SIZE
 
 if TYPE_CHECKING:
-    from q2_metric.models.bundled import Runtime
-    from q2_metric.models.torch_common import AutoClass, Loaded
-    from q2_metric.models.torch_entailment import Prompt
-    from q2_metric.models.torch_questions import Decoding
+    from q2_metric.models.bundled.models import Runtime
+    from q2_metric.models.hub.common import AutoClass, Loaded
+    from q2_metric.models.hub.entailment import Prompt
+    from q2_metric.models.hub.questions import Decoding
     from q2_metric.types import (
         Backbone,
         CoreferenceResolver,
@@ -162,14 +162,14 @@ def load_spans() -> SpanFinder:
     Raises:
         ModelError: spaCy's English model is not installed.
     """
-    from q2_metric.models.spacy_parser import SpacySpans
+    from q2_metric.models.english.parser import SpacySpans
 
     return SpacySpans()
 
 
 def load_sentences() -> SentenceSplitter:
     """The sentence splitter of every preset."""
-    from q2_metric.models.spacy_parser import SpacySentences
+    from q2_metric.models.english.parser import SpacySentences
 
     return SpacySentences()
 
@@ -180,7 +180,7 @@ def load_personal() -> PersonalFilter:
     Raises:
         ModelError: spaCy's English model is not installed.
     """
-    from q2_metric.models.spacy_parser import SpacyPersonal
+    from q2_metric.models.english.parser import SpacyPersonal
 
     return SpacyPersonal()
 
@@ -197,7 +197,7 @@ def load_coreference(model: str | None = None, *, device: str = "auto") -> Coref
         MissingExtra: coreferee is not installed.
         ModelError: coreferee's English model is not installed, or not for this pipeline.
     """
-    from q2_metric.models.coreference import CorefereeResolver
+    from q2_metric.models.english.coreference import CorefereeResolver
 
     return CorefereeResolver(model)
 
@@ -235,11 +235,11 @@ def load_questions(
     """
     stage = _replaced(preset(chosen).questions, model, Stage("seq2seq", model or ""))
     if stage.kind == "syntactic":
-        from q2_metric.models.syntactic import SyntacticQuestions
+        from q2_metric.models.questions.syntactic import SyntacticQuestions
 
         _transformers_only(attn_implementation, compile)
         return SyntacticQuestions()
-    from q2_metric.models.torch_questions import Seq2SeqQuestions
+    from q2_metric.models.hub.questions import Seq2SeqQuestions
 
     return Seq2SeqQuestions(
         _weights("AutoModelForSeq2SeqLM", stage.model, device, dtype,
@@ -280,11 +280,11 @@ def load_reader(
     """
     stage = _replaced(preset(chosen).reader, model, Stage("reader", model or ""))
     if stage.kind == "bundled":
-        from q2_metric.models.bundled import BundledReader
+        from q2_metric.models.bundled.models import BundledReader
 
         _transformers_only(attn_implementation, compile)
         return BundledReader(runtime, device, dtype, batch_size)
-    from q2_metric.models.torch_reader import TorchReader
+    from q2_metric.models.hub.reader import TorchReader
 
     return TorchReader(
         _weights("AutoModelForQuestionAnswering", stage.model, device, dtype,
@@ -371,11 +371,11 @@ def _entailment(
             "prompts are for encoder-decoder models"
         )
     if stage.kind == "bundled":
-        from q2_metric.models.bundled import BundledEntailment
+        from q2_metric.models.bundled.models import BundledEntailment
 
         _transformers_only(attn_implementation, compile)
         return BundledEntailment(runtime, device, dtype, batch_size)
-    from q2_metric.models.torch_entailment import TorchNli, YesNoEntailment
+    from q2_metric.models.hub.entailment import TorchNli, YesNoEntailment
 
     yes_no = stage.kind != "nli"
     loaded = _weights(
@@ -393,7 +393,7 @@ def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
         MissingExtra: torch or transformers is not installed.
         ModelError: it is neither, or it cannot be loaded.
     """
-    from q2_metric.models.torch_common import load_config
+    from q2_metric.models.hub.common import load_config
 
     config = load_config(model)
     architectures = [str(item) for item in config.architectures or ()]
@@ -431,7 +431,7 @@ def _weights(
     attn_implementation: str | None,
     compile: bool,
 ) -> Loaded:
-    from q2_metric.models.torch_common import resolve_device
+    from q2_metric.models.hub.common import resolve_device
 
     # "auto" and the device that it stands for are the same weights.
     return _cached_weights(
@@ -447,7 +447,7 @@ def _cached_weights(
     attn_implementation: str | None,
     compile: bool,
 ) -> Loaded:
-    from q2_metric.models.torch_common import load_pretrained
+    from q2_metric.models.hub.common import load_pretrained
 
     return load_pretrained(auto_class, model, device, dtype, attn_implementation, compile)
 

@@ -11,9 +11,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from q2_metric.cli.render import TITLES
 from q2_metric.engine.manifest import beside, read_manifest
 from q2_metric.errors import InputError
-from q2_metric.io import (
+from q2_metric.metrics.signature import parse
+from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
+from q2_metric.report.page import Run, Spool, spool
+from q2_metric.rows.io import (
     STDIN,
     BadRow,
     Columns,
@@ -23,10 +27,6 @@ from q2_metric.io import (
     read_rows,
     with_texts,
 )
-from q2_metric.metrics.signature import parse
-from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
-from q2_metric.render import TITLES
-from q2_metric.report.page import Run, Spool, spool
 from q2_metric.types import Comparison, Example, Question, Score, Span
 
 _ITEMS: Mapping[str, Mapping[str, type]] = {

@@ -75,9 +75,9 @@ def test_the_front_matter_is_what_the_hub_reads(name: str, spaces: dict[str, Pat
 
 
 def test_the_examples_of_the_card_run() -> None:
-    import q2_metric.hf.register
+    import hf_plugin.register
 
-    q2_metric.hf.register.register()
+    hf_plugin.register.register()
     found = doctest.testfile(
         str(CARD / "README.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.attempted >= 10

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import q2_metric
+from hf_plugin.register import NAMES, OPT_OUT, cache_folder, register
 from q2_metric import Q2, Example, InputError, Scale
-from q2_metric.hf.register import NAMES, OPT_OUT, cache_folder, register
 from q2_metric.metrics.calibration import Calibration
 
 evaluate = pytest.importorskip("evaluate")
@@ -155,7 +155,7 @@ def test_scalars_only_unless_asked(q2: Any) -> None:
 def test_add_and_add_batch_and_again_without_reloading(
     q2: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from q2_metric.models import bundled
+    from q2_metric.models.bundled import models as bundled
 
     q2.add(prediction=WRONG, reference=KNOWLEDGE)
     q2.add_batch(predictions=[], references=[])

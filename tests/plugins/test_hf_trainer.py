@@ -81,7 +81,7 @@ def make_trainer(tokenizer: Any, folder: Path, *, model: Any = None, **arguments
 
 
 def callback(trainer: Any, **keywords: Any) -> Any:
-    from q2_metric.hf.trainer import Q2Callback
+    from hf_plugin.trainer import Q2Callback
 
     found = Q2Callback(trainer, ROWS, **keywords)
     trainer.add_callback(found)
@@ -173,7 +173,7 @@ def test_a_decoder_answers_after_its_prompt(tokenizer: Any, tmp_path: Path) -> N
         num_attention_heads=2, pad_token_id=0, eos_token_id=1, max_position_embeddings=64))
     rows = [{"prompt": "when was the tower opened ? " * n, "knowledge": "It opened in 1887."}
             for n in (1, 3)]
-    from q2_metric.hf.trainer import Q2Callback
+    from hf_plugin.trainer import Q2Callback
 
     trainer = make_trainer(tokenizer, tmp_path, model=model, generation_max_length=None)
     own = Q2Callback(trainer, rows, metrics=("scale",),
@@ -197,7 +197,7 @@ def test_nothing_said_is_no_score_and_never_the_best(tokenizer: Any, tmp_path: P
 
 
 def test_compute_metrics_of_predict_with_generate(tokenizer: Any, tmp_path: Path) -> None:
-    from q2_metric.hf.trainer import Q2ComputeMetrics
+    from hf_plugin.trainer import Q2ComputeMetrics
 
     trainer = make_trainer(tokenizer, tmp_path, predict_with_generate=True)
     own = callback(trainer)
@@ -219,7 +219,7 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
     script = tmp_path / "evaluate_once.py"
     script.write_text(
         "import json, sys, torch, transformers as t\n"
-        "from q2_metric.hf.trainer import Q2Callback\n"
+        "from hf_plugin.trainer import Q2Callback\n"
         "tok = t.AutoTokenizer.from_pretrained('model')\n"
         "model = t.AutoModelForSeq2SeqLM.from_pretrained('model')\n"
         "rows = json.load(open('rows.json'))\n"
@@ -268,7 +268,7 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
 def test_bad_input_shows_before_the_training(
     tokenizer: Any, tmp_path: Path, rows: Any, keywords: dict[str, Any], message: str
 ) -> None:
-    from q2_metric.hf.trainer import Q2Callback
+    from hf_plugin.trainer import Q2Callback
 
     with pytest.raises(InputError, match=message):
         Q2Callback(make_trainer(tokenizer, tmp_path), rows, **keywords)

@@ -31,10 +31,10 @@ from lm_eval_plugin.scoring import (
     score_responses,
 )
 from q2_metric import metrics
-from q2_metric.cli import main
+from q2_metric.cli.main import main
 from q2_metric.data.download import ENVIRONMENT
 from q2_metric.errors import DataError, InputError, MissingExtra
-from q2_metric.metrics.baselines import TokenF1
+from q2_metric.metrics.overlap import TokenF1
 from q2_metric.types import Example, Metric, Score
 
 ROWS = [

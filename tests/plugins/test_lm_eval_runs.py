@@ -24,7 +24,7 @@ from local_models import llama
 
 from lm_eval_plugin import tasks_folder
 from q2_metric import metrics
-from q2_metric.cli import main
+from q2_metric.cli.main import main
 from q2_metric.data.download import ENVIRONMENT
 from q2_metric.types import Metric
 

@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 from parlai_wow import ROOT, command, dialogue, environment, miniature, run, write
 
-from q2_metric.cli import main
+from q2_metric.cli.main import main
 
 pytest.importorskip("parlai", reason='ParlAI is not installed: pip install "q2-metric[parlai]"')
 

@@ -1,0 +1,3 @@
+"""``evaluate.load("scale")``: the class lives in the package."""
+
+from hf_plugin.modules import Scale

@@ -1,0 +1,348 @@
+"""Q² and SCALE inside ``transformers.Trainer``: a callback, and a ``compute_metrics``.
+
+The callback generates on a set of its own at each evaluation and puts the scores where the
+trainer puts its losses: in the log (TensorBoard, W&B, …) and among the metrics that
+``metric_for_best_model`` and early stopping read.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import GenerationConfig, TrainerCallback
+
+from q2_metric import scoring
+from q2_metric.errors import InputError
+from q2_metric.text.normalise import token_f1
+from q2_metric.types import Example
+
+NAMES = {"coverage": "q2_coverage", "no_answer_rate": "q2_no_answer_rate"}
+"""Beside losses, what belongs to Q² has to say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A turn to generate: the prompt, the knowledge and, where there is one, the gold response.
+
+    ``prompt`` is text as the model was trained on it, or a list of chat messages for the
+    tokenizer's chat template.
+    """
+
+    prompt: Any
+    knowledge: tuple[str, ...]
+    history: tuple[str, ...] = ()
+    reference: str | None = None
+
+
+class Q2Callback(TrainerCallback):  # type: ignore[misc]
+    """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer.
+
+    Logged: each of ``metrics`` in [0, 1] (with q2 also ``q2_no_nli``, ``q2_coverage`` and
+    ``q2_no_answer_rate``), ``empty``, the share of responses without a word, which have no
+    score, and, where rows have a gold response, ``f1`` (token F1), ``bleu`` (sacrebleu, of
+    the corpus) with it, all under ``prefix``. With no response to score a metric is NaN, which
+    never is the best.
+
+    Args:
+        trainer: a ``Trainer`` or ``Seq2SeqTrainer``, with a tokenizer as ``processing_class``.
+        rows: what to generate, mappings with ``prompt``, ``knowledge`` (a string or a list of
+            passages) and, if there are, ``history`` (turns) and ``reference`` (the gold
+            response); a ``datasets.Dataset`` or a list.
+        metrics: out of q2, scale, nli, bertscore; f1 and bleu are always with the gold response
+            and need no naming.
+        columns: other names of the fields, e.g. ``{"prompt": "input"}``.
+        batch_size: prompts generated at a time, by default the trainer's for evaluation.
+        max_prompt_length: longer prompts lose their beginning; by default the tokenizer's.
+        generation: keywords for ``model.generate``, over the trainer's and the model's own
+            generation config.
+        prefix: of the logged names.
+        settings: as for ``evaluate.load("q2").compute``: ``preset``, ``device``,
+            ``decoding``, ….
+
+    Add it with ``trainer.add_callback`` before callbacks that read its metrics (early
+    stopping). Under several processes each generates its share; the first scores and logs.
+
+    Raises:
+        InputError: a row or keyword that cannot be used.
+    """
+
+    def __init__(
+        self,
+        trainer: Any,
+        rows: Any,
+        *,
+        metrics: Sequence[str] = ("q2", "scale"),
+        columns: Mapping[str, str] | None = None,
+        batch_size: int | None = None,
+        max_prompt_length: int | None = None,
+        generation: Mapping[str, Any] | None = None,
+        prefix: str = "eval_",
+        **settings: Any,
+    ) -> None:
+        self.trainer = trainer
+        self.tokenizer = trainer.processing_class
+        if not callable(getattr(self.tokenizer, "batch_decode", None)):
+            raise InputError("the trainer has no tokenizer: give it one as processing_class")
+        self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
+        if not self.rows:
+            raise InputError("there is no row to generate on")
+        with_gold = sum(row.reference is not None for row in self.rows)
+        if with_gold not in (0, len(self.rows)):
+            raise InputError(f"{with_gold} of {len(self.rows)} rows have a reference: "
+                             "give one for each or for none")
+        self.batch_size = batch_size or trainer.args.eval_batch_size
+        self.max_prompt_length = max_prompt_length
+        self.generation = dict(generation or {})
+        self.prefix = prefix
+        # Loaded here, so that a typing error shows before hours of training.
+        names = _grounded(metrics, gold=bool(with_gold))
+        self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
+        self.responses: list[str] = []
+        """Of the last evaluation, in the order of the rows; on the first process."""
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Generates, scores, adds to the metrics of the evaluation and logs."""
+        metrics: dict[str, float] = kwargs["metrics"]
+        if isinstance(self.trainer.eval_dataset, dict):
+            # One evaluation a data set; this one belongs to none of them: once is enough.
+            first = next(iter(self.trainer.eval_dataset))
+            if f"{self.prefix}{first}_loss" not in metrics:
+                return
+        responses = self._generate(kwargs["model"])
+        found: dict[str, float] = {}
+        if self.trainer.is_world_process_zero():
+            self.responses = responses
+            numbers = _numbers(self.metrics, self.rows, responses)
+            found = {f"{self.prefix}{name}": value for name, value in numbers.items()}
+        found = _from_first(found)
+        metrics.update(found)
+        self.trainer.log(dict(found))
+
+    def _generate(self, model: Any) -> list[str]:
+        """The responses to all rows, complete on every process."""
+        size, rank = self.trainer.args.world_size, self.trainer.args.process_index
+        own = list(range(rank, len(self.rows), size))
+        # Under sharded parameters all processes must take the same number of steps.
+        steps = math.ceil(math.ceil(len(self.rows) / size) / self.batch_size)
+        found: dict[int, str] = {}
+        with _generating(model, self.tokenizer) as unwrapped:
+            for step in range(steps):
+                batch = own[step * self.batch_size : (step + 1) * self.batch_size]
+                texts = self._respond(unwrapped, [self.rows[i] for i in batch or [0]])
+                found |= dict(zip(batch, texts, strict=False))
+        everyone = _gathered(found)
+        return [everyone[i] for i in range(len(self.rows))]
+
+    def _respond(self, model: Any, rows: Sequence[Row]) -> list[str]:
+        prompts = [self._text(row.prompt) for row in rows]
+        limit = self.max_prompt_length or self.tokenizer.model_max_length
+        known = limit < 1_000_000  # transformers' "no limit" is 1e30
+        encoded = self.tokenizer(
+            prompts, return_tensors="pt", padding=True, truncation=known,
+            max_length=limit if known else None,
+        )
+        inputs = {n: encoded[n].to(model.device) for n in ("input_ids", "attention_mask")}
+        output = model.generate(**inputs, **self._generation(model))
+        if not model.config.is_encoder_decoder:
+            output = output[:, inputs["input_ids"].shape[1] :]
+        texts: list[str] = self.tokenizer.batch_decode(output, skip_special_tokens=True)
+        return [text.strip() for text in texts]
+
+    def _text(self, prompt: Any) -> str:
+        if isinstance(prompt, str):
+            return prompt
+        return str(self.tokenizer.apply_chat_template(
+            prompt, tokenize=False, add_generation_prompt=True))
+
+    def _generation(self, model: Any) -> dict[str, Any]:
+        """The keywords of ``generate``: ours over the trainer's over the model's own."""
+        args = self.trainer.args
+        config = getattr(args, "generation_config", None)
+        if config is not None and not isinstance(config, GenerationConfig):
+            config = GenerationConfig.from_pretrained(config)
+        config = copy.deepcopy(config or model.generation_config)
+        keywords: dict[str, Any] = {"use_cache": True}  # training often switches it off
+        if getattr(args, "generation_max_length", None) is not None:
+            keywords["max_length"] = args.generation_max_length
+        if getattr(args, "generation_num_beams", None) is not None:
+            keywords["num_beams"] = args.generation_num_beams
+        if "max_new_tokens" in self.generation:
+            config.max_length = None  # else generate warns that there are two limits
+            keywords.pop("max_length", None)
+        # What is no part of a generation config (a logits processor, …) comes back.
+        others = config.update(**keywords | self.generation)
+        return {"generation_config": config, **others}
+
+
+class Q2ComputeMetrics:
+    """A ``compute_metrics`` for ``Seq2SeqTrainer`` with ``predict_with_generate``.
+
+    Args:
+        tokenizer: decodes predictions and labels.
+        knowledge: the text, or list of passages, of each row of the evaluation set, in order.
+        histories: the turns before each response, oldest first.
+        metrics, settings: as for :class:`Q2Callback`.
+
+    Called with an ``EvalPrediction`` it returns the numbers that :class:`Q2Callback` logs;
+    the labels are the gold responses of ``f1`` and ``bleu``.
+
+    Raises:
+        InputError: a keyword that cannot be used; predictions for another number of rows.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        knowledge: Sequence[str] | Sequence[Sequence[str]],
+        *,
+        histories: Sequence[Sequence[str]] | None = None,
+        metrics: Sequence[str] = ("q2", "scale"),
+        **settings: Any,
+    ) -> None:
+        self.tokenizer = tokenizer
+        turns = histories if histories is not None else [()] * len(knowledge)
+        if len(turns) != len(knowledge):
+            raise InputError(f"there are {len(knowledge)} knowledge texts, "
+                             f"but {len(turns)} histories")
+        self.rows = [
+            _row({"prompt": "", "knowledge": text, "history": history}, i, {})
+            for i, (text, history) in enumerate(zip(knowledge, turns, strict=True))
+        ]
+        self.metrics = scoring.load(_grounded(metrics, gold=True), settings)
+
+    def __call__(self, prediction: Any) -> dict[str, float]:
+        responses = self._decode(prediction.predictions)
+        if len(responses) != len(self.rows):
+            raise InputError(
+                f"{len(responses)} predictions for {len(self.rows)} knowledge texts: give the "
+                "knowledge of the evaluation set, in its order")
+        golds = self._decode(prediction.label_ids)
+        rows = [Row(row.prompt, row.knowledge, row.history, gold)
+                for row, gold in zip(self.rows, golds, strict=True)]
+        return _numbers(self.metrics, rows, responses)
+
+    def _decode(self, ids: Any) -> list[str]:
+        import numpy as np
+
+        ids = np.asarray(ids[0] if isinstance(ids, tuple) else ids)
+        if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
+            raise InputError("predictions are not token ids: set predict_with_generate=True "
+                             "in Seq2SeqTrainingArguments")
+        ids = np.where(ids < 0, self.tokenizer.pad_token_id, ids)
+        texts: list[str] = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return [text.strip() for text in texts]
+
+
+def _grounded(metrics: Sequence[str], gold: bool) -> list[str]:
+    """The metrics that look at the knowledge; here f1 and bleu look at the gold response."""
+    with_gold = [name for name in metrics if name in ("f1", "bleu")]
+    if with_gold and not gold:
+        raise InputError(f"{with_gold[0]} compares with the gold response: "
+                         "give each row a reference")
+    return [name for name in metrics if name not in with_gold]
+
+
+def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
+    def field(name: str) -> Any:
+        return row.get(columns.get(name, name))
+
+    if not isinstance(row, Mapping):
+        raise InputError(f"row {index} is not a mapping with prompt and knowledge")
+    for name in ("prompt", "knowledge"):
+        if field(name) is None:
+            raise InputError(
+                f"row {index} has no {columns.get(name, name)!r}; its fields are "
+                f"{', '.join(map(str, row))} (columns={{{name!r}: ...}} names another)")
+    prompt, reference = field("prompt"), field("reference")
+    if not isinstance(prompt, list):
+        prompt = scoring.check_text(prompt, f"the prompt of row {index}")
+    if reference is not None:
+        reference = scoring.check_text(reference, f"the reference of row {index}")
+    history = field("history")
+    return Row(
+        prompt,
+        tuple(scoring.check_texts(field("knowledge"), f"the knowledge of row {index}")),
+        tuple(scoring.check_texts(history, f"the history of row {index}")) if history else (),
+        reference,
+    )
+
+
+def _report(place: int, words: str) -> None:
+    """Training goes on without the score of a row that a metric cannot score."""
+    logging.getLogger(__name__).warning("response %d has no score: %s", place + 1, words)
+
+
+def _numbers(metrics: Any, rows: Sequence[Row], responses: Sequence[str]) -> dict[str, float]:
+    """The numbers of responses to rows, by name."""
+    examples: list[Example | None] = [
+        scoring.example(response, row.knowledge, row.history)
+        for row, response in zip(rows, responses, strict=True)
+    ]
+    run = scoring.Run.over(metrics, examples, on_fault=_report)
+    found = {
+        NAMES.get(name, name): float("nan") if value is None else value
+        for name, value in run.system().items()
+    }
+    golds = [row.reference for row in rows if row.reference is not None]
+    if golds:
+        from sacrebleu.metrics.bleu import BLEU
+
+        pairs = list(zip(responses, golds, strict=True))
+        found["f1"] = sum(token_f1(said, gold) for said, gold in pairs) / len(pairs)
+        found["bleu"] = min(1.0, BLEU().corpus_score(list(responses), [golds]).score / 100)
+    found["empty"] = sum(not response.strip() for response in responses) / len(responses)
+    return found
+
+
+@contextmanager
+def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
+    """The bare model, ready to generate; mode, padding and random state come back."""
+    unwrapped = getattr(model, "module", model)
+    training = unwrapped.training
+    sides = tokenizer.padding_side, tokenizer.truncation_side
+    if not unwrapped.config.is_encoder_decoder:
+        tokenizer.padding_side = "left"
+    tokenizer.truncation_side = "left"  # the last turn is the one to answer
+    padding = tokenizer.pad_token
+    if padding is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    devices = [unwrapped.device] if unwrapped.device.type == "cuda" else []
+    unwrapped.eval()
+    try:
+        # Sampling must not change what the training draws next.
+        with torch.no_grad(), torch.random.fork_rng(devices):
+            yield unwrapped
+    finally:
+        unwrapped.train(training)
+        tokenizer.padding_side, tokenizer.truncation_side = sides
+        if padding is None:
+            tokenizer.pad_token = None
+
+
+def _distributed() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def _gathered(own: dict[int, str]) -> dict[int, str]:
+    """The entries of all processes."""
+    if not _distributed():
+        return own
+    shares: list[Any] = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(shares, own)
+    return {i: text for share in shares for i, text in share.items()}
+
+
+def _from_first(numbers: dict[str, float]) -> dict[str, float]:
+    """The first process's numbers, on every process: each decides which model is best."""
+    if not _distributed():
+        return numbers
+    box = [numbers]
+    torch.distributed.broadcast_object_list(box, src=0)
+    return box[0]

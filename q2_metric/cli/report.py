@@ -1,0 +1,56 @@
+"""``q2 report``: scores that were written earlier -> the page."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import click
+
+from q2_metric.errors import InputError
+
+
+@click.command()
+@click.argument("scores", metavar="SCORES...", nargs=-1, required=True)
+@click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
+              help="The page to write.")
+@click.option("--texts", metavar="FILE", multiple=True,
+              help="A file that was scored, for scores without texts; may be repeated, in order.")
+@click.option("--response", metavar="COL", help="With --texts: column of the response.")
+@click.option("--knowledge", metavar="COL", help="With --texts: column of the knowledge.")
+@click.option("--history", metavar="COL", help="With --texts: column of the history.")
+@click.option("--id", "id_", metavar="COL", help="With --texts: column of the id.")
+def report(
+    scores: tuple[str, ...],
+    out: str,
+    texts: tuple[str, ...],
+    response: str | None,
+    knowledge: str | None,
+    history: str | None,
+    id_: str | None,
+) -> None:
+    """Make one web page of scores, from what q2 score --out wrote.
+
+    Several files, or one with several scored files in it, are also compared: each with the
+    first, response by response, matched by id or by their knowledge and history.
+    """
+    from q2_metric.report.page import check_page, write_page
+    from q2_metric.report.read import read_scores
+    from q2_metric.rows.io import STDIN, Columns
+
+    for name in scores:
+        if scores.count(name) > 1:
+            raise InputError(f"{name}: is named twice")
+    if STDIN in scores and STDIN in texts:
+        raise InputError("standard input (-) can be read only once")
+    check_page(out, [*scores, *texts])
+    with ExitStack() as files:
+        columns = Columns(response, knowledge, history, id_)
+        found = read_scores(scores, files, texts=texts, columns=columns)
+        write_page(out, found.runs, found)
+    bare = sum(run.without_texts for run in found.runs)
+    if bare:
+        click.echo(
+            f"q2: {bare} rows have no texts, so the page cannot show them; "
+            "--texts FILE takes them from the file that was scored", err=True
+        )
+    click.echo(out)

@@ -1,0 +1,201 @@
+"""``q2 respond``: answer from the chosen snippet, and train the model that does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from q2_metric.cli.main import Group
+from q2_metric.cli.select import (
+    DEV_OPTIONS,
+    FILE,
+    LABELLED_OPTIONS,
+    NEW_FILE,
+    RANKER_OPTIONS,
+    RSS_OPTIONS,
+    TRAIN_OPTIONS,
+    combined_ranker,
+    finished,
+    ranked_row,
+    reporter,
+    settings_of,
+    writing,
+)
+from q2_metric.errors import InputError
+
+if TYPE_CHECKING:
+    from q2_metric.data.dstc import Label
+    from q2_metric.knowledge.respond import Grounded
+    from q2_metric.knowledge.types import Dialogue, Pool, Ranked
+
+
+@click.group("respond", cls=Group)
+def respond() -> None:
+    """Answer a dialogue from the knowledge that was chosen for it."""
+
+
+@respond.command("write")
+@click.option("--pool", "pool_file", type=FILE, required=True, help="Snippets.")
+@click.option("--logs", type=FILE, required=True, help="Dialogues, as DSTC9 has them.")
+@click.option("--labels", type=FILE, help="Only turns that need knowledge; gold responses.")
+@click.option("--gold-knowledge", is_flag=True, help="Answer from the labels' snippets.")
+@click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
+              help="Hub name, or a folder of q2 respond train.")
+@click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--metrics", default="q2,scale", show_default=True,
+              help="Scores of the responses with their snippets; \"\" for none.")
+@click.option("--preset", default="bundled", show_default=True, help="Models of the metrics.")
+@click.option("--out", type=NEW_FILE, help="Write .jsonl: a line a response, which q2 score reads.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@RANKER_OPTIONS
+@RSS_OPTIONS
+def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool, model: str,
+          beam: int, metrics: str, preset: str, out: Path | None, as_json: bool,
+          **options: Any) -> None:
+    """Write responses, score them, and compare them with gold ones."""
+    from q2_metric.knowledge.pools import read_pool
+    from q2_metric.knowledge.respond import Responder
+
+    if gold_knowledge and labels is None:
+        raise InputError("--gold-knowledge needs --labels")
+    if out is not None and out.suffix != ".jsonl":
+        raise InputError(f"{out}: cannot be written: use .jsonl")
+    names = _metric_names(metrics)
+    pool = read_pool(pool_file)
+    dialogues, gold = _dialogues(logs, labels, pool)
+    responder = Responder(model, device=options["device"], beam=beam,
+                          batch_size=options["batch_size"] or 8)
+    chosen = _chosen(dialogues, gold, pool, gold_knowledge, options)
+    items = _grounded(dialogues, chosen, gold)
+    responses = responder.respond(items)
+    lines, figures = _scored(items, responses, names, preset)
+    for line, ranked in zip(lines, chosen, strict=True):
+        line["snippet"] = ranked_row(ranked)
+    if gold is not None:
+        from q2_metric.knowledge.overlap import evaluate_responses
+
+        overlap = evaluate_responses(responses, [label.response for label in gold])
+        figures |= {k: v for k, v in asdict(overlap).items() if k != "n" and v not in ("", None)}
+        if overlap.no_meteor:
+            click.echo(f"q2: {overlap.no_meteor}", err=True)
+    if out is not None:
+        with writing(out) as file:
+            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    if as_json:
+        click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
+    else:
+        for line in lines if out is None else ():
+            click.echo(f"{line['id']}\t{line['response']}")
+        for name, value in figures.items():
+            click.echo(f"{name}: {value:.3f}" if isinstance(value, float) else f"{name}: {value}")
+
+
+@respond.command("train")
+@LABELLED_OPTIONS
+@DEV_OPTIONS
+@TRAIN_OPTIONS
+def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path, base: str,
+          folder: Path, device: str, **options: Any) -> None:
+    """Train an encoder-decoder on gold snippets and responses."""
+    from q2_metric.knowledge.pools import read_pool
+    from q2_metric.knowledge.respond import train_responder
+
+    pool = read_pool(pool_file)
+    parts: list[list[Grounded]] = []
+    for some in ((logs, labels), (dev_logs, dev_labels)):
+        dialogues, gold = _dialogues(*some, pool)
+        parts.append(_grounded(dialogues, _gold_snippets(gold or [], pool), gold))
+    done = train_responder(base, parts[0], parts[1], folder, settings_of(options), device=device,
+                           report=reporter("dev log-likelihood"))
+    finished(done, folder)
+
+
+def _metric_names(text: str) -> list[str]:
+    from q2_metric.metrics import METRICS
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in METRICS:
+            raise InputError(f"there is no metric {name!r}; there are {', '.join(METRICS)}")
+    return names
+
+
+def _dialogues(
+    logs: Path, labels: Path | None, pool: Pool
+) -> tuple[list[Dialogue], list[Label] | None]:
+    from q2_metric.data.dstc import read_logs
+    from q2_metric.knowledge.experiment import read_labelled
+
+    if labels is None:
+        return read_logs(logs), None
+    seeking = read_labelled(logs, labels, pool).seeking()
+    return seeking.dialogues, seeking.labels
+
+
+def _chosen(
+    dialogues: Sequence[Dialogue], gold: Sequence[Label] | None, pool: Pool, use_gold: bool,
+    options: dict[str, Any],
+) -> list[Ranked]:
+    if use_gold:
+        return _gold_snippets(gold or [], pool)
+    return [ranking[0] for ranking in combined_ranker(options).rank(dialogues, pool, 1)]
+
+
+def _gold_snippets(gold: Sequence[Label], pool: Pool) -> list[Ranked]:
+    from q2_metric.knowledge.types import Ranked
+
+    return [Ranked(pool.find(label.knowledge[0]), 1.0) for label in gold]
+
+
+def _grounded(
+    dialogues: Sequence[Dialogue], chosen: Sequence[Ranked], gold: Sequence[Label] | None
+) -> list[Grounded]:
+    from q2_metric.knowledge.respond import Grounded
+
+    said = [label.response for label in gold] if gold is not None else [""] * len(dialogues)
+    return [
+        Grounded(dialogue, ranked.snippet, response)
+        for dialogue, ranked, response in zip(dialogues, chosen, said, strict=True)
+    ]
+
+
+def _scored(
+    items: Sequence[Grounded], responses: Sequence[str], names: Sequence[str], preset: str
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """A line for each response, and the mean of each metric; empty responses have no score."""
+    from q2_metric.metrics import load_metrics, score_rows
+    from q2_metric.metrics.system import Tally
+    from q2_metric.rows.io import is_blank
+    from q2_metric.types import Example
+
+    rows = [
+        None if is_blank(response)
+        else Example(response, item.snippet.text, tuple(t.text for t in item.dialogue.turns))
+        for item, response in zip(items, responses, strict=True)
+    ]
+    metrics = load_metrics(names, preset)
+    scores = score_rows(metrics, rows)
+    lines = []
+    for item, response, found in zip(items, responses, scores, strict=True):
+        line: dict[str, Any] = {
+            "id": item.dialogue.id,
+            "response": response,
+            "knowledge": item.snippet.text,
+            "history": [turn.text for turn in item.dialogue.turns],
+        }
+        line |= {name: score.value for name, score in found.items()}
+        if item.response:
+            line["gold"] = item.response
+        lines.append(line)
+    figures: dict[str, Any] = {"responses": len(responses), "empty": rows.count(None)}
+    for metric in metrics:
+        tally = Tally(metric.name)
+        tally.add([found[metric.name] for found in scores if metric.name in found])
+        system = tally.result(metric.signature)
+        figures |= {metric.name: system.value, f"{metric.name}_signature": system.signature}
+    return lines, figures

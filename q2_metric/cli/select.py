@@ -1,0 +1,333 @@
+"""``q2 select``: rank snippets for dialogues, compare rankers, train RSS and the detector."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from q2_metric.cli.main import Group, all_options
+from q2_metric.errors import InputError
+
+if TYPE_CHECKING:
+    from q2_metric.knowledge.training import Progress, Settings
+    from q2_metric.knowledge.types import Dialogue, Ranked, Ranker
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+RANKER_OPTIONS = all_options(
+    click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", default=["bundled"],
+                 show_default=True,
+                 help="bundled, bundled-words, bm25, or a trained RSS; several vote."),
+    click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
+                 show_default=True, help="Entity Guided Reranking: how names are matched."),
+    click.option("--vote", type=click.Choice(["hard", "soft"]), default="hard",
+                 show_default=True, help="Of several rankers."),
+)
+RSS_OPTIONS = all_options(
+    click.option("--first", default="bundled", show_default=True, metavar="NAME",
+                 help="RSS: the first stage, bundled or bm25."),
+    click.option("--narrow", type=click.IntRange(min=1), show_default="20",
+                 help="RSS: snippets that the first stage leaves."),
+    click.option("--device", default="auto", show_default=True),
+    click.option("--batch-size", type=click.IntRange(min=1), help="Rows a model sees at once."),
+)
+TRAIN_OPTIONS = all_options(
+    click.option("--base", required=True, metavar="MODEL", help="Hub name or folder."),
+    click.option("--out", "folder", type=NEW_FOLDER, required=True,
+                 help="Folder of the trained model; a stopped run goes on there."),
+    click.option("--rate", type=float, default=1e-5, show_default=True, help="Of Adam."),
+    click.option("--train-batch", type=click.IntRange(min=1), default=16, show_default=True),
+    click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True),
+    click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
+                 help="Steps between judgements (and saved states)."),
+    click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
+                 help="Judgements without a better one that end the training."),
+    click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--device", default="auto", show_default=True),
+)
+LABELLED_OPTIONS = all_options(
+    click.option("--pool", "pool_file", type=FILE, required=True, help="Snippets."),
+    click.option("--logs", type=FILE, required=True, help="Dialogues, as DSTC9 has them."),
+    click.option("--labels", type=FILE, required=True, help="Their labels."),
+)
+DEV_OPTIONS = all_options(
+    click.option("--dev-logs", type=FILE, required=True, help="Dialogues that choose the model."),
+    click.option("--dev-labels", type=FILE, required=True),
+)
+
+
+@click.group("select", cls=Group)
+def select() -> None:
+    """Choose the knowledge that a dialogue's next turn needs."""
+
+
+# --- rank ------------------------------------------------------------------------------
+
+
+@select.command("rank")
+@click.argument("dialogue_file", metavar="DIALOGUE.json", type=FILE, required=False)
+@click.option("--pool", "pool_file", type=FILE, required=True,
+              help="knowledge.json of DSTC9, or a list of passages (.json, .jsonl).")
+@click.option("--turn", type=int, help="The turn to answer, from 0.  [default: the last]")
+@click.option("--say", multiple=True, metavar="TEXT",
+              help="A turn, in place of a file; repeat it, the user's last one last.")
+@click.option("--logs", type=FILE, help="Many dialogues, as DSTC9 has them.")
+@click.option("--domain", help="Only the snippets of this domain.")
+@click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--out", type=NEW_FILE, help="Write .jsonl, one line a dialogue.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of a table.")
+@RANKER_OPTIONS
+@RSS_OPTIONS
+def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tuple[str, ...],
+         logs: Path | None, domain: str | None, count: int, out: Path | None, as_json: bool,
+         **options: Any) -> None:
+    """Rank the snippets of a pool for a dialogue.
+
+    A dialogue is a JSON list of turns: strings, or objects with speaker, text and nbest.
+    """
+    from q2_metric.knowledge.pools import read_pool
+
+    dialogues = _dialogues(dialogue_file, turn, say, logs)
+    pool = read_pool(pool_file)
+    if domain is not None:
+        pool = pool.of_domain(domain)
+    ranker = combined_ranker(options)
+    rankings = ranker.rank(dialogues, pool, count)
+    lines = [
+        {"id": dialogue.id or str(i + 1), "ranker": ranker.name,
+         "snippets": [ranked_row(ranked) for ranked in ranking]}
+        for i, (dialogue, ranking) in enumerate(zip(dialogues, rankings, strict=True))
+    ]
+    if out is not None:
+        with writing(out) as file:
+            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    if as_json:
+        for line in lines:
+            click.echo(json.dumps(line, ensure_ascii=False))
+    elif out is None:
+        for i, (dialogue, ranking) in enumerate(zip(dialogues, rankings, strict=True)):
+            _print_ranking(ranking, (dialogue.id or str(i + 1)) if len(lines) > 1 else "")
+        click.echo(f"ranker: {ranker.name}")
+
+
+def ranked_row(ranked: Ranked) -> dict[str, Any]:
+    """A ranked snippet as an object of the output."""
+    snippet = ranked.snippet
+    return {
+        "domain": snippet.domain,
+        "entity_id": snippet.entity_id,
+        "entity_name": snippet.entity_name,
+        "doc_id": snippet.doc_id,
+        "question": snippet.question,
+        "answer": snippet.answer,
+        "score": ranked.score,
+    }
+
+
+def _dialogues(
+    file: Path | None, turn: int | None, say: tuple[str, ...], logs: Path | None
+) -> list[Dialogue]:
+    from q2_metric.data.dstc import read_dialogue, read_logs, upto
+    from q2_metric.knowledge.types import Dialogue
+
+    if sum((file is not None, bool(say), logs is not None)) != 1:
+        raise InputError("give one of DIALOGUE.json, --say and --logs")
+    if logs is not None:
+        if turn is not None:
+            raise InputError("--turn is for one dialogue, not for --logs")
+        return read_logs(logs)
+    if file is not None:
+        return [read_dialogue(file, turn)]
+    spoken = Dialogue.of(*say)
+    return [spoken if turn is None else upto(spoken, turn, "--say")]
+
+
+def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
+    from q2_metric.cli.render import print_table
+
+    rows = [
+        ["/".join(filter(None, ranked.snippet.key)), ranked.snippet.entity_name or "",
+         ranked.snippet.question, ranked.snippet.answer, f"{ranked.score:.3f}"]
+        for ranked in ranking
+    ]
+    print_table(["snippet", "entity", "question", "answer", "score"], rows, title=title)
+
+
+# --- evaluate --------------------------------------------------------------------------
+
+
+@select.command("evaluate")
+@click.option("--pool", "pool_file", type=FILE, help="Snippets.  [default: of dstc10]")
+@click.option("--logs", type=FILE, help="Dialogues.  [default: of dstc10]")
+@click.option("--labels", type=FILE, help="Their labels.  [default: of dstc10]")
+@click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER",
+              default=["bundled", "bundled-words", "bm25"], show_default=True,
+              help="Each alone, with EGR, and as a vote; repeat it.")
+@RSS_OPTIONS
+@click.option("--detector", metavar="NAME|FOLDER", default="bundled", show_default=True,
+              help='Detection of the turns that need knowledge; "" for none.')
+@click.option("--out", "outs", type=NEW_FILE, multiple=True, help="Write .md or .json.")
+@click.option("--note", type=FILE, help="Markdown to put into a page of --out.")
+def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, detector: str,
+             outs: tuple[Path, ...], note: Path | None, **options: Any) -> None:
+    """R@1, R@5, MRR@5 and errors of rankers on labelled dialogues.
+
+    Without files, on the data set dstc10 (q2 data download dstc10).
+    """
+    from q2_metric.cli.render import print_table
+    from q2_metric.knowledge import experiment
+    from q2_metric.knowledge.choose import load_detector
+    from q2_metric.knowledge.pools import read_pool
+
+    for path in outs:
+        if path.suffix not in (".md", ".json"):
+            raise InputError(f"{path}: cannot be written: use .md or .json")
+    if pool_file is None and logs is None and labels is None:
+        from q2_metric.data.download import folder
+
+        place = folder("dstc10")
+        pool_file, logs = place / "knowledge.json", place / "val_logs.json"
+        labels = place / "val_labels.json"
+    if pool_file is None or logs is None or labels is None:
+        raise InputError("give --pool, --logs and --labels together, or none of them")
+    pool = read_pool(pool_file)
+    labelled = experiment.read_labelled(logs, labels, pool)
+    result = experiment.compare(_rankers(options), pool, labelled)
+    if detector:
+        found = load_detector(detector, pool, device=options["device"],
+                              batch_size=options["batch_size"])
+        result.detection[found.name] = experiment.detect(found, labelled)
+    table = [
+        [row.ranker, *(f"{100 * share:.1f}" for share in (
+            row.figures["all"].r1, row.figures["all"].r5, row.figures["all"].mrr5,
+            row.figures["all"].domain_errors, row.figures["all"].entity_errors,
+            row.figures["all"].document_errors)),
+         "" if row.seconds is None else f"{row.seconds:.2f}"]
+        for row in result.rows
+    ]
+    titles = ["ranker", "R@1", "R@5", "MRR@5", "domain", "entity", "document", "s/turn"]
+    print_table(titles, table)
+    for name, one in result.detection.items():
+        click.echo(f"{name}: precision {one.precision:.3f}, recall {one.recall:.3f}, "
+                   f"F1 {one.f1:.3f} of {one.n} turns")
+    command = "q2 " + shlex.join(sys.argv[1:])
+    today = datetime.now(UTC).date().isoformat()
+    for path in outs:
+        if path.suffix == ".md":
+            text = experiment.markdown(
+                result, command, today, note.read_text(encoding="utf-8") if note else ""
+            )
+        else:
+            text = json.dumps({"command": command, "date": today, **result.as_dict()}, indent=1)
+        with writing(path) as file:
+            file.write(text)
+
+
+# --- train -----------------------------------------------------------------------------
+
+
+@select.command("train")
+@LABELLED_OPTIONS
+@DEV_OPTIONS
+@TRAIN_OPTIONS
+@click.option("--negatives", type=click.IntRange(min=1), default=4, show_default=True)
+@click.option("--sampling", type=click.Choice(["mixed", "random"]), default="mixed",
+              show_default=True, help="Negatives of entity, domain and pool, or of the pool.")
+def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path, base: str,
+          folder: Path, negatives: int, sampling: Any, device: str, **options: Any) -> None:
+    """Train RSS from an encoder."""
+    from q2_metric.knowledge.experiment import read_labelled
+    from q2_metric.knowledge.pools import read_pool
+    from q2_metric.knowledge.rss import Turns, train_rss
+
+    pool = read_pool(pool_file)
+    parts = []
+    for some in ((logs, labels), (dev_logs, dev_labels)):
+        seeking = read_labelled(*some, pool).seeking()
+        parts.append(Turns(seeking.dialogues, [label.knowledge[0] for label in seeking.labels]))
+    done = train_rss(base, pool, parts[0], parts[1], folder, settings_of(options),
+                     negatives=negatives, sampling=sampling, device=device,
+                     report=reporter("dev R@1"))
+    finished(done, folder)
+
+
+@select.command("train-detector")
+@LABELLED_OPTIONS
+@DEV_OPTIONS
+@TRAIN_OPTIONS
+def train_detector(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path,
+                   base: str, folder: Path, device: str, **options: Any) -> None:
+    """Train the detector of turns that need knowledge from an encoder."""
+    from q2_metric.knowledge.detection import train_detector as train_it
+    from q2_metric.knowledge.experiment import read_labelled
+    from q2_metric.knowledge.pools import read_pool
+
+    pool = read_pool(pool_file)
+    now, dev = read_labelled(logs, labels, pool), read_labelled(dev_logs, dev_labels, pool)
+    done = train_it(
+        base, now.dialogues, [label.target for label in now.labels], dev.dialogues,
+        [label.target for label in dev.labels], folder, settings_of(options), device=device,
+        report=reporter("dev F1"),
+    )
+    finished(done, folder)
+
+
+# --- shared with q2 respond -----------------------------------------------------------------
+
+
+def settings_of(options: dict[str, Any]) -> Settings:
+    """The training settings of :data:`TRAIN_OPTIONS`."""
+    from q2_metric.knowledge.training import Settings
+
+    names = ("rate", "epochs", "evaluate_every", "patience", "seed")
+    return Settings(batch_size=options["train_batch"], **{name: options[name] for name in names})
+
+
+def reporter(what: str) -> Callable[[Progress, float], None]:
+    """Prints each judgement on stderr."""
+
+    def report(progress: Progress, value: float) -> None:
+        click.echo(f"step {progress.step}: {what} {value:.4f} (best {progress.best:.4f} "
+                   f"at step {progress.best_step})", err=True)
+
+    return report
+
+
+def finished(progress: Progress, folder: Path) -> None:
+    click.echo(f"{folder}: best {progress.best} at step {progress.best_step} of {progress.step}")
+
+
+def _rankers(options: dict[str, Any]) -> list[Ranker]:
+    from q2_metric.knowledge.choose import load_ranker
+
+    return [
+        load_ranker(name, first=options["first"], narrow=options["narrow"],
+                    device=options["device"], batch_size=options["batch_size"])
+        for name in dict.fromkeys(options["rankers"])
+    ]
+
+
+def combined_ranker(options: dict[str, Any]) -> Ranker:
+    from q2_metric.knowledge.choose import combined
+
+    egr = None if options["egr"] == "none" else options["egr"]
+    return combined(_rankers(options), egr, options["vote"])
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[str]]:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            yield file
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error

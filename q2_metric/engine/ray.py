@@ -1,0 +1,272 @@
+"""The missing blocks of a job, scored by actors of a Ray cluster (Ray Data).
+
+One task reads the files, where the command runs, and streams their blocks; a pool of actors,
+each with its own models, scores them as they come; the finished blocks stream back and are
+kept as parts. Neither side holds more than a few blocks for each actor. A block whose actor
+dies is scored by another one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from q2_metric.engine.job import Job, Loaded, Row
+from q2_metric.engine.parts import Parts, encoded
+from q2_metric.errors import MissingExtra, ModelError, Q2Error
+from q2_metric.rows.io import BadRow, OutputRow
+from q2_metric.types import Example
+
+RETRIES = 2
+"""Times that a block is begun again where the actor died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where and on how many actors to score.
+
+    Attributes:
+        address: of a running cluster ("auto", "10.0.0.1:6379"); ``None`` starts one here.
+        actors: processes that score, each with its own models.
+        gpus: GPUs of an actor; a part where several share one.
+    """
+
+    address: str | None = None
+    actors: int = 1
+    gpus: float = 0
+
+
+def connect(cluster: Cluster) -> Any:
+    """Ray, connected to the cluster, silent, and without its usage reports.
+
+    Raises:
+        MissingExtra: Ray is not installed.
+        ModelError: the cluster cannot be reached.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    try:
+        ray: Any = import_module("ray")
+        import_module("ray.data")
+    except ImportError as error:
+        raise MissingExtra("--engine ray", "ray", "ray") from error
+    if not ray.is_initialized():
+        here: dict[str, Any] = {"address": cluster.address}
+        if cluster.address is None:
+            # The actors' processors and one for the reader, were there fewer.
+            here = {
+                "address": "local",
+                "num_cpus": max(os.cpu_count() or 1, cluster.actors + 1),
+                "include_dashboard": False,
+            }
+        try:
+            ray.init(**here, logging_level=logging.ERROR, log_to_driver=False)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise ModelError(f"Ray cannot be reached at {cluster.address}: {error}") from error
+    for name in ("ray.data", "ray"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    return ray
+
+
+def signatures(job: Job, cluster: Cluster) -> dict[str, str]:
+    """The metrics' signatures, found out where the models are.
+
+    Raises:
+        Q2Error: what loading the metrics raises.
+    """
+    ray = connect(cluster)
+
+    folder = os.getcwd()
+
+    def find() -> dict[str, str] | Q2Error:
+        with suppress(OSError):
+            os.chdir(folder)
+        try:
+            return job.load().signatures
+        except Q2Error as error:
+            return error
+
+    found = ray.get(ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus).remote())
+    if isinstance(found, Q2Error):
+        raise found
+    signed: dict[str, str] = found
+    return signed
+
+
+def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], None]) -> None:
+    """Scores the blocks that have no part yet, and keeps each as it comes back.
+
+    Args:
+        job: what is scored.
+        parts: of the run; also those that are there already.
+        cluster: of the actors.
+        progress: told of rows that were just finished.
+
+    Raises:
+        ModelError: an actor cannot load its models, a model is broken, or a block kills
+            every actor that gets it.
+    """
+    ray = connect(cluster)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    context.target_max_block_size = 1  # each of our blocks travels by itself
+    done = parts.done()
+    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+    attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
+    data = ray.data.read_datasource(
+        _source(ray, job, done), num_cpus=0, label_selector=here, override_num_blocks=1
+    ).map_batches(
+        _Actor,
+        fn_constructor_args=(job, attempts, os.getcwd()),
+        batch_size=1,
+        batch_format="numpy",
+        compute=ray.data.ActorPoolStrategy(size=cluster.actors),
+        num_cpus=1,
+        num_gpus=cluster.gpus,
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="ray")  # of few blocks for many actors
+            for batch in data.iter_batches(
+                batch_size=None, prefetch_batches=0, batch_format="numpy"
+            ):
+                columns = (batch[name] for name in ("file", "block", "rows", "lines", "problem"))
+                for number, n, size, lines, problem in zip(*columns, strict=True):
+                    if problem:
+                        raise ModelError(problem)
+                    parts.write(int(number), int(n), bytes(lines))
+                    progress(int(size))
+    except ray.exceptions.RayError as error:
+        raise ModelError(f"Ray could not score on: {_cause(error)}") from error
+
+
+def _cause(error: BaseException) -> str:
+    """The line of a traceback from the cluster that names the error."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
+    return next(iter(named or lines), repr(error))
+
+
+# --- in the cluster ---------------------------------------------------------------------
+
+
+def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
+    """A Ray data source of the blocks that are not done."""
+    import pyarrow as pa
+
+    folder = os.getcwd()
+
+    def read() -> Iterator[Any]:
+        os.chdir(folder)  # files may be named from there
+        for number, n, first, block in missing(job, done):
+            columns = {"file": [number], "block": [n], "first": [first]}
+            lines = pa.array([json.dumps(pack(block)).encode("ascii")], pa.large_binary())
+            yield pa.table({**columns, "lines": lines})
+
+    class Blocks(ray.data.Datasource):  # type: ignore[misc]
+        def estimate_inmemory_data_size(self) -> int | None:
+            return None
+
+        def get_read_tasks(self, *_arguments: object, **_keywords: object) -> list[Any]:
+            unknown = ray.data.block.BlockMetadata(
+                num_rows=None, size_bytes=None, input_files=None, exec_stats=None
+            )
+            return [ray.data.ReadTask(read, unknown)]
+
+    return Blocks()
+
+
+def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, list[Row]]]:
+    """(file, block, index of its first row, rows) of the blocks that are not done."""
+    for number, file in enumerate(job.files):
+        first = 0
+        for n, block in enumerate(job.blocks(file)):
+            if (number, n) not in done:
+                yield number, n, first, block
+            first += len(block)
+
+
+class _Attempts:
+    """Counts how often each block was begun: Ray gives one to actors without end."""
+
+    def __init__(self) -> None:
+        self._begun: Counter[tuple[int, int]] = Counter()
+
+    def begin(self, number: int, n: int) -> int:
+        """How often the block was begun, this time included."""
+        self._begun[number, n] += 1
+        return self._begun[number, n]
+
+
+class _Actor:
+    """Loads the job's metrics once and scores blocks."""
+
+    def __init__(self, job: Job, attempts: Any, folder: str) -> None:
+        self.job, self._attempts = job, attempts
+        with suppress(OSError):  # on another machine it may not be there
+            os.chdir(folder)  # local models may be named from there
+        self._loaded: Loaded | None = None
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        import numpy as np
+
+        columns = (batch[name] for name in ("file", "block", "first", "lines"))
+        ((number, n, first, packed),) = zip(*columns, strict=True)
+        number, n, first = int(number), int(n), int(first)
+        block = unpack(json.loads(bytes(packed)))
+        lines, problem = b"", ""
+        try:
+            lines = encoded(self._score(number, n, first, block))
+        except Q2Error as error:
+            # As a value: Ray would wrap it, and try again what cannot succeed.
+            problem = str(error)
+        return {
+            "file": np.array([number]),
+            "block": np.array([n]),
+            "rows": np.array([len(block)]),
+            "lines": np.array([lines], dtype=object),
+            "problem": np.array([problem], dtype=object),
+        }
+
+
+    def _score(self, number: int, n: int, first: int, block: list[Row]) -> list[OutputRow]:
+        ray: Any = import_module("ray")
+        file = self.job.files[number]
+        if ray.get(self._attempts.begin.remote(number, n)) > 1 + RETRIES:
+            raise ModelError(
+                f"{file}, rows {first + 1} to {first + len(block)}: "
+                f"{1 + RETRIES} processes died of them (out of memory?)"
+            )
+        if self._loaded is None:
+            self._loaded = self.job.load()
+        return self.job.score(self._loaded, file, first, block)
+
+
+def pack(block: list[Row]) -> list[list[Any]]:
+    """Rows as JSON values; :func:`unpack` reads them back."""
+    return [
+        [row.index, row.id, row.error]
+        if isinstance(row, BadRow)
+        else [row.response, row.knowledge, list(row.history), row.id]
+        for row in block
+    ]
+
+
+def unpack(packed: list[list[Any]]) -> list[Row]:
+    """The rows of :func:`pack`."""
+    return [
+        BadRow(*fields)
+        if len(fields) == 3
+        else Example(fields[0], fields[1], tuple(fields[2]), fields[3])
+        for fields in packed
+    ]

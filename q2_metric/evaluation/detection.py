@@ -1,0 +1,222 @@
+"""How well scores tell consistent from inconsistent responses: tables and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from q2_metric.cli.render import TITLES
+from q2_metric.errors import InputError
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.scores import Scored, values
+from q2_metric.evaluation.statistics import SEED, THRESHOLD
+from q2_metric.evaluation.tables import Cell, Column, Table
+
+Scores = Mapping[str, Sequence[Scored | None]]
+"""A column of scores for each metric, over the same responses."""
+
+HISTOGRAM_BINS = 20
+
+MOST_POINTS = 201
+"""Of a curve that is kept; its statistics come from all of them."""
+
+
+def title(metric: str) -> str:
+    """A metric's name for people."""
+    return TITLES.get(metric, metric)
+
+
+def detection_table(
+    name: str,
+    heading: str,
+    truth: Sequence[bool],
+    scores: Scores,
+    *,
+    threshold: float = THRESHOLD,
+    accuracy: Mapping[str, float] | None = None,
+    auc: Mapping[str, float] | None = None,
+) -> Table:
+    """A line for each metric: ROC-AUC, decisions at a threshold, calibration error.
+
+    Args:
+        accuracy, auc: published figures by metric, which get columns of their own.
+    """
+    lines: list[tuple[Cell, ...]] = []
+    for metric, column in scores.items():
+        numbers = values(column)
+        found = st.detection(truth, numbers, threshold)
+        lines.append((
+            title(metric),
+            st.auc_interval(truth, numbers),
+            *([] if auc is None else [auc.get(metric)]),
+            found.accuracy,
+            *([] if accuracy is None else [accuracy.get(metric)]),
+            found.consistent_precision,
+            found.consistent_recall,
+            found.inconsistent_precision,
+            found.inconsistent_recall,
+            st.average_precision(truth, numbers),
+            st.ece(truth, st.min_max(numbers)),
+            sum(item is None or item.value is None for item in column),
+        ))
+    return Table(
+        name,
+        heading,
+        (
+            Column("metric", "text"),
+            Column("ROC-AUC", "hundred"),
+            *([] if auc is None else [Column("published AUC", "hundred")]),
+            Column("accuracy", "percent"),
+            *([] if accuracy is None else [Column("published accuracy", "percent")]),
+            Column("consistent: precision", "percent"),
+            Column("consistent: recall", "percent"),
+            Column("inconsistent: precision", "percent"),
+            Column("inconsistent: recall", "percent"),
+            Column("average precision", "hundred"),
+            Column("ECE"),
+            Column("no score", "count"),
+        ),
+        tuple(lines),
+        f"{sum(truth):,} of {len(truth):,} are consistent. 95 % bootstrap intervals "
+        f"({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). Decisions at {threshold:g}, "
+        f"which itself is inconsistent. ECE: {st.N_BINS} bins, scores stretched to [0, 1]. A "
+        f"response without score counts as {THRESHOLD:g}.",
+    )
+
+
+def compared_with(names: Sequence[str], asked: str | None = None) -> str:
+    """The metric that the others are compared with: token F1 unless it is not there.
+
+    Raises:
+        InputError: what was asked for is not there.
+    """
+    if asked is not None and asked not in names:
+        raise InputError(f"there is no metric {asked!r} to compare with: {', '.join(names)}")
+    return asked or ("f1" if "f1" in names else names[0])
+
+
+def comparison_table(
+    truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores], against: str
+) -> Table:
+    """ROC-AUC of each metric minus that of ``against``, by set, with a paired test.
+
+    Args:
+        truths, scores: by name of the set.
+    """
+    lines: list[tuple[Cell, ...]] = []
+    for key, columns in scores.items():
+        for metric, column in columns.items():
+            if metric != against and against in columns:
+                found = st.auc_difference(truths[key], values(column), values(columns[against]))
+                lines.append((key, title(metric), found.interval, found.p))
+    return Table(
+        "comparison",
+        f"ROC-AUC × 100 compared with {title(against)}",
+        (
+            Column("set", "text"), Column("metric", "text"),
+            Column(f"AUC minus that of {title(against)}", "hundred"), Column("p", "p"),
+        ),
+        tuple(lines),
+        f"Intervals: paired bootstrap; p: two-sided permutation test of the metrics' ranks; "
+        f"{st.N_BOOTSTRAP:,} resamples each, seed {SEED}.",
+    )
+
+
+def reliability_table(
+    truths: Mapping[str, Sequence[bool]],
+    scores: Mapping[str, Scores],
+    published: Mapping[str, float],
+    *,
+    bins: int = st.N_BINS,
+) -> Table:
+    """Expected calibration error by metric and set, of raw and of stretched scores."""
+    metrics = list(dict.fromkeys(metric for columns in scores.values() for metric in columns))
+    lines: list[tuple[Cell, ...]] = []
+    for metric in metrics:
+        raw: list[float | None] = []
+        stretched: list[float | None] = []
+        for key, columns in scores.items():
+            numbers = values(columns[metric]) if metric in columns else []
+            inside = bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1
+            raw.append(st.ece(truths[key], numbers, bins=bins) if inside else None)
+            whole = st.min_max(numbers)
+            stretched.append(st.ece(truths[key], whole, bins=bins) if numbers else None)
+        lines.append((title(metric), "as they are", *raw, average(raw), None))
+        lines.append((
+            title(metric), "stretched to [0, 1]", *stretched, average(stretched),
+            published.get(metric),
+        ))
+    return Table(
+        "calibration",
+        "Calibration",
+        (
+            Column("metric", "text"), Column("scores", "text"), *(Column(key) for key in scores),
+            Column("average"), Column("published (11 sets)"),
+        ),
+        tuple(lines),
+        f"Expected calibration error, {bins} bins of equal width. The authors of SCALE "
+        "stretch the scores of a set to [0, 1] first.",
+    )
+
+
+def average(cells: Sequence[float | None]) -> float | None:
+    """The mean, ``None`` where a figure is missing: it would be of other sets."""
+    known = [cell for cell in cells if cell is not None]
+    return sum(known) / len(known) if known and len(known) == len(cells) else None
+
+
+def detection_curves(
+    sets: Mapping[str, tuple[Sequence[bool], Scores]], *, bins: int = st.N_BINS
+) -> dict[str, Any]:
+    """What the figures of detection are drawn from.
+
+    Args:
+        sets: labels and scores, by the title of a panel.
+    """
+    curves: dict[str, Any] = {
+        kind: {} for kind in ("precision_recall", "roc", "reliability", "histogram")
+    }
+    for panel, (truth, columns) in sets.items():
+        series = {metric: values(column) for metric, column in columns.items()}
+        curves["precision_recall"][panel] = {
+            metric: {
+                "consistent": _points(st.precision_recall(truth, numbers)),
+                "inconsistent": _points(st.precision_recall(truth, numbers, consistent=False)),
+            }
+            for metric, numbers in series.items()
+        }
+        curves["roc"][panel] = {
+            metric: {**_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)}
+            for metric, numbers in series.items()
+        }
+        curves["reliability"][panel] = {
+            metric: [asdict(one) for one in st.reliability(truth, st.min_max(numbers), bins=bins)]
+            for metric, numbers in series.items()
+        }
+        curves["histogram"][panel] = {
+            metric: _histogram(truth, numbers) for metric, numbers in series.items()
+        }
+    return curves
+
+
+def _points(curve: st.Curve) -> dict[str, list[float]]:
+    """A curve with as many points as a figure can show, its ends among them."""
+    import numpy as np
+
+    n = len(curve.x)
+    places = np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
+    return {name: [series[i] for i in places] for name, series in asdict(curve).items()}
+
+
+def _histogram(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, list[float]]:
+    import numpy as np
+
+    low, high = min([0.0, *numbers]), max([1.0, *numbers])
+    edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
+    labels, scores = np.asarray(truth, bool), np.asarray(numbers)
+    return {
+        "edges": edges.tolist(),
+        "consistent": np.histogram(scores[labels], edges)[0].tolist(),
+        "inconsistent": np.histogram(scores[~labels], edges)[0].tolist(),
+    }

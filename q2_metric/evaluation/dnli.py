@@ -1,0 +1,122 @@
+"""Dialogue NLI: is an utterance consistent with a persona? (Q², section 5.3)
+
+Personal questions are kept. A pair is consistent where it is entailed; neutral pairs are
+inconsistent. The paper's threshold is 0.1, tuned on the development set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from q2_metric.data.dnli import Pair
+from q2_metric.errors import InputError
+from q2_metric.evaluation import published
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.calibrate import best_threshold
+from q2_metric.evaluation.detection import Scores, detection_curves, detection_table, title
+from q2_metric.evaluation.scores import Columns, values
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.types import Label
+
+THRESHOLD = 0.1
+"""Of Q² (section 5.3)."""
+
+LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
+
+
+def experiment(
+    columns: Columns,
+    pairs: Sequence[Pair],
+    *,
+    threshold: float = THRESHOLD,
+    dev: Sequence[Pair] = (),
+) -> Report:
+    """Accuracy at the paper's threshold, and at one tuned on other pairs where given.
+
+    Args:
+        columns: the metrics; Q² is meant to keep personal questions.
+        pairs: of the test set.
+        dev: pairs that each metric's own threshold is tuned on, for best accuracy.
+
+    Raises:
+        InputError: all pairs are of one class.
+    """
+    truth = [pair.consistent for pair in pairs]
+    if all(truth) or not any(truth):
+        raise InputError("all pairs are of one class; agreement needs both")
+    scores = columns.scores([pair.example for pair in pairs], "pairs")
+    tuned = _tuned(columns, dev) if dev else {}
+    tables = [
+        _accuracy(truth, scores, threshold, tuned),
+        _means(pairs, scores),
+        detection_table(
+            "detection", f"Consistent or not, at {threshold:g}", truth, scores,
+            threshold=threshold,
+        ),
+    ]
+    return Report(
+        name="dnli",
+        title="Agreement with people on Dialogue NLI",
+        tables=tuple(tables),
+        signatures=columns.signatures,
+        curves=detection_curves({f"{len(pairs):,} pairs": (truth, scores)}),
+    )
+
+
+def _tuned(columns: Columns, dev: Sequence[Pair]) -> Mapping[str, float]:
+    truth = [pair.consistent for pair in dev]
+    scores = columns.scores([pair.example for pair in dev], "development pairs")
+    return {
+        metric: best_threshold(truth, values(column), rule="accuracy")
+        for metric, column in scores.items()
+    }
+
+
+def _accuracy(
+    truth: Sequence[bool], scores: Scores, threshold: float, tuned: Mapping[str, float]
+) -> Table:
+    lines: list[tuple[Cell, ...]] = []
+    for metric, column in scores.items():
+        numbers = values(column)
+        own = tuned.get(metric)
+        lines.append((
+            title(metric),
+            st.detection(truth, numbers, threshold).accuracy,
+            st.detection(truth, numbers).accuracy,
+            own,
+            None if own is None else st.detection(truth, numbers, own).accuracy,
+            published.DNLI_ACCURACY.get(metric),
+        ))
+    majority = max(sum(truth), len(truth) - sum(truth)) / len(truth)
+    return Table(
+        "accuracy",
+        "Accuracy",
+        (
+            Column("metric", "text"), Column(f"at {threshold:g}", "percent"),
+            Column("at 0.5", "percent"), Column("tuned threshold"),
+            Column("at the tuned", "percent"), Column("published", "percent"),
+        ),
+        tuple(lines),
+        f"Always saying the more frequent class: {majority:.1%}. Published: Q² at 0.1; "
+        "end-to-end NLI.",
+    )
+
+
+def _means(pairs: Sequence[Pair], scores: Scores) -> Table:
+    lines: list[tuple[Cell, ...]] = []
+    for label in LABELS:
+        places = [i for i, pair in enumerate(pairs) if pair.label == label]
+        means: list[Cell] = []
+        for column in scores.values():
+            numbers = values([column[i] for i in places])
+            means.append(sum(numbers) / len(numbers) if numbers else None)
+        lines.append((label, len(places), *means))
+    return Table(
+        "means",
+        "Mean score by label",
+        (
+            Column("label", "text"), Column("n", "count"),
+            *(Column(title(metric)) for metric in scores),
+        ),
+        tuple(lines),
+    )

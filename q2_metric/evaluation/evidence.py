@@ -1,0 +1,129 @@
+"""Evidence: does SCALE's tree search find a supporting utterance? (SCALE, on ScreenEval)
+
+For each sentence that the dialogue supports, the search goes down to one utterance; it is
+right where people marked that utterance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import cast
+
+from q2_metric.data.screeneval import Supported
+from q2_metric.engine.cache import Progress
+from q2_metric.errors import InputError
+from q2_metric.evaluation import published
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.detection import detection_curves, detection_table
+from q2_metric.evaluation.scores import Bar, Columns, MetricSource, silent
+from q2_metric.evaluation.statistics import SEED
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.signature import parse, signature
+from q2_metric.text.normalise import token_f1
+from q2_metric.types import Evidence, Example
+
+UNITS = "utterance"
+
+
+class Utterances:
+    """Cuts texts at newlines: SCALE then searches for an utterance, not a sentence."""
+
+    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """(start, end) of the lines of each text that hold something."""
+        return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
+                for text in texts]
+
+
+def experiment(
+    scale: MetricSource,
+    columns: Columns,
+    rows: Sequence[Supported],
+    *,
+    branches: int = ScaleSettings().branches,
+    bar: Bar = silent,
+) -> Report:
+    """Recall of a supporting utterance at 1; ROC-AUC of the metrics where there are two classes.
+
+    Args:
+        scale: whose backbone and settings search.
+        columns: metrics that tell supported sentences from others.
+        rows: sentences with their dialogues.
+        branches: of the search, named in the signature.
+        bar: opens a progress bar for the searches.
+
+    Raises:
+        InputError: no supported sentence has a marked utterance.
+    """
+    searched = [row for row in rows if row.consistent and row.relevant]
+    if not searched:
+        raise InputError("no supported sentence has a marked utterance ('rel_utt')")
+    with bar("evidence", len(searched)) as progress:
+        found = search(scale, [row.example for row in searched], progress)
+    lexical = [_most_overlap(row) for row in searched]
+    chance = [len(row.relevant) / len(row.utterances) for row in searched]
+    lines: list[tuple[Cell, ...]] = [
+        ("SCALE, tree search", _recall(searched, found), published.EVIDENCE_RECALL.get("scale")),
+        ("token F1, every utterance", _recall(searched, lexical), None),
+        ("chance", sum(chance) / len(chance), None),
+    ]
+    tables = [
+        Table(
+            "recall",
+            "Recall of a supporting utterance at 1",
+            (Column("search", "text"), Column("recall"), Column("published (SCALE-XL)")),
+            tuple(lines),
+            f"{len(searched)} supported sentences with marked utterances, of {len(rows)}. "
+            f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples, seed {SEED}). Chance: one "
+            "utterance drawn at random.",
+        )
+    ]
+    curves = {}
+    truth = [row.consistent for row in rows]
+    if any(truth) and not all(truth):
+        scores = columns.scores([row.example for row in rows], "sentences")
+        tables.append(detection_table("detection", "Supported or not", truth, scores))
+        curves = detection_curves({f"{len(rows):,} sentences": (truth, scores)})
+    signatures = {**columns.signatures, "evidence": _signature(scale, branches)}
+    return Report("evidence", "Evidence in long dialogues", tuple(tables), signatures, curves)
+
+
+def search(
+    scale: MetricSource, examples: Sequence[Example], progress: Progress
+) -> list[int | None]:
+    """The line that SCALE's tree search ends at, for each example; cached."""
+
+    def find(block: Sequence[Example]) -> list[int | None]:
+        metric = cast(Scale, scale.metric)
+        own = Scale(metric.backbone, Utterances(), metric.settings)
+        scores = own.score(block, evidence=True)
+        return [
+            _line(score.example.knowledge, cast("tuple[Evidence, ...]", score.because))
+            for score in scores
+        ]
+
+    return scale.cached(f"evidence by {UNITS}", examples, find, progress)
+
+
+def _line(knowledge: str, because: Sequence[Evidence]) -> int | None:
+    start = because[0].support_start if because else None
+    return None if start is None else knowledge.count("\n", 0, start)
+
+
+def _most_overlap(row: Supported) -> int:
+    overlaps = [token_f1(row.example.response, line) for line in row.utterances]
+    return overlaps.index(max(overlaps))
+
+
+def _recall(rows: Sequence[Supported], found: Sequence[int | None]) -> st.Interval:
+    hits = [place in row.relevant for row, place in zip(rows, found, strict=True)]
+    return st.share_interval(hits)
+
+
+def _signature(scale: MetricSource, branches: int) -> str:
+    _, settings = parse(scale.signature)
+    version = settings.pop("version")
+    return signature(
+        "evidence", {**settings, "units": UNITS, "branches": branches, "version": version}
+    )

@@ -1,0 +1,241 @@
+"""Columns of scores for the rows of a data set: of our metrics, cached, or of a file.
+
+A second run is instant: scores come from :mod:`q2_metric.engine.cache`, and a metric is only
+loaded where one is missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from q2_metric.engine.cache import CachedMetric, Progress
+from q2_metric.errors import InputError
+from q2_metric.metrics.signature import signature
+from q2_metric.metrics.system import Q2, Q2_NO_NLI, without_nli
+from q2_metric.rows.io import ALIASES, read_fields
+from q2_metric.types import Comparison, Example, Score
+
+NEUTRAL = 0.5
+"""Stands in for a missing value where a statistic needs one; tables say how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What the experiments need of a :class:`~q2_metric.types.Score`.
+
+    ``questions`` and ``unanswered`` count Q²'s questions; ``None`` for other metrics.
+    """
+
+    value: float | None
+    no_nli: float | None = None
+    fallback: bool = False
+    questions: int | None = None
+    unanswered: int | None = None
+
+
+class Bar(Protocol):
+    """Opens a progress bar."""
+
+    def __call__(self, title: str, total: int, /) -> AbstractContextManager[Progress]: ...
+
+
+class Source(Protocol):
+    """Scores by some metric."""
+
+    name: str
+
+    @property
+    def signature(self) -> str:
+        """What made the scores."""
+        ...
+
+    def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
+        """One for each example, in order; ``None`` where the source has none."""
+        ...
+
+
+class Columns:
+    """Scores of several metrics over any examples, side by side.
+
+    Args:
+        sources: in the order in which they are shown. Q² also gives "q2_no_nli".
+        bar: opens a progress bar for (title, total).
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        bar: Bar | None = None,
+    ) -> None:
+        names = [source.name for source in sources]
+        if len(set(names)) < len(names):
+            raise InputError(f"a metric comes twice: {', '.join(names)}")
+        self._sources, self._bar = sources, bar or silent
+        self._signatures: dict[str, str] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns."""
+        return [
+            name
+            for source in self._sources
+            for name in ((Q2, Q2_NO_NLI) if source.name == Q2 else (source.name,))
+        ]
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """By name of the column, of those that were asked for scores."""
+        return dict(self._signatures)
+
+    def scores(
+        self, examples: Sequence[Example], title: str = "", *, complete: bool = True
+    ) -> dict[str, list[Scored | None]]:
+        """A column for each metric; its items follow ``examples``.
+
+        Args:
+            complete: refuse a source that lacks some of the examples.
+
+        Raises:
+            InputError: a source lacks some; errors of the metrics.
+        """
+        found: dict[str, list[Scored | None]] = {}
+        for source in self._sources:
+            with self._bar(f"{title} {source.name}".strip(), len(examples)) as progress:
+                column = source.scores(examples, progress)
+            lacking = sum(item is None for item in column)
+            if complete and lacking:
+                raise InputError(
+                    f"{source.name}: has no score for {lacking} of {len(examples)} responses"
+                    f"{' of ' + title if title else ''}"
+                )
+            found[source.name] = column
+            self._signatures[source.name] = source.signature
+            if source.name == Q2:
+                found[Q2_NO_NLI] = [item and Scored(item.no_nli) for item in column]
+                self._signatures[Q2_NO_NLI] = without_nli(source.signature)
+        return found
+
+
+def values(column: Sequence[Scored | None]) -> list[float]:
+    """The values as numbers, :data:`NEUTRAL` where there is none."""
+    return [NEUTRAL if item is None or item.value is None else item.value for item in column]
+
+
+# --- our metrics ------------------------------------------------------------------------
+
+
+class MetricSource(CachedMetric):
+    """Scores by one of our metrics, loaded only for what the cache lacks."""
+
+    def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
+        """All of them, each scored once."""
+        return [scored(self.name, one) for one in self.score(examples, progress=progress)]
+
+
+def scored(name: str, score: Score) -> Scored:
+    """The part of a score by the metric of that name that is kept."""
+    value = score.value if score.value is not None and math.isfinite(score.value) else None
+    if name != Q2:
+        return Scored(value)
+    questions = [item for item in score.because if isinstance(item, Comparison)]
+    unanswered = sum(item.how == "no_answer" for item in questions)
+    return Scored(value, score.no_nli, score.fallback, len(questions), unanswered)
+
+
+# --- scores of others -------------------------------------------------------------------
+
+
+class FileSource:
+    """A column of a file: scores by a metric that is not ours.
+
+    Rows are matched to those of the data set by their texts, where the file has columns
+    for response and knowledge; else by id; else by their order.
+
+    Args:
+        path: .csv, .jsonl, .tsv or .parquet.
+        column: with the scores; also the metric's name.
+        rows: of the data set, in its own order.
+
+    Raises:
+        InputError: no such column, a value that is no number, or rows that match nothing.
+    """
+
+    def __init__(self, path: str | Path, column: str, rows: Sequence[Example]) -> None:
+        self.name = column
+        self.signature = signature(column, {"file": Path(path).name, "version": "unknown"})
+        found = list(read_fields(path))
+        if not found or column not in found[0][1]:
+            columns = ", ".join(map(repr, found[0][1])) if found else "none"
+            raise InputError(f"{path}: there is no column {column!r}; the columns are {columns}")
+        numbers = [number_of(fields.get(column), column, where) for where, fields in found]
+        named = {key.strip().lower(): key for key in found[0][1]}
+
+        def texts(field: str) -> list[object] | None:
+            key = next((named[a] for a in ALIASES[field] if a in named), None)
+            return None if key is None else [fields.get(key) for _, fields in found]
+
+        responses, knowledge, ids = texts("response"), texts("knowledge"), texts("id")
+        self._values: dict[tuple[str, str], float | None] = {}
+        if responses is not None and knowledge is not None:
+            pairs = zip(responses, knowledge, strict=True)
+            keys = [(str(response), str(known)) for response, known in pairs]
+            by_text = dict(zip(keys, numbers, strict=True))
+            places = [by_text.get((e.response, e.knowledge), math.nan) for e in rows]
+        elif ids is not None and _named(rows) <= {str(i) for i in ids}:
+            by_id = dict(zip(map(str, ids), numbers, strict=True))
+            places = [by_id[e.id or ""] for e in rows]
+        elif len(numbers) == len(rows):
+            places = numbers
+        else:
+            raise InputError(
+                f"{path}: its {len(numbers)} rows cannot be matched to the {len(rows)} responses; "
+                "give it columns response and knowledge, or the ids, or the same order"
+            )
+        for example, place in zip(rows, places, strict=True):
+            if place is None or not math.isnan(place):
+                self._values.setdefault((example.response, example.knowledge), place)
+        if not self._values:
+            raise InputError(f"{path}: none of its rows is a response of this data set")
+
+    def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
+        """``None`` for responses that are not in the file."""
+        progress(len(examples))
+        found: list[Scored | None] = []
+        for example in examples:
+            key = (example.response, example.knowledge)
+            found.append(Scored(self._values[key]) if key in self._values else None)
+        return found
+
+
+def _named(rows: Sequence[Example]) -> set[str | None]:
+    """The ids of the rows; ids that come twice, as in several sets, name nothing."""
+    names = {row.id for row in rows}
+    return names if len(names) == len(rows) else {None}
+
+
+def number_of(value: object, column: str, where: str) -> float | None:
+    """A score of a file; an empty cell or null is a response that was not scored.
+
+    Raises:
+        InputError: anything else that is no finite number.
+    """
+    if value is None or value == "":
+        return None
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise InputError(f"{where}: the score (field {column!r}) is {value!r}, not a number")
+    return number
+
+
+@contextmanager
+def silent(_title: str, _total: int) -> Iterator[Progress]:
+    """A progress bar that shows nothing."""
+    yield lambda _rows: None

@@ -1,0 +1,140 @@
+"""TRUE: do scores tell consistent from inconsistent texts, set by set?
+
+Honovich et al., NAACL 2022. Any csv with the columns ``grounding``, ``generated_text`` and
+``label`` (1 = consistent) is a set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from q2_metric.data.download import folder
+from q2_metric.data.labelled import Labelled
+from q2_metric.data.true import read_true
+from q2_metric.errors import DataError, InputError
+from q2_metric.evaluation import published
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.detection import (
+    average,
+    compared_with,
+    comparison_table,
+    detection_curves,
+    detection_table,
+    reliability_table,
+    title,
+)
+from q2_metric.evaluation.scores import Columns, Scored, values
+from q2_metric.evaluation.statistics import SEED
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
+
+SETS = ("q2", "dialfact", "dialfact_a", "summeval", "qags_cnndm")
+"""Sets that are known by name."""
+
+SAME_SET = {"dialfact_a": "dialfact"}
+"""Sets that are a part of a published one, whose figure stands beside them."""
+
+
+def sets_here() -> list[str]:
+    """Those of :data:`SETS` that are on this machine; a part of another only without it.
+
+    Raises:
+        DataError: there is none.
+    """
+    found: list[str] = []
+    for name in SETS:
+        try:
+            folder(f"true/{name}")
+        except DataError:
+            continue
+        if SAME_SET.get(name) not in found:
+            found.append(name)
+    if not found:
+        raise DataError("no set of TRUE is here yet; run: q2 data download true")
+    return found
+
+
+def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
+    """The rows of sets, by name; a file is named by its stem.
+
+    Raises:
+        DataError: a set or a file is not there, or is not what it should be.
+        InputError: two sets have the same name.
+    """
+    found: dict[str, list[Labelled]] = {}
+    for source in sources:
+        name = Path(source).stem if Path(source).suffix else source
+        if name in found:
+            raise InputError(f"two sets have the name {name!r}; rename a file")
+        found[name] = read_true(source)
+    return found
+
+
+def experiment(
+    columns: Columns,
+    sets: dict[str, list[Labelled]],
+    *,
+    against: str | None = None,
+    bins: int = st.N_BINS,
+) -> Report:
+    """ROC-AUC by set, what tells the metrics apart, calibration.
+
+    Args:
+        columns: the metrics.
+        sets: as :func:`read_sets` gives them.
+        against: the metric that the others are compared with; by default token F1, or the
+            first where it is not among them.
+        bins: of the reliability curves, equally wide.
+    """
+    truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
+    for name, truth in truths.items():
+        if all(truth) or not any(truth):
+            raise InputError(f"{name}: all labels are the same; agreement needs both classes")
+    names = columns.names
+    against = compared_with(names, against)
+    scores = {
+        name: columns.scores([row.example for row in rows], name) for name, rows in sets.items()
+    }
+    tables = [_auc(truths, scores)]
+    if len(names) > 1:
+        tables.append(comparison_table(truths, scores, against))
+    tables.append(reliability_table(truths, scores, published.ECE, bins=bins))
+    tables += [
+        detection_table(f"detection_{name}", f"Response level: {name}", truths[name], scores[name])
+        for name in sets
+    ]
+    return Report(
+        name="true",
+        title="Agreement with people on TRUE",
+        tables=tuple(tables),
+        signatures=columns.signatures,
+        curves=detection_curves({name: (truths[name], scores[name]) for name in sets}, bins=bins),
+    )
+
+
+def _auc(
+    truths: dict[str, list[bool]], scores: dict[str, dict[str, list[Scored | None]]]
+) -> Table:
+    names = list(next(iter(scores.values())))
+    lines: list[tuple[Cell, ...]] = []
+    for metric in names:
+        found = [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
+        lines.append((title(metric), *found, average([one.value for one in found])))
+    for metric, theirs in published.TRUE_AUC.items():
+        known = [theirs.get(SAME_SET.get(key, key)) for key in scores]
+        if any(known):
+            lines.append((f"published: {title(metric)}", *known, average(known)))
+    sizes = ", ".join(f"{key} {sum(truth):,} of {len(truth):,}" for key, truth in truths.items())
+    parts = ", ".join(f"{key} is a part of {SAME_SET[key]}" for key in scores if key in SAME_SET)
+    return Table(
+        "auc",
+        "ROC-AUC × 100",
+        (
+            Column("metric", "text"), *(Column(key, "hundred") for key in scores),
+            Column("average", "hundred"),
+        ),
+        tuple(lines),
+        f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). "
+        f"Consistent: {sizes}. Published: with the papers' own, far larger models"
+        f"{'; ' + parts if parts else ''}.",
+    )

@@ -1,0 +1,65 @@
+"""Topical-Chat: do scores follow people's "Uses Knowledge"? (Q², section 5.2)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from q2_metric.data.usr import QUALITY, Rated
+from q2_metric.errors import InputError
+from q2_metric.evaluation import published
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.detection import title
+from q2_metric.evaluation.scores import Columns, values
+from q2_metric.evaluation.statistics import SEED
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
+
+
+def experiment(columns: Columns, rated: Sequence[Rated], *, quality: str = QUALITY) -> Report:
+    """Spearman's and Pearson's correlation of each metric with the ratings.
+
+    Raises:
+        InputError: there are fewer than three responses, or all ratings are the same.
+    """
+    ratings = [one.rating for one in rated]
+    if len(ratings) < 3 or len(set(ratings)) == 1:
+        raise InputError("a correlation needs three responses with different ratings")
+    scores = columns.scores([one.example for one in rated], "responses")
+    lines: list[tuple[Cell, ...]] = []
+    for metric, column in scores.items():
+        numbers = values(column)
+        theirs = published.USR_CORRELATION.get(metric, (None, None))
+        if len(set(numbers)) == 1:  # no correlation is defined
+            lines.append((title(metric), None, None, theirs[0], None, None, theirs[1]))
+            continue
+        rank, linear = st.spearman(ratings, numbers), st.pearson(ratings, numbers)
+        lines.append((title(metric), rank.interval, rank.p, theirs[0],
+                      linear.interval, linear.p, theirs[1]))
+    for metric, theirs in published.USR_CORRELATION.items():
+        if metric not in columns.names:
+            name = f"published: {title(metric)}"
+            lines.append((name, None, None, theirs[0], None, None, theirs[1]))
+    contexts = len({one.example.id.split("-")[0] for one in rated if one.example.id})
+    table = Table(
+        "correlation",
+        f"Correlation with “{quality}”",
+        (
+            Column("metric", "text"), Column("Spearman"), Column("p", "p"),
+            Column("published Spearman"), Column("Pearson"), Column("p ", "p"),
+            Column("published Pearson"),
+        ),
+        tuple(lines),
+        f"{len(rated)} responses to {contexts} contexts with a fact; the rating is the mean of "
+        f"the annotators'. Bootstrap over responses ({st.N_BOOTSTRAP:,} resamples, seed {SEED}).",
+    )
+    return Report(
+        name="usr",
+        title="Agreement with people on Topical-Chat",
+        tables=(table,),
+        signatures=columns.signatures,
+        curves={
+            "scatter": {
+                title(metric): {metric: {"x": ratings, "y": values(column)}}
+                for metric, column in scores.items()
+            }
+        },
+    )

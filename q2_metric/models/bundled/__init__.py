@@ -1,0 +1,1 @@
+"""The models that ship in the package."""

@@ -1,0 +1,97 @@
+"""The bundled sentence vectors and weights of knowledge selection (no network, no torch).
+
+A text's vector is a weighted mean of the bundled encoder's word-piece vectors, projected. What
+was learned beside those vectors (a projection, a direction that weighs pieces, the weights of
+the evidence) is ``selection.safetensors``; recipe: :mod:`training.selection`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.errors import ModelError
+
+Floats = NDArray[np.float32]
+
+VERSION = "1"
+"""Of ``selection.safetensors``: part of the ranker's name."""
+
+CUT = 96
+"""Word pieces of a text that count; a question is far shorter."""
+
+
+class TextVectors:
+    """Unit vectors of texts; the dot product of two is their similarity in [-1, 1].
+
+    Args:
+        pieces: (vocabulary, width) word-piece vectors.
+        projection: (width, size).
+        weigh: (width,); a piece counts sigmoid(piece @ weigh).
+    """
+
+    def __init__(self, pieces: Floats, projection: Floats, weigh: Floats) -> None:
+        weights = 1 / (1 + np.exp(-(pieces @ weigh)))
+        self._pieces = weights[:, None].astype(np.float32) * (pieces @ projection)
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """(number of texts, size); zeros for a text without words."""
+        from q2_metric.models.bundled.models import tokeniser
+
+        read = tokeniser()
+        size = self._pieces.shape[1]
+        found = np.zeros((len(texts), size), np.float32)
+        for i, text in enumerate(texts):
+            if ids := read(text).ids[:CUT]:
+                found[i] = self._pieces[ids].sum(0)
+        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        unit: Floats = (found / np.where(norms > 0, norms, 1)).astype(np.float32)
+        return unit
+
+
+def piece_vectors() -> Floats:
+    """(30522, 384): the word-piece vectors of the bundled encoder, unit length.
+
+    Raises:
+        ModelError: the bundled weights are missing.
+    """
+    from safetensors import safe_open
+
+    from q2_metric.models.bundled.models import WEIGHTS
+
+    with safe_open(_there(WEIGHTS / "bundled.safetensors"), framework="numpy") as file:
+        vectors = file.get_tensor("words.weight").astype(np.float32)
+    # The scale of a row's 8-bit values goes away with its length.
+    found: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
+    return found
+
+
+@lru_cache(maxsize=1)
+def learned() -> dict[str, Floats]:
+    """What the recipe learned: ``projection``, ``weigh``, and the evidence's weights.
+
+    Raises:
+        ModelError: the file is missing.
+    """
+    from safetensors.numpy import load_file
+
+    from q2_metric.models.bundled.models import WEIGHTS
+
+    found = load_file(_there(WEIGHTS / "selection.safetensors"))
+    return {name: value.astype(np.float32) for name, value in found.items()}
+
+
+@lru_cache(maxsize=1)
+def text_vectors() -> TextVectors:
+    """The bundled sentence vectors."""
+    return TextVectors(piece_vectors(), learned()["projection"], learned()["weigh"])
+
+
+def _there(path: Path) -> str:
+    if not path.exists():
+        raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
+    return str(path)

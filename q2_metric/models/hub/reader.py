@@ -1,0 +1,169 @@
+"""Extractive question answering with a torch model (Q², section 2.2).
+
+The reference code takes the best start and the best end independently and rebuilds the
+answer from sub-words; here they are chosen together, and the answer is cut from the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from q2_metric.errors import InputError
+from q2_metric.models.hub.batches import Batches
+from q2_metric.models.hub.common import (
+    Loaded,
+    Window,
+    check_finite,
+    cut,
+    encode_pairs,
+    load_pretrained,
+    window_size,
+)
+from q2_metric.types import Answer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAX_WINDOW = 384
+OVERLAP = 128
+MAX_QUESTION = 64
+MAX_ANSWER = 30
+"""Tokens of a window, shared by two, of a question, of an answer (SQuAD's scripts)."""
+MIN_WINDOW = 16
+"""Fewest tokens of a window that leave room for a question, a context and the marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A window's best answer: token range [first, last], its score and that of none."""
+
+    first: int
+    last: int
+    score: float
+    null: float
+
+
+class TorchReader:
+    """Reads answers with any extractive question answering model.
+
+    Args:
+        model: Hub name, local folder, or a :class:`Loaded` model.
+        threshold: an answer must score more than this above "no answer" (logits).
+        batch_size: windows at a time; ``None`` for as many as fit (see ``Batches``).
+        max_length: tokens of a window; less where the model reads less.
+        overlap: tokens that neighbouring windows of a long context share.
+        max_answer: longest answer in tokens.
+        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+        dtype: "float32", "bfloat16" or "float16".
+
+    Raises:
+        InputError: an unknown device or dtype, a limit below 1.
+        MissingExtra: torch or transformers is not installed.
+        ModelError: the model cannot be loaded or is not trained for answering questions.
+    """
+
+    def __init__(
+        self,
+        model: str | Loaded,
+        *,
+        threshold: float = 0.0,
+        batch_size: int | None = None,
+        max_length: int = MAX_WINDOW,
+        overlap: int = OVERLAP,
+        max_answer: int = MAX_ANSWER,
+        device: str = "auto",
+        dtype: str = "float32",
+    ) -> None:
+        if max_length < MIN_WINDOW or max_answer < 1 or overlap < 0:
+            raise InputError(
+                f"max_length must be at least {MIN_WINDOW}, max_answer 1 and overlap 0"
+            )
+        if isinstance(model, str):
+            model = load_pretrained("AutoModelForQuestionAnswering", model, device, dtype)
+        self.name = model.name
+        self.threshold = threshold
+        self.batches = Batches(model, batch_size)
+        self.max_length = min(max_length, window_size(model))
+        self.overlap = overlap
+        self.max_answer = max_answer
+        self._loaded = model
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+        """An answer for each (question, context), ``None`` where there is none.
+
+        Equal pairs are read once. A long question is cut (64 tokens, at most half a
+        window); an empty question or context has no answer. Over the windows of a context,
+        "no answer" has the least of their scores and the answer is the best of all.
+        """
+        asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
+        limit = min(MAX_QUESTION, self.max_length // 2)
+        questions = cut(self._loaded.tokenizer, [question for question, _ in asked], limit)
+        cut_pairs = list(zip(questions, (context for _, context in asked), strict=True))
+        windows = encode_pairs(
+            self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=self.overlap
+        )
+        logits = self.batches.run([window.inputs for window in windows], self._run)
+        found: list[list[tuple[Window, Candidate]]] = [[] for _ in asked]
+        for window, (start, end) in zip(windows, logits, strict=True):
+            found[window.item].append((window, self._candidate(window, start, end)))
+        answers = {
+            pair: self._best(pair[1], candidates)
+            for pair, candidates in zip(asked, found, strict=True)
+        }
+        return [answers.get(pair) for pair in pairs]
+
+    def _run(self, batch: dict[str, Any]) -> list[Any]:
+        output = self._loaded.model(**batch)
+        start = check_finite(self.name, output.start_logits.float()).cpu().numpy()
+        end = check_finite(self.name, output.end_logits.float()).cpu().numpy()
+        return list(zip(start, end, strict=True))
+
+    def _candidate(
+        self, window: Window, start: NDArray[np.float32], end: NDArray[np.float32]
+    ) -> Candidate:
+        ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
+        null = ids.index(cls) if cls in ids else 0
+        allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]
+        first, last, score = best_span(start, end, allowed, self.max_answer)
+        return Candidate(first, last, score, float(start[null]) + float(end[null]))
+
+    def _best(self, context: str, found: Sequence[tuple[Window, Candidate]]) -> Answer | None:
+        null = min(candidate.null for _, candidate in found)
+        window, best = max(found, key=lambda item: item[1].score)
+        left, right = window.offsets[best.first], window.offsets[best.last]
+        score = best.score - null
+        if left is None or right is None or not score > self.threshold:
+            return None
+        return Answer(context[left[0] : right[1]], left[0], score)
+
+
+def best_span(
+    start: NDArray[np.float32], end: NDArray[np.float32], allowed: Sequence[bool], longest: int
+) -> tuple[int, int, float]:
+    """The tokens [first, last] with the highest ``start[first] + end[last]``.
+
+    ``first <= last < first + longest``, and both are ``allowed``. Of equals the shortest,
+    then the earliest. Without any the score is -inf.
+
+    >>> import numpy as np
+    >>> best_span(np.array([9.0, 0, 2]), np.array([0.0, 5, 1]), [False, True, True], 30)
+    (1, 1, 5.0)
+    """
+    import numpy as np
+
+    mask = np.where(np.asarray(allowed, dtype=bool), 0.0, -np.inf)
+    legal = mask.size
+    longest = min(longest, legal)
+    if not longest:
+        return 0, 0, float("-inf")
+    starts = np.asarray(start[:legal], dtype=np.float64) + mask
+    ends = np.full(legal + longest - 1, -np.inf)
+    ends[:legal] = np.asarray(end[:legal], dtype=np.float64) + mask
+    # Row ``extra`` holds the scores of the spans of extra + 1 tokens.
+    scores = starts + np.lib.stride_tricks.sliding_window_view(ends, legal)
+    extra, first = divmod(int(scores.argmax()), legal)
+    score = float(scores[extra, first])
+    return (first, first + extra, score) if score > -np.inf else (0, 0, score)

@@ -1,0 +1,174 @@
+"""Flat keywords in, a flat dictionary of numbers out: what the Hugging Face shells share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from q2_metric.errors import InputError
+from q2_metric.metrics import METRICS, STAGES, load_metrics, score_rows
+from q2_metric.metrics.calibration import Calibration, calibrate
+from q2_metric.metrics.settings import refuse_unknown
+from q2_metric.metrics.system import Q2, Q2_NO_NLI, system_score
+from q2_metric.rows.io import BadRow, encodable, is_blank, kind, output_row
+from q2_metric.types import Example, Metric, Score
+
+NOTHING = "response or knowledge is empty"
+"""Why a row has no score."""
+
+RUNNING = ("preset", "device", "dtype", "batch_size", "attn_implementation", "compile")
+
+
+def setting_names() -> dict[str, tuple[str, ...]]:
+    """The keywords of a scoring run, by the argument of ``load_metrics`` that takes them."""
+    from q2_metric.metrics.q2 import Q2Settings
+    from q2_metric.metrics.scale import ScaleSettings
+
+    return {
+        "running": RUNNING,
+        "models": tuple(STAGES),
+        "q2": tuple(field.name for field in dataclasses.fields(Q2Settings)),
+        "scale": ("prompt", *(field.name for field in dataclasses.fields(ScaleSettings))),
+    }
+
+
+def load(
+    metrics: Iterable[str] | str, settings: Mapping[str, Any], calibration: Any = None
+) -> list[Metric]:
+    """The metrics, from the keywords of one flat call.
+
+    Args:
+        metrics: names out of ``METRICS``, as a sequence or as "q2,scale".
+        settings: those of :data:`RUNNING`, a model for a stage (``reader_model=…``), SCALE's
+            ``prompt`` and the fields of ``Q2Settings`` and ``ScaleSettings``.
+        calibration: a file of ``q2 calibrate`` or a ``Calibration``, or several of them.
+
+    Raises:
+        InputError: an unknown metric, keyword, preset or value; a calibration that does not
+            fit the metrics.
+        MissingExtra, ModelError: as ``load_metrics``.
+    """
+    if isinstance(metrics, str):
+        metrics = [name.strip() for name in metrics.split(",")]
+    names = list(dict.fromkeys(metrics))
+    if not names:
+        raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
+    groups = setting_names()
+    known = [name for group in groups.values() for name in group]
+    refuse_unknown(settings, known, "keyword")
+    given = {
+        group: {n: settings[n] for n in members if settings.get(n) is not None}
+        for group, members in groups.items()
+    }
+    running = given["running"]
+    loaded = load_metrics(
+        names, running.pop("preset", "bundled"), **running,
+        models=given["models"], q2=given["q2"], scale=given["scale"],
+    )
+    return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
+
+
+def _calibrations(given: Any) -> list[Calibration]:
+    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    return [one if isinstance(one, Calibration) else Calibration.load(one) for one in several]
+
+
+def check_text(value: object, where: str) -> str:
+    """The text itself.
+
+    Raises:
+        InputError: it is no string, or not valid Unicode.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"{where} is {kind(value)}, not a string")
+    return encodable(value, where)
+
+
+def check_texts(value: object, where: str) -> list[str]:
+    """A text or a list of texts, as a list.
+
+    Raises:
+        InputError: it is neither, or empty.
+    """
+    if isinstance(value, str) or not isinstance(value, Iterable) or isinstance(value, Mapping):
+        return [check_text(value, where)]
+    return [check_text(item, f"{where}[{i}]") for i, item in enumerate(value)]
+
+
+def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()) -> Example | None:
+    """The example, or ``None`` where response or knowledge holds nothing to read."""
+    text = "\n".join(knowledge)
+    if is_blank(response) or is_blank(text):
+        return None
+    return Example(response, text, tuple(turn for turn in history if turn.strip()))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """Metrics over rows: the numbers of the system and of each row.
+
+    Args:
+        metrics: as they were loaded.
+        rows: one for each response, ``None`` for one that has nothing to score.
+        scores: by metric name for each row, empty for a ``None`` row; a metric that could
+            not score a row is left out.
+    """
+
+    metrics: Sequence[Metric]
+    rows: Sequence[Example | None]
+    scores: Sequence[Mapping[str, Score]]
+
+    @classmethod
+    def over(
+        cls,
+        metrics: Sequence[Metric],
+        rows: Sequence[Example | None],
+        *,
+        evidence: bool = False,
+        on_fault: Callable[[int, str], None] | None = None,
+    ) -> Run:
+        """Scores all rows, each stage of a metric in batches over all of them.
+
+        ``on_fault`` as for :func:`q2_metric.metrics.score_rows`.
+        """
+        return cls(metrics, rows, score_rows(metrics, rows, evidence=evidence, on_fault=on_fault))
+
+    def column(self, name: str) -> list[float | None]:
+        """A score for each row, ``None`` where it has none; "q2_no_nli" comes with "q2"."""
+        if name == Q2_NO_NLI:
+            return [row[Q2].no_nli if Q2 in row else None for row in self.scores]
+        return [row[name].value if name in row else None for row in self.scores]
+
+    def columns(self) -> list[str]:
+        """The names of :meth:`column`, in order."""
+        names = []
+        for metric in self.metrics:
+            names += [Q2, Q2_NO_NLI] if metric.name == Q2 else [metric.name]
+        return names
+
+    def system(self) -> dict[str, float | None]:
+        """Means over the rows that have a score, in [0, 1], and what Q² rests on.
+
+        Keys: each name of :meth:`columns`; with Q² also ``coverage``, the share of
+        responses with a valid question, and ``no_answer_rate``, the share of questions
+        that the knowledge does not answer. ``None`` where there is nothing to average.
+        """
+        found: dict[str, float | None] = {}
+        for metric in self.metrics:
+            scores = [row[metric.name] for row in self.scores if metric.name in row]
+            whole = system_score(metric.name, scores, metric.signature, n_bootstrap=0)
+            found[metric.name] = whole.value
+            if metric.name == Q2:
+                plain = system_score(Q2_NO_NLI, scores, metric.signature, n_bootstrap=0)
+                found |= {Q2_NO_NLI: plain.value, "coverage": whole.coverage,
+                          "no_answer_rate": whole.no_answer_rate}
+        return found
+
+    def explanations(self) -> list[dict[str, Any]]:
+        """What each row's scores rest on, in the form of a row of ``q2 score --out``."""
+        names = [metric.name for metric in self.metrics]
+        return [
+            output_row(i, row or BadRow(i, None, NOTHING), scores, names)
+            for i, (row, scores) in enumerate(zip(self.rows, self.scores, strict=True))
+        ]

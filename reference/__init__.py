@@ -1,0 +1,1 @@
+"""Plain, slow versions that tests and benchmarks compare with."""

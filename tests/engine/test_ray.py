@@ -1,0 +1,167 @@
+"""Scoring on Ray: the same output as here, one load an actor, and actors that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engine_jobs import CountingJob
+
+from q2_metric.engine import ray as on_ray
+from q2_metric.engine.parts import Parts
+from q2_metric.engine.ray import Cluster, fill, missing, pack, unpack
+from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.rows.io import BadRow, Columns
+from q2_metric.types import Example
+
+ROWS = 40
+BLOCK = 4
+
+
+def rows_file(path: Path, rows: int) -> str:
+    path.write_text("".join(
+        json.dumps({"id": f"r{i}", "response": f"number {i}", "knowledge": "k"}) + "\n"
+        for i in range(rows)
+    ))
+    return str(path)
+
+
+def test_an_error_of_the_cluster_in_one_line() -> None:
+    text = '\x1b[36mray::Actor.submit()\x1b[39m (pid=1)\n  File "x.py", line 1\nKeyError: "a"\nmore'
+    assert on_ray._cause(RuntimeError(text)) == 'KeyError: "a"'
+    assert on_ray._cause(RuntimeError("\nlost")) == "lost"
+
+
+def job(folder: Path, **settings: object) -> CountingJob:
+    notes = folder / "notes"
+    notes.mkdir()
+    (folder / "parts").mkdir()
+    file = rows_file(folder / "rows.jsonl", ROWS)
+    return CountingJob(
+        files=(file,), columns=Columns(), metrics=("f1",), block=BLOCK, notes=notes,
+        **settings,  # type: ignore[arg-type]
+    )
+
+
+def scores(given: CountingJob, parts: Parts) -> list[float]:
+    found = []
+    for n in range(ROWS // BLOCK):
+        rows = parts.read(0, n, BLOCK)
+        assert rows is not None, f"block {n} is missing"
+        found += [row["f1"] for row in rows]
+    return found
+
+
+RIGHT = [i / 1000 for i in range(ROWS)]
+
+
+def test_rows_travel_as_json() -> None:
+    rows = [Example("é\u2028", "k", ("a", "b"), "1"), BadRow(1, None, "x, line 2: is not JSON")]
+    packed = json.loads(json.dumps(pack(rows)))
+    assert unpack(packed) == rows
+    assert unpack(packed)[0].id == "1"
+
+
+def test_only_what_is_missing_is_sent(tmp_path: Path) -> None:
+    found = list(missing(job(tmp_path), {(0, n) for n in range(10) if n != 7}))
+    assert [(file, n, first, len(block)) for file, n, first, block in found] == [(0, 7, 28, 4)]
+
+
+def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra, match=r'--engine ray needs .*q2-metric\[ray\]'):
+        on_ray.connect(Cluster())
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    ray = pytest.importorskip("ray", reason="needs the extra ray")
+    here = str(Path(__file__).parents[1])
+    os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
+    two = Cluster(actors=2)
+    on_ray.connect(two)
+    yield two
+    ray.shutdown()
+
+
+def test_an_actor_is_killed_and_its_block_scored_again(tmp_path: Path, cluster: Cluster) -> None:
+    given = job(tmp_path, seconds=0.1)
+    parts, finished = Parts(tmp_path / "parts"), []
+    killed: list[int] = []
+
+    def kill_one() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            blocks = [path.name for path in given.notes.iterdir() if path.name[0].isdigit()]
+            if len(blocks) >= 3:
+                killed.append(int(blocks[-1].split("-")[0]))
+                os.kill(killed[0], signal.SIGKILL)
+                return
+            time.sleep(0.02)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    fill(given, parts, cluster, finished.append)
+    killer.join()
+    assert killed
+    assert scores(given, parts) == RIGHT
+    assert sum(finished) == ROWS
+    loads = {path.name for path in given.notes.glob("load-*")}
+    assert 2 <= len(loads) <= 3, "one load for each of two actors, one for a new one"
+    fill(given, parts, cluster, finished.append)  # nothing is missing
+    assert sum(finished) == ROWS
+
+
+def test_a_block_that_kills_its_actors(tmp_path: Path, cluster: Cluster) -> None:
+    given = job(tmp_path, deadly="number 21", deaths=99)
+    parts = Parts(tmp_path / "parts")
+    with pytest.raises(ModelError, match="rows 21 to 24: 3 processes died"):
+        fill(given, parts, cluster, lambda _rows: None)
+    assert (0, 5) not in parts.done()
+
+
+def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
+    """From the command line; the driver is killed on the way, and the run goes on here."""
+    pytest.importorskip("ray", reason="needs the extra ray")
+    texts = [
+        f"Row {i} has {i % 7} hills and {i % 11} rivers, said Ann on day {i % 31}."
+        for i in range(6000)
+    ]
+    rows = [{"response": text, "knowledge": " ".join(texts[i : i + 3])}
+            for i, text in enumerate(texts)]
+    rows[17]["response"] = ""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    q2 = [sys.executable, "-m", "q2_metric", "score", str(path), "--metrics", "f1,bleu"]
+
+    def finish(out: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [*q2, "--out", str(tmp_path / out), "--json", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    here = finish("here.jsonl")
+    assert here.returncode == 1
+    driver = subprocess.Popen(
+        [*q2, "--out", str(tmp_path / "there.jsonl"), "--engine", "ray", "--actors", "2"],
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 300
+    while len(list(tmp_path.glob("there.jsonl.parts/*/*.jsonl"))) < 3:
+        assert driver.poll() is None, driver.stderr and driver.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    driver.kill()
+    driver.wait()
+    assert not (tmp_path / "there.jsonl").exists()
+    there = finish("there.jsonl")
+    assert "going on" in there.stderr
+    assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "here.jsonl").read_bytes()
+    (mine,), (other,) = (json.loads(done.stdout)["files"] for done in (here, there))
+    assert (mine["scores"], mine["failed"]) == (other["scores"], other["failed"])

@@ -1,0 +1,207 @@
+"""q2 meta-eval: what a person types, what is written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("scipy", reason="agreement with people needs q2-metric[meta]")
+pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[meta]")
+
+from click.testing import CliRunner, Result
+from fakes import FakeMetric
+
+from q2_metric import metrics
+from q2_metric.cli.main import main
+from q2_metric.types import Metric
+
+TABLE = {"a": 0.9, "b": 0.4, "c": 0.6, "d": 0.1}
+
+
+class Loader:
+    def __init__(self) -> None:
+        self.asked: list[tuple[list[str], dict[str, Any]]] = []
+
+    def __call__(self, names: Sequence[str], preset: str, **options: Any) -> list[Metric]:
+        self.asked.append((list(names), options))
+        return [FakeMetric(name, TABLE) for name in names]
+
+
+@pytest.fixture
+def loader(monkeypatch: pytest.MonkeyPatch) -> Loader:
+    fake = Loader()
+    monkeypatch.setattr(metrics, "load_metrics", fake)
+    return fake
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.csv"
+    path.write_text("grounding,generated_text,label\nk,a,1\nk,b,1\nk,c,0\nk,d,0\n")
+    return path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="q2")
+
+
+def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache.sqlite"
+    outs = [tmp_path / f"r.{suffix}" for suffix in ("json", "csv", "md")]
+    given = ["meta-eval", "true", rows, "--metrics", "scale,f1", "--cache", cache]
+    given += [part for out in outs for part in ("--out", out)]
+    note = tmp_path / "note.md"
+    note.write_text("How to read it.")
+    first = run(*given, "--note", note)
+    assert first.exit_code == 0, first.output
+    assert "75.0 [" in first.stdout
+    assert "scale|version:test" in first.stdout
+    report = json.loads(outs[0].read_text())
+    assert report["facts"]["seed"] == "0"
+    # The arguments behind it are those of the process, here of the test run.
+    assert report["facts"]["command"].split()[0] == "q2"
+    assert "auc,SCALE,mine,0.75," in outs[1].read_text()
+    assert "How to read it.\n\n## ROC-AUC" in outs[2].read_text()
+
+    second = run(*given, "--quiet")
+    assert second.exit_code == 0
+    assert second.stdout == ""
+    assert len(loader.asked) == 2, "the second run scores nothing"
+    assert json.loads(outs[0].read_text())["tables"] == report["tables"]
+
+
+def test_your_own_metric(loader: Loader, rows: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("response,knowledge,better,worse\na,k,4,0\nb,k,3,0\nc,k,2,0\nd,k,1,1\n")
+    out = tmp_path / "r.json"
+    found = run("meta-eval", "true", rows, "--metrics", "scale", "--scores", own, "--column",
+                "better", "--column", "worse", "--against", "better", "--no-cache",
+                "--figures", tmp_path / "figures", "--out", out)
+    assert found.exit_code == 0, found.output
+    report = json.loads(out.read_text())
+    auc = {row[0]: row[1]["value"] for row in report["tables"][0]["rows"] if row[1]}
+    assert auc == {"SCALE": 0.75, "better": 1.0, "worse": 0.25}
+    compared = report["tables"][1]
+    assert compared["columns"][2]["title"] == "AUC minus that of better"
+    assert report["signatures"]["better"] == "better|file:own.csv|version:unknown"
+    assert "better (100.0)" in (tmp_path / "figures" / "true_roc.svg").read_text()
+
+
+def test_settings_reach_the_metric(loader: Loader, rows: Path) -> None:
+    run("meta-eval", "true", rows, "--metrics", "q2,scale", "--no-cache", "--personal", "keep",
+        "--reader-model", "./mine", "--chunk-size", 64, "--device", "cpu")
+    (names, q2), (other, scale) = loader.asked
+    assert (names, other) == (["q2"], ["scale"])
+    assert (q2["q2"], q2["models"], q2["device"]) == (
+        {"personal": "keep"}, {"reader_model": "./mine"}, "cpu"
+    )
+    assert scale["scale"] == {"chunk_size": 64}
+
+
+def test_dnli_keeps_personal_questions(loader: Loader, tmp_path: Path) -> None:
+    path = tmp_path / "test.jsonl"
+    labels = {"a": "positive", "b": "neutral", "c": "negative"}
+    path.write_text(json.dumps(
+        [{"sentence1": "k", "sentence2": text, "label": label} for text, label in labels.items()]
+    ))
+    found = run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "--drop-unanswerable")
+    assert found.exit_code == 0, found.output
+    ((_, options),) = loader.asked
+    assert options["q2"] == {"personal": "keep", "drop_unanswerable": True}
+    assert "Mean score by label" in found.stdout
+    run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "--personal", "remove")
+    assert loader.asked[-1][1]["q2"] == {"personal": "remove"}
+
+
+def test_usr(loader: Loader, tmp_path: Path) -> None:
+    path = tmp_path / "tc.json"
+    responses = [{"response": text, "model": text, "Uses Knowledge": [i, 1]}
+                 for i, text in enumerate(TABLE)]
+    path.write_text(json.dumps([{"context": "hi", "fact": "Tea.", "responses": responses}]))
+    found = run("meta-eval", "usr", path, "--metrics", "scale", "--no-cache")
+    assert found.exit_code == 0, found.output
+    # Ranks 1, 2, 3, 4 against 4, 2, 3, 1: 1 - 6 * 18 / 60.
+    assert "-0.800 [" in found.stdout
+    assert "4 responses to 1 contexts" in found.stdout
+    left = run("meta-eval", "usr", path, "--metrics", "scale", "--no-cache", "--leave-out", "a")
+    assert "3 responses to 1 contexts" in left.stdout
+
+
+def test_render_again(loader: Loader, rows: Path, tmp_path: Path) -> None:
+    saved, page = tmp_path / "r.json", tmp_path / "r.md"
+    first = run("meta-eval", "true", rows, "--metrics", "f1", "--no-cache", "--out", saved)
+    asked = len(loader.asked)
+    again = run("meta-eval", "render", saved, "--out", page)
+    assert again.stdout == first.stdout
+    assert page.read_text().startswith("# Agreement with people on TRUE")
+    assert len(loader.asked) == asked
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "r.txt"], "cannot tell the format"),
+        (["--column", "x"], "--column names a column of --scores FILE"),
+        (["--scores", "x.csv"], "--scores needs --column"),
+        (["--scores", "x.csv", "--column", "x"], "x.csv: there is no such file"),
+        (["--against", "bleu"], "there is no metric 'bleu' to compare with"),
+    ],
+)
+def test_one_line_errors(
+    arguments: list[str], message: str, loader: Loader, rows: Path, tmp_path: Path
+) -> None:
+    found = run("meta-eval", "true", rows, "--metrics", "f1", "--no-cache", *arguments)
+    assert found.exit_code == 2
+    assert message in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_the_sets_that_are_here(
+    loader: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "none")
+    given = ["meta-eval", "true", "--metrics", "f1", "--no-cache"]
+    assert "run: q2 data download true" in run(*given).stderr
+    (tmp_path / "true").mkdir()
+    text = "grounding,generated_text,label\nk,a,1\nk,b,0\n"
+    for name in ("dialfact_a", "q2"):
+        (tmp_path / "true" / f"{name}.csv").write_text(text)
+    found = run(*given)
+    assert found.stdout.splitlines()[1].split() == ["metric", "q2", "dialfact_a", "average"]
+    assert "dialfact_a is a part of dialfact" in found.stdout
+    (tmp_path / "true" / "dialfact.csv").write_text(text)
+    assert run(*given).stdout.splitlines()[1].split() == ["metric", "q2", "dialfact", "average"]
+
+
+def test_an_unknown_set(loader: Loader) -> None:
+    found = run("meta-eval", "true", "nothing", "--no-cache")
+    assert found.exit_code == 2
+    assert "q2: error: there is no data set 'true/nothing'" in found.stderr
+    assert not loader.asked, "nothing is loaded for it"
+
+
+def test_the_list_of_commands_is_light() -> None:
+    code = (
+        "import sys; from q2_metric.cli.main import main;"
+        "main(['--help'], standalone_mode=False);"
+        "sys.exit(bool({'scipy','sklearn','matplotlib','numpy','torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "meta-eval" in done.stdout
+    assert "calibrate" in done.stdout
+
+
+def test_without_the_extra(loader: Loader, rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("q2_metric.cli.evaluation.find_spec", lambda _name: None)
+    found = run("meta-eval", "true", rows, "--no-cache")
+    assert found.exit_code == 2
+    assert 'pip install "q2-metric[meta]"' in found.stderr
+    assert not loader.asked

@@ -1,0 +1,265 @@
+"""``q2 select``, ``q2 respond`` and ``q2 score --knowledge-pool``, end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import local_models
+import pytest
+from click.testing import CliRunner, Result
+
+from q2_metric.cli.main import main
+
+KNOWLEDGE = {
+    "hotel": {
+        "1": {"name": "Yale Hotel", "docs": {
+            "1": {"title": "Can I bring my dog?", "body": "Pets are not allowed."},
+            "2": {"title": "Is there parking?", "body": "Parking is free for guests."}}},
+        "2": {"name": "Artmar Hotel", "docs": {
+            "1": {"title": "Are pets welcome?", "body": "Dogs may stay for ten dollars."}}},
+    },
+    "taxi": {"*": {"name": None, "docs": {"1": {"title": "Is it safe?", "body": "Yes."}}}},
+}
+LOGS = [
+    [{"speaker": "U", "text": "a hotel please"}, {"speaker": "S", "text": "the yale hotel"},
+     {"speaker": "U", "text": "can i park there", "nbest": [{"hyp": "can i bark there"}]}],
+    [{"speaker": "U", "text": "what is the address of the artmar hotel"}],
+    [{"speaker": "U", "text": "is the artmar hotel ok with dogs"}],
+]
+LABELS: list[dict[str, Any]] = [
+    {"target": True, "knowledge": [{"domain": "hotel", "entity_id": 1, "doc_id": 2}],
+     "response": "yes parking is free"},
+    {"target": False},
+    {"target": True, "knowledge": [{"domain": "hotel", "entity_id": "2", "doc_id": "1"}],
+     "response": "dogs may stay for ten dollars"},
+]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    values = {"pool": KNOWLEDGE, "logs": LOGS, "labels": LABELS, "dialogue": LOGS[0]}
+    for name, value in values.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    return {name: str(tmp_path / f"{name}.json") for name in values} | {"folder": str(tmp_path)}
+
+
+def q2(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def ok(*arguments: str) -> Result:
+    result = q2(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def error(*arguments: str) -> str:
+    result = q2(*arguments)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    return result.output
+
+
+def labelled(files: dict[str, str]) -> list[str]:
+    return ["--pool", files["pool"], "--logs", files["logs"], "--labels", files["labels"]]
+
+
+# --- select --------------------------------------------------------------------------------
+
+
+def test_rank_one_dialogue(files: dict[str, str]) -> None:
+    line = json.loads(ok("select", "rank", files["dialogue"], "--pool", files["pool"],
+                         "-k", "2", "--json").stdout)
+    assert line["ranker"].endswith("+egr")
+    first = line["snippets"][0]
+    assert (first["domain"], first["entity_id"], first["doc_id"]) == ("hotel", "1", "2")
+    assert len(line["snippets"]) == 2
+    shown = ok("select", "rank", files["dialogue"], "--pool", files["pool"]).output
+    assert shown.index("hotel/1/2") < shown.index("hotel/1/1")
+
+
+def test_rank_what_is_said(files: dict[str, str]) -> None:
+    shown = ok("select", "rank", "--say", "yale hotel or artmar hotel", "--say", "artmar hotel",
+               "--say", "is a dog welcome", "--pool", files["pool"], "--json").stdout
+    assert json.loads(shown)["snippets"][0]["entity_name"] == "Artmar Hotel"
+
+
+def test_rank_many_with_a_vote(files: dict[str, str]) -> None:
+    out = Path(files["folder"]) / "out.jsonl"
+    ok("select", "rank", "--logs", files["logs"], "--pool", files["pool"], "--ranker", "bm25",
+       "--ranker", "bundled", "--vote", "soft", "--egr", "fuzzy", "--out", str(out))
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["0", "1", "2"]
+    assert lines[0]["ranker"].startswith("soft(bm25+egr-fuzzy,bundled")
+    assert lines[2]["snippets"][0]["entity_id"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--turn", "9"], "there is no turn 9; its turns are 0 to 2"),
+        (["--turn", "-1"], "there is no turn -1"),
+        (["--domain", "spa"], "unknown domain 'spa'; the domains of"),
+        (["--ranker", "nothing"], "there is no ranker 'nothing'"),
+        (["--say", "hello"], "give one of DIALOGUE.json, --say and --logs"),
+    ],
+)
+def test_bad_rank(files: dict[str, str], arguments: list[str], message: str) -> None:
+    said = error("select", "rank", files["dialogue"], "--pool", files["pool"], *arguments)
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    ("pool", "message"),
+    [
+        ({}, "has no snippets"),
+        ([], "has no snippets"),
+        ({"hotel": {"1": {"name": "x", "docs": {"4": {"title": "?"}}}}}, "hotel/1/4 has no body"),
+    ],
+)
+def test_bad_pool(files: dict[str, str], pool: object, message: str) -> None:
+    Path(files["pool"]).write_text(json.dumps(pool))
+    assert message in error("select", "rank", files["dialogue"], "--pool", files["pool"])
+
+
+def test_evaluate(files: dict[str, str]) -> None:
+    folder = Path(files["folder"])
+    shown = ok("select", "evaluate", *labelled(files), "--out", str(folder / "k.md"),
+               "--out", str(folder / "k.json")).output
+    found = json.loads((folder / "k.json").read_text())
+    rows = {row["ranker"]: row["figures"]["all"] for row in found["rows"]}
+    bundled = next(name for name in rows if name.startswith("bundled"))
+    assert (rows[bundled]["n"], rows[bundled]["r1"], rows[bundled]["r5"]) == (2, 1.0, 1.0)
+    assert found["recall"]["bm25"]["10"] == 1.0
+    assert any("hard vote" in name for name in rows)
+    (detection,) = found["detection"].values()
+    assert (detection["n"], detection["positives"]) == (3, 2)
+    page = (folder / "k.md").read_text()
+    assert f"| {bundled} | 100.0 | 100.0 | 100.0 | 0.0 | 0.0 | 0.0 |" in page
+    assert "R@1" in shown
+
+
+def test_evaluate_with_labels_of_another_pool(files: dict[str, str]) -> None:
+    LABELS_OF_SPA = [{**LABELS[0], "knowledge": [{"domain": "spa", "entity_id": 1, "doc_id": 1}]},
+                     *LABELS[1:]]
+    Path(files["labels"]).write_text(json.dumps(LABELS_OF_SPA))
+    assert "label 0: unknown domain 'spa'" in error("select", "evaluate", *labelled(files))
+    Path(files["labels"]).write_text(json.dumps(LABELS[:2]))
+    assert "has 2 labels for 3 dialogues" in error("select", "evaluate", *labelled(files))
+
+
+def test_train_then_rank_and_detect(files: dict[str, str], tmp_path: Path) -> None:
+    base = str(local_models.encoder(tmp_path / "base", "roberta", "AutoModel"))
+    dev = ["--dev-logs", files["logs"], "--dev-labels", files["labels"]]
+    common = [*labelled(files), *dev, "--base", base, "--epochs", "1", "--device", "cpu"]
+    rss, detector = str(tmp_path / "rss"), str(tmp_path / "detector")
+    assert "dev R@1" in ok("select", "train", *common, "--out", rss).output
+    ok("select", "train-detector", *common, "--out", detector)
+    shown = ok("select", "rank", files["dialogue"], "--pool", files["pool"], "--ranker", rss,
+               "--narrow", "3", "--device", "cpu", "--json").stdout
+    assert len(json.loads(shown)["snippets"]) == 4  # EGR reorders five: narrowed to no less
+    shown = ok("select", "evaluate", *labelled(files), "--ranker", rss, "--detector", detector,
+               "--device", "cpu").output
+    assert "detector:detector: precision" in shown
+
+
+# --- respond -------------------------------------------------------------------------------
+
+
+def test_respond(files: dict[str, str], tmp_path: Path) -> None:
+    bart = str(local_models.bart(tmp_path / "bart"))
+    dev = ["--dev-logs", files["logs"], "--dev-labels", files["labels"]]
+    model = str(tmp_path / "model")
+    ok("respond", "train", *labelled(files), *dev, "--base", bart, "--epochs", "1", "--out",
+       model, "--device", "cpu")
+    out = tmp_path / "said.jsonl"
+    shown = ok("respond", "write", *labelled(files), "--model", model, "--device", "cpu",
+               "--beam", "2", "--metrics", "f1,scale", "--out", str(out), "--json").stdout
+    figures = json.loads(shown)
+    assert figures["responses"] == 2
+    assert {"bleu", "rouge1", "rouge_l", "f1", "scale", "scale_signature"} <= set(figures)
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["0", "2"]
+    assert lines[0]["snippet"]["doc_id"] == "2"
+    assert lines[0]["knowledge"] == "Is there parking? Parking is free for guests."
+    # What was written is what q2 score reads.
+    again = json.loads(ok("score", str(out), "--metrics", "f1", "--json").stdout)
+    assert again["files"][0]["scores"]["f1"]["value"] == pytest.approx(figures["f1"])
+
+
+def test_bad_respond(files: dict[str, str]) -> None:
+    common = ["respond", "write", "--pool", files["pool"], "--logs", files["logs"]]
+    assert "--gold-knowledge needs --labels" in error(*common, "--gold-knowledge")
+    assert "no metric 'nonsense'" in error(*common, "--metrics", "nonsense")
+
+
+# --- score ---------------------------------------------------------------------------------
+
+
+def rows(folder: str, *values: dict[str, Any]) -> str:
+    path = Path(folder) / "rows.jsonl"
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    return str(path)
+
+
+def test_score_with_a_pool(files: dict[str, str]) -> None:
+    file = rows(
+        files["folder"],
+        {"response": "parking is free", "history": ["the yale hotel", "sure", "can i park there"]},
+        {"response": "no history here"},
+        {"response": "dogs may stay", "history": ["is the artmar hotel ok with dogs"]},
+    )
+    out = Path(files["folder"]) / "scores.jsonl"
+    result = q2("score", file, "--metrics", "f1", "--knowledge-pool", files["pool"],
+                "--out", str(out), "--json")
+    assert result.exit_code == 1  # one row has no history
+    scores = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [s["selected"] and s["selected"]["entity_id"] for s in scores] == ["1", None, "2"]
+    assert scores[0]["selected"]["text"] == "Is there parking? Parking is free for guests."
+    assert scores[0]["selected"]["score"] == pytest.approx(scores[0]["selected"]["score"])
+    assert scores[0]["f1"] > 0.5
+    assert "row 2: has no history" in scores[1]["error"]
+    (summary,) = json.loads(result.stdout)["files"]
+    assert summary["columns"]["knowledge"].startswith(f"chosen from {files['pool']} by bundled")
+    assert "|knowledge:bundled-selection" in summary["scores"]["f1"]["signature"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_score_with_a_pool_as_a_table(files: dict[str, str], suffix: str) -> None:
+    file = rows(files["folder"], {"response": "yes", "history": ["can i park at yale hotel"]})
+    out = Path(files["folder"]) / f"scores{suffix}"
+    ok("score", file, "--metrics", "f1", "--knowledge-pool", files["pool"], "--out", str(out))
+    if suffix == ".csv":
+        assert '""doc_id"": ""2""' in out.read_text()
+    else:
+        import pyarrow.parquet as pq
+
+        assert pq.read_table(out).to_pylist()[0]["selected"]["doc_id"] == "2"
+
+
+def test_score_with_the_passages_of_each_row(files: dict[str, str]) -> None:
+    file = rows(
+        files["folder"],
+        {"response": "in 1935 .", "history": ["when was elvis born ?"],
+         "knowledge": ["Guitars have six strings.", "Elvis was born in 1935."]},
+        {"response": "six .", "history": ["how many strings has a guitar ?"],
+         "knowledge": ["Guitars have six strings.", "Elvis was born in 1935."]},
+    )
+    out = Path(files["folder"]) / "scores.jsonl"
+    ok("score", file, "--metrics", "f1", "--knowledge-pool", "row", "--out", str(out))
+    scores = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [s["selected"]["doc_id"] for s in scores] == ["1", "0"]
+
+
+def test_score_without_a_pool_is_as_before(files: dict[str, str]) -> None:
+    file = rows(files["folder"], {"response": "a", "knowledge": "a"})
+    out = Path(files["folder"]) / "scores.jsonl"
+    ok("score", file, "--metrics", "f1", "--out", str(out))
+    assert "selected" not in json.loads(out.read_text())
+    assert "no column looks like the knowledge" in error(
+        "score", rows(files["folder"], {"response": "a"}), "--metrics", "f1"
+    )
+    assert "there is no such file" in error("score", file, "--knowledge-pool", "nowhere.json")
+    assert "--ranker is for --knowledge-pool" in error("score", file, "--ranker", "bm25")

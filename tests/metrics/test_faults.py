@@ -1,0 +1,175 @@
+"""Models that fail on a row: the row is found and reported, the others are scored."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from fakes import FakeMetric
+
+from q2_metric import metrics
+from q2_metric.cli.main import main
+from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.metrics.faults import SYSTEMIC, score_each
+from q2_metric.types import Example, Metric, Score
+
+
+def examples(*responses: str) -> list[Example]:
+    return [Example(response, "k") for response in responses]
+
+
+def failing(bad: Callable[[Sequence[Example]], Exception | None]) -> Any:
+    calls: list[int] = []
+
+    def score(batch: Sequence[Example]) -> list[Score]:
+        calls.append(len(batch))
+        problem = bad(batch)
+        if problem is not None:
+            raise problem
+        return [Score(e, float(len(e.response))) for e in batch]
+
+    score.calls = calls  # type: ignore[attr-defined]
+    return score
+
+
+def test_the_row_that_fails_is_found_by_halving() -> None:
+    def bad(batch: Sequence[Example]) -> Exception | None:
+        return ValueError("strange\nmore") if any(e.response == "r5" for e in batch) else None
+
+    score = failing(bad)
+    found = score_each("f1", score, examples(*(f"r{i}" for i in range(16))))
+    assert found[5] == "ValueError: strange"
+    assert [one.value for i, one in enumerate(found) if i != 5] == [2.0] * 9 + [3.0] * 6  # type: ignore[union-attr]
+    assert score.calls == [16, 8, 4, 4, 2, 1, 1, 2, 8]
+
+
+def test_a_batch_too_large_is_scored_in_parts() -> None:
+    score = failing(lambda batch: MemoryError() if len(batch) > 3 else None)
+    found = score_each("f1", score, examples(*"abcdefgh"))
+    assert all(isinstance(one, Score) for one in found)
+    assert max(size for size in score.calls if size <= 3) == 2
+
+
+def test_a_score_that_is_no_number_is_reported() -> None:
+    def score(batch: Sequence[Example]) -> list[Score]:
+        values = {"a": math.nan, "b": 0.5, "c": math.inf, "d": None}
+        found = [Score(e, values.get(e.response, 0.1)) for e in batch]
+        return [*found[:-1], Score(batch[-1], 0.1, no_nli=math.nan)]
+
+    found = score_each("q2", score, examples("a", "b", "c", "d", "e"))
+    assert [one if isinstance(one, str) else one.value for one in found] == [
+        "the score is nan, not a number", 0.5, "the score is inf, not a number", None,
+        "the score is nan, not a number",
+    ]
+
+
+def test_a_broken_model_is_no_fault_of_a_row() -> None:
+    broken = failing(lambda _batch: RuntimeError("no kernel image"))
+    with pytest.raises(ModelError, match=r"f1: none of 8 responses .*no kernel image"):
+        score_each("f1", broken, examples(*"abcdefgh"))
+    assert len(score_each("f1", broken, examples(*"abc"))) == 3  # too few to tell
+    assert len(score_each("f1", broken, examples(*"a" * SYSTEMIC))) == SYSTEMIC  # one text
+
+
+def test_what_is_never_passed_over() -> None:
+    class AcceleratorError(RuntimeError):
+        pass
+
+    for error, raised in [
+        (MissingExtra("x", "torch", "torch"), MissingExtra),
+        (AcceleratorError("device-side assert triggered"), ModelError),
+        (RuntimeError("CUDA error: unspecified launch failure"), ModelError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ]:
+        def score(_batch: Sequence[Example], error: BaseException = error) -> list[Score]:
+            raise error
+
+        with pytest.raises(raised):
+            score_each("f1", score, examples("a"))
+    full = failing(lambda batch: RuntimeError("CUDA error: out of memory") if batch[1:] else None)
+    assert all(isinstance(one, Score) for one in score_each("f1", full, examples("a", "b")))
+
+
+def test_without_a_listener_errors_are_raised() -> None:
+    class Broken(FakeMetric):
+        def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+            raise ValueError("strange")
+
+    with pytest.raises(ValueError, match="strange"):
+        metrics.score_rows([Broken("f1")], examples("a"))
+
+
+# --- from the command line ---------------------------------------------------------------
+
+
+class Fragile(FakeMetric):
+    """Fails where a response has one of these words."""
+
+    def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+        for example in examples:
+            if "huge" in example.response:
+                raise MemoryError
+            if "odd" in example.response:
+                raise IndexError("list index out of range")
+        found = super().score(examples, evidence=evidence)
+        return [Score(s.example, math.nan) if "nan" in s.example.response else s for s in found]
+
+
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, responses: Sequence[str],
+        *arguments: str) -> tuple[Result, list[dict[str, Any]]]:
+    fakes: dict[str, Metric] = {"scale": Fragile("scale"), "f1": FakeMetric("f1")}
+    monkeypatch.setattr(metrics, "load_metrics", lambda names, _preset, **_keywords:
+                        [fakes[name] for name in names])
+    path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows = [{"id": f"i{i}", "response": text, "knowledge": "k"}
+            for i, text in enumerate(responses)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = CliRunner().invoke(
+        main, ["score", str(path), "--metrics", "scale,f1", "--out", str(out), *arguments])
+    written = out.read_text().splitlines() if out.exists() else []
+    return result, [json.loads(line) for line in written]
+
+
+def test_bad_rows_are_named_and_keep_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    responses = ["fine", "a huge one", "fine too", "an odd one", "a nan", "fine"]
+    result, rows = run(tmp_path, monkeypatch, responses)
+    assert result.exit_code == 1
+    assert [row["id"] for row in rows] == [f"i{i}" for i in range(6)]
+    assert [row["scale"] for row in rows] == [0.5, None, 0.5, None, None, 0.5]
+    assert [row["f1"] for row in rows] == [0.5] * 6  # what could be scored is not lost
+    where = f"{tmp_path}/rows.jsonl, row "
+    assert [row["error"] for row in rows] == [
+        None,
+        f"{where}2: scale: MemoryError",
+        None,
+        f"{where}4: scale: IndexError: list index out of range",
+        f"{where}5: scale: the score is nan, not a number",
+        None,
+    ]
+    assert "q2: 3 of 6 rows could not be scored" in result.stderr
+    assert f"q2: {where}2: scale: MemoryError" in result.stderr
+
+
+def test_a_broken_model_ends_the_run_and_the_run_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, rows = run(tmp_path, monkeypatch, [f"odd {i}" for i in range(SYSTEMIC)])
+    assert (result.exit_code, rows) == (2, [])
+    assert "scale: none of 8 responses could be scored: IndexError" in result.stderr
+    monkeypatch.setattr(Fragile, "score", FakeMetric.score)
+    result, rows = run(tmp_path, monkeypatch, [f"odd {i}" for i in range(SYSTEMIC)])
+    assert result.exit_code == 0
+    assert len(rows) == SYSTEMIC
+
+
+def test_strict_stops_at_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, rows = run(tmp_path, monkeypatch, ["fine", "a nan"], "--strict")
+    assert (result.exit_code, rows) == (1, [])
+    assert "row 2: scale: the score is nan" in result.stderr

@@ -1,0 +1,104 @@
+"""SCALE's scores are those of the authors' package scale-score, on the same weights."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import scale_parity
+from fakes import FakeBackbone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from q2_metric import Example, InputError, Scale
+from q2_metric.metrics.scale import ScaleSettings
+from q2_metric.models.hub.common import Loaded
+from q2_metric.models.hub.entailment import YesNoEntailment, authors_windows
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "scale_score.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    return scale_parity.tiny_t5(tmp_path_factory.mktemp("t5"))
+
+
+def test_the_golden_texts_are_those_of_the_seed(model: Loaded) -> None:
+    tokens = [len(model.tokenizer(text)["input_ids"]) - 1 for text, _ in scale_parity.texts()]
+    assert (GOLDEN["seed"], GOLDEN["tokens"]) == (scale_parity.SEED, tokens)
+    assert (min(tokens), max(tokens)) == (1, 20_000)
+
+
+@pytest.mark.parametrize("row", GOLDEN["settings"],
+                         ids=lambda row: f"{row['chunk_size']}-{row['overlap']}")
+def test_scores_equal_the_authors_package(model: Loaded, row: dict[str, object]) -> None:
+    found = scale_parity.ours(model, row["chunk_size"], row["overlap"])  # type: ignore[arg-type]
+    assert found == pytest.approx(row["scores"], abs=1e-4)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("scale_score") is None,
+                    reason="scale-score is not installed (pip install --no-deps scale-score)")
+@pytest.mark.parametrize(("chunk_size", "overlap"), [(100, 0.25), (256, 0.5)])
+def test_scores_equal_the_installed_package(
+    model: Loaded, chunk_size: int, overlap: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = scale_parity.texts()[:15]
+    monkeypatch.setattr(scale_parity, "texts", lambda: short)
+    expected = scale_parity.theirs(model, chunk_size, overlap)
+    assert scale_parity.ours(model, chunk_size, overlap) == pytest.approx(expected, abs=1e-4)
+
+
+def test_where_all_fits_one_chunk_both_ways_of_counting_agree(
+    model: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = scale_parity.texts()[:8]
+    monkeypatch.setattr(scale_parity, "texts", lambda: short)
+    by_knowledge = scale_parity.ours(model, 512, 0.25, "knowledge")
+    assert by_knowledge == pytest.approx(scale_parity.ours(model, 512, 0.25), abs=1e-5)
+
+
+def test_a_sentence_as_long_as_the_chunk_is_cut_where_scale_score_fails(model: Loaded) -> None:
+    document, sentence = scale_parity.texts()[11]
+    settings = ScaleSettings(chunk_size=60, chunking="prompt")
+    metric = Scale(YesNoEntailment(model), scale_parity.Whole(), settings)
+    (score,) = metric.score([Example(sentence * 2, document)])
+    assert score.value is not None
+    assert 0 < score.value < 1
+    metric = Scale(YesNoEntailment(model), scale_parity.Whole(),
+                   ScaleSettings(chunk_size=12, chunking="prompt"))
+    with pytest.raises(InputError, match="leaves no room"):
+        metric.score([Example(sentence, document)])
+
+
+def test_blank_knowledge_has_no_score(model: Loaded) -> None:
+    metric = Scale(YesNoEntailment(model), scale_parity.Whole(), ScaleSettings(chunking="prompt"))
+    found = metric.score([Example("A dog.", " "), Example("A dog.", "A red dog.")])
+    assert found[0].value is None
+    assert found[1].value is not None
+
+
+def test_the_signature_says_how_chunks_are_counted(model: Loaded) -> None:
+    backbone, whole = YesNoEntailment(model, prompt="scale-score"), scale_parity.Whole()
+    assert "|chunking:prompt|" in Scale(
+        backbone, whole, ScaleSettings(chunking="prompt")).signature
+    assert "chunking" not in Scale(backbone, whole).signature
+    with pytest.raises(InputError, match="fake-backbone has no prompt"):
+        Scale(FakeBackbone(), whole, ScaleSettings(chunking="prompt"))
+    with pytest.raises(InputError, match="chunking must be"):
+        ScaleSettings(chunking="words")  # type: ignore[arg-type]
+
+
+@given(st.integers(1, 3000), st.integers(2, 500), st.sampled_from([0.0, 0.25, 0.5]))
+def test_the_authors_windows(count: int, size: int, overlap: float) -> None:
+    found = authors_windows(count, size, overlap)
+    step = int(size * (1 - overlap))
+    assert found[0] == (0, min(size, count))
+    assert all(first < last <= min(first + size, count) for first, last in found)
+    assert all(b - a == step for (a, _), (b, _) in itertools.pairwise(found))

@@ -1,0 +1,244 @@
+"""The models that ship: both runtimes, batching, windows, and what they say of real text."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.models.bundled import models as bundled
+from q2_metric.models.bundled.encoding import Batch, Tokeniser, collate, pair, windows
+from q2_metric.models.bundled.models import BundledEntailment, BundledReader
+from q2_metric.types import Answer
+
+TOKENISER = Tokeniser(bundled.WEIGHTS / "tokenizer.json")
+
+KNOWLEDGE = (
+    "The Eddystone Lighthouse stands on the Eddystone Rocks, 14 kilometres south of Rame "
+    "Head in Cornwall. The present tower, the fourth on the site, was designed by James "
+    "Douglass and first lit in 1882."
+)
+FILLER = " ".join(
+    f"Room {i} of the town hall holds {i * 3} wooden chairs and a portrait of a former mayor."
+    for i in range(1, 90)
+)
+PAIRS = [
+    (KNOWLEDGE, "it was first lit in 1882 ."),
+    (KNOWLEDGE, "it was first lit in 1759 ."),
+    ("Risotto is a northern Italian rice dish.", "i love it ! risotto is a rice dish ."),
+    ("Ann has 3 cats.", "Ann is a dentist."),
+    (FILLER, "Room 7 holds 21 chairs."),
+]
+QUESTIONS = [
+    ("Who designed the present tower?", KNOWLEDGE),
+    ("When was it first lit?", KNOWLEDGE),
+    ("How many chairs does room 80 hold?", FILLER),
+    ("Who painted the Mona Lisa?", KNOWLEDGE),
+]
+
+
+def flat(found: list[Answer | None]) -> list[tuple[str, int]]:
+    return [(a.text, a.start) if a else ("", -1) for a in found]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64, None])
+def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) -> None:
+    alone = [BundledEntailment("onnx", batch_size=1).judge([p])[0] for p in PAIRS]
+    order = list(range(len(PAIRS)))
+    random.Random(1).shuffle(order)
+    together = BundledEntailment("onnx", batch_size=batch_size).judge([PAIRS[i] for i in order])
+    for i, verdict in zip(order, together, strict=True):
+        assert verdict.entailment == pytest.approx(alone[i].entailment, abs=1e-5)
+        assert verdict.contradiction == pytest.approx(alone[i].contradiction, abs=1e-5)
+    first = BundledReader("onnx", batch_size=1)
+    answers = [first.read([q])[0] for q in QUESTIONS]
+    batched = BundledReader("onnx", batch_size=batch_size).read(QUESTIONS[::-1])[::-1]
+    assert flat(batched) == flat(answers)
+    for a, b in zip(answers, batched, strict=True):
+        if a is not None and b is not None:
+            assert a.score == pytest.approx(b.score, abs=1e-4)
+
+
+def test_both_runtimes_give_the_same_scores() -> None:
+    pytest.importorskip("torch")
+    for onnx, torch in zip(BundledEntailment("onnx").judge(PAIRS),
+                           BundledEntailment("torch").judge(PAIRS), strict=True):
+        assert onnx.entailment == pytest.approx(torch.entailment, abs=1e-3)
+        assert onnx.neutral == pytest.approx(torch.neutral, abs=1e-3)
+    left, right = BundledReader("onnx").read(QUESTIONS), BundledReader("torch").read(QUESTIONS)
+    assert flat(left) == flat(right)
+    for a, b in zip(left, right, strict=True):
+        assert (a is None) == (b is None)
+        assert a is None or b is None or a.score == pytest.approx(b.score, abs=1e-3)
+
+
+def test_the_reader_reads() -> None:
+    questions = [QUESTIONS[0], QUESTIONS[1], QUESTIONS[3]]
+    answers = BundledReader().read(questions)
+    assert [a and a.text for a in answers] == ["James Douglass", "1882", None]
+    for answer, (_, context) in zip(answers, questions, strict=True):
+        if answer is not None:
+            assert context[answer.start : answer.start + len(answer.text)] == answer.text
+
+
+def test_an_answer_late_in_a_long_text_is_found() -> None:
+    long = FILLER + " " + KNOWLEDGE
+    assert len(TOKENISER(long).ids) > 3 * bundled.WINDOW
+    [answer] = BundledReader().read([("Who designed the present tower?", long)])
+    assert answer is not None
+    assert answer.text == "James Douglass"
+    [verdict] = BundledEntailment().judge([(long, "it was designed by james douglass .")])
+    assert verdict.label == "entailment"
+
+
+@pytest.mark.parametrize(
+    ("premise", "right", "wrong"),
+    [
+        (KNOWLEDGE, "the tower was first lit in 1882 .", "the tower was first lit in 1982 ."),
+        (KNOWLEDGE, "it was designed by james douglass .", "it was designed by henry ford ."),
+        ("It is the world's most widely consumed psychoactive drug.",
+         "caffeine is the world's most widely consumed psychoactive drug .",
+         "caffeine is the world's least known sleeping pill ."),
+        ("Greyhounds are a gentle and intelligent breed.",
+         "i love greyhounds ! they are gentle .", "greyhounds are loud and aggressive ."),
+        ("The Tour de France was first organised in 1903.",
+         "it was first organised in 1903 .", "it was not organised in 1903 ."),
+        ("Castile soap is made from olive oil.",
+         "castile soap is made from olive oil", "castile soap is made from tallow"),
+    ],
+)
+def test_supported_scores_above_changed(premise: str, right: str, wrong: str) -> None:
+    high, low = BundledEntailment().judge([(premise, right), (premise, wrong)])
+    assert high.entailment > low.entailment + 0.05
+    assert high.contradiction < low.contradiction
+    assert low.entailment < 0.5
+
+
+def test_empty_texts_do_no_harm() -> None:
+    assert BundledReader().read([("", ""), ("Who?", ""), ("", "Ann left.")]) == [None] * 3
+    assert len(BundledEntailment().judge([("", ""), ("text", ""), ("", "claim")])) == 3
+    assert BundledReader().read([]) == []
+    assert BundledEntailment().judge([]) == []
+
+
+def test_windows_cover_the_text_and_leave_nothing_behind() -> None:
+    text, query = TOKENISER(FILLER), TOKENISER("Who sat in room 12?")
+    rows = list(windows(query, text, length=100, stride=30))
+    covered = {place for row in rows for place in row.offsets}
+    assert covered == set(text.offsets)
+    assert all(len(row.ids) == len(row.types) <= 100 for row in rows)
+    ends = [row.offsets[-1] for row in rows]
+    assert ends == sorted(set(ends))
+
+
+def test_a_question_longer_than_the_window_is_cut() -> None:
+    query = TOKENISER("who " * 500)
+    rows = list(windows(query, TOKENISER(KNOWLEDGE), length=200, stride=50))
+    assert all(len(row.ids) <= 200 for row in rows)
+    assert {place for row in rows for place in row.offsets} == set(TOKENISER(KNOWLEDGE).offsets)
+
+
+def test_padding_is_marked() -> None:
+    rows = [pair(TOKENISER("a b"), TOKENISER("c")), pair(TOKENISER("a"), TOKENISER("c d e f g"))]
+    batch = collate(rows)
+    assert batch.ids.shape == batch.types.shape == batch.query.shape == (2, 16)
+    assert list(batch.lengths) == [6, 9]
+    assert np.flatnonzero(batch.query[0]).tolist() == [1, 2]
+    assert not batch.ids[0, 6:].any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"dtype": "int3"}, "dtype"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"runtime": "onnx", "device": "cuda"}, "CPU"),
+        ({"device": "foo"}, "foo"),
+    ],
+)
+def test_bad_settings(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        BundledReader(**settings)  # type: ignore[arg-type]
+
+
+def test_weights_are_small_and_safe() -> None:
+    files = [path for path in bundled.WEIGHTS.iterdir() if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 70e6
+    assert {path.suffix for path in files} <= {".safetensors", ".onnx", ".json", ".md"}
+    card = (bundled.WEIGHTS / "README.md").read_text(encoding="utf-8")
+    assert all(word in card for word in ("Licence", "Data", "Results", "Date"))
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          check=True, cwd=Path(__file__).parents[1])
+    return done.stdout.strip()
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = "{'numpy', 'spacy', 'torch', 'onnxruntime', 'tokenizers', 'transformers', 'click'}"
+    assert run(f"import sys, q2_metric; print(sorted({heavy} & set(sys.modules)))") == "[]"
+
+
+def test_the_bundled_preset_needs_no_torch() -> None:
+    # spaCy takes torch along where it finds it, so the test hides it as a bare install would.
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'transformers'): sys.modules[name] = None\n"
+        "from q2_metric import Q2, Scale, Example\n"
+        "e = Example('it was first lit in 1882 .', 'The tower was first lit in 1882.')\n"
+        "print(Q2.from_preset().score([e])[0].value, Scale.from_preset().score([e])[0].value > .5)"
+    )
+    assert run(code) == "1.0 True"
+
+
+@pytest.mark.parametrize("batch_size", [4, None])
+def test_out_of_memory_halves_the_batch(batch_size: int | None) -> None:
+    model = BundledEntailment("onnx", batch_size=batch_size)
+    usual = model.judge(PAIRS)
+    forward, sizes = model._forward, []
+
+    def small(batch: Batch) -> Any:
+        if len(batch.lengths) > 2:
+            raise RuntimeError("Failed to allocate memory for requested buffer of size 99")
+        sizes.append(len(batch.lengths))
+        return forward(batch)
+
+    model._forward = small
+    found = model.judge(PAIRS)
+    assert [v.entailment for v in found] == pytest.approx([v.entailment for v in usual], abs=1e-5)
+    assert max(sizes) <= 2
+
+    def never(batch: Batch) -> Any:
+        raise MemoryError
+
+    model._forward = never
+    with pytest.raises(ModelError, match="a single row"):
+        model.judge(PAIRS)
+
+
+def test_numbers_that_are_not_finite_are_an_error() -> None:
+    model = BundledEntailment("onnx")
+    model._forward = lambda batch: np.full((len(batch.lengths), 3), np.nan, np.float32)
+    with pytest.raises(ModelError, match="not finite"):
+        model.judge(PAIRS)
+
+
+def test_the_command_line_does_not_wait_for_torch() -> None:
+    pytest.importorskip("torch")
+    code = (
+        "import sys\n"
+        "from q2_metric.cli.main import main\n"
+        "main(['explain', '--response', 'It is red.', '--knowledge', 'It is red.', '--json'],\n"
+        "     standalone_mode=False)\n"
+        "loaded = 'torch' in sys.modules\n"
+        "import torch\n"
+        "print(loaded, torch.ones(1).item())\n"
+    )
+    assert run(code).splitlines()[-1] == "False 1.0"

@@ -1,0 +1,336 @@
+"""The presets' table, and the loading of their stages."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.models import presets
+from q2_metric.models.presets import PRESETS, Preset, Stage, preset
+
+NLI = "AutoModelForSequenceClassification"
+THREE = {0: "contradiction", 1: "entailment", 2: "neutral"}
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> Iterator[None]:
+    yield
+    presets.clear_cache()
+
+
+# --- the table --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "questions", "reader", "nli", "scale"),
+    [
+        ("bundled", "", "", "", ""),
+        (
+            "paper",
+            "mrm8488/t5-base-finetuned-question-generation-ap",
+            "ktrapeznikov/albert-xlarge-v2-squad-v2",
+            "boychaboy/SNLI_roberta-large",
+            "google/flan-t5-xl",
+        ),
+        (
+            "paper-small",
+            "valhalla/t5-small-qa-qg-hl",
+            "twmkn9/albert-base-v2-squad2",
+            "boychaboy/SNLI_roberta-large",
+            "google/flan-t5-base",
+        ),
+        (
+            "modern",
+            "lmqg/flan-t5-large-squad-qg",
+            "deepset/deberta-v3-large-squad2",
+            "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
+            "lytang/MiniCheck-Flan-T5-Large",
+        ),
+    ],
+)
+def test_the_models(name: str, questions: str, reader: str, nli: str, scale: str) -> None:
+    found = preset(name)
+    stages = (found.questions, found.reader, found.nli, found.scale)
+    assert tuple(stage.model for stage in stages) == (questions, reader, nli, scale)
+    assert found.needs_network is (name != "bundled")
+    assert found.extra == ("" if name == "bundled" else "torch")
+    assert found.name == name
+    assert found.description
+    assert found.chunk_size > 0
+
+
+def test_the_formats_are_the_models_own() -> None:
+    assert {name: item.questions.template for name, item in PRESETS.items()} == {
+        "bundled": "",
+        "paper": "answer-context",
+        "paper-small": "highlight-spaced",
+        "modern": "highlight",
+    }
+    assert {name: item.scale.template for name, item in PRESETS.items()} == {
+        "bundled": "",
+        "paper": "scale",
+        "paper-small": "scale",
+        "modern": "minicheck",
+    }
+
+
+def test_every_format_is_known() -> None:
+    from q2_metric.models.hub.entailment import PROMPTS
+    from q2_metric.models.hub.questions import TEMPLATES
+
+    for item in PRESETS.values():
+        assert item.questions.template in ("", *TEMPLATES)
+        assert item.scale.template in ("", *PROMPTS)
+
+
+def test_a_preset_is_frozen_and_given_back_as_it_is() -> None:
+    mine = dataclasses.replace(preset("paper"), name="mine", reader=Stage("reader", "a/b"))
+    assert preset(mine) is mine
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        mine.name = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("papr", "'paper'"), ("Bundled", "'bundled'"), ("moderne", "'modern'")]
+)
+def test_an_unknown_preset_names_the_known_ones(name: str, hint: str) -> None:
+    with pytest.raises(InputError, match="bundled, paper, paper-small, modern") as caught:
+        preset(name)
+    assert f"did you mean {hint}" in str(caught.value)
+
+
+def test_a_far_off_name_gets_no_guess() -> None:
+    with pytest.raises(InputError) as caught:
+        preset("xyz")
+    assert "did you mean" not in str(caught.value)
+
+
+def test_importing_the_presets_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, q2_metric.models.presets\n"
+        "print([name for name in ('torch', 'transformers', 'spacy', 'onnxruntime', 'numpy')"
+        " if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["paper", "paper-small", "modern"])
+@pytest.mark.parametrize(
+    "load",
+    [presets.load_questions, presets.load_reader, presets.load_nli, presets.load_backbone],
+)
+def test_without_torch_the_error_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, name: str, load: Any
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"q2-metric\[torch\]"):
+        load(name)
+
+
+# --- stages that come with the package --------------------------------------------------
+
+
+def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loaders pass on where and how to run; torch is not even importable here."""
+    made: list[tuple[Any, ...]] = []
+
+    class Stub:
+        def __init__(self, *options: Any) -> None:
+            made.append(options)
+
+    for package in ("torch", "transformers"):
+        monkeypatch.setitem(sys.modules, package, None)
+    bundled = type(sys)("q2_metric.models.bundled.models")
+    bundled.BundledReader = bundled.BundledEntailment = Stub  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "q2_metric.models.bundled.models", bundled)
+    presets.load_reader("bundled")
+    presets.load_nli(batch_size=4, device="cpu")
+    presets.load_backbone("bundled", runtime="torch", dtype="bfloat16", device="cuda")
+    assert made == [
+        ("auto", "auto", "float32", None),
+        ("auto", "cpu", "float32", 4),
+        ("torch", "cuda", "bfloat16", None),
+    ]
+
+
+def test_spacy_stages() -> None:
+    pytest.importorskip("spacy")
+    from q2_metric.types import PersonalFilter, QuestionGenerator, SentenceSplitter, SpanFinder
+
+    assert isinstance(presets.load_spans(), SpanFinder)
+    assert isinstance(presets.load_sentences(), SentenceSplitter)
+    assert isinstance(presets.load_personal(), PersonalFilter)
+    assert isinstance(presets.load_questions("bundled"), QuestionGenerator)
+
+
+# --- torch stages -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders of tiny models: a preset's four stages."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from local_models import encoder, t5
+
+    root: Path = tmp_path_factory.mktemp("saved")
+    return {
+        "questions": str(t5(root / "questions", marks=["<hl>"])),
+        "reader": str(encoder(root / "reader", "albert", "AutoModelForQuestionAnswering")),
+        "nli": str(encoder(root / "nli", "roberta", NLI, id2label=THREE)),
+        "scale": str(t5(root / "MiniCheck-tiny", tied=False)),
+    }
+
+
+@pytest.fixture
+def mine(saved: dict[str, str]) -> Preset:
+    """A preset of local folders: what an offline user of torch models would write."""
+    return Preset(
+        name="mine",
+        questions=Stage("seq2seq", saved["questions"], "highlight-spaced"),
+        reader=Stage("reader", saved["reader"]),
+        nli=Stage("nli", saved["nli"]),
+        scale=Stage("yes-no", saved["scale"], "minicheck"),
+        chunk_size=512,
+        description="tiny",
+        needs_network=False,
+        extra="torch",
+    )
+
+
+def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
+    from q2_metric.models.hub.entailment import PROMPTS, TorchNli, YesNoEntailment
+    from q2_metric.models.hub.questions import Seq2SeqQuestions
+    from q2_metric.models.hub.reader import TorchReader
+
+    questions = presets.load_questions(mine, decoding="sample", seed=3, device="cpu", batch_size=2)
+    assert isinstance(questions, Seq2SeqQuestions)
+    assert questions.batches.batch_size == 1  # samples are drawn one by one
+    assert (questions.template, questions.decoding, questions.seed) == (
+        "highlight-spaced",
+        "sample",
+        3,
+    )
+    reader = presets.load_reader(mine, threshold=1.5, device="cpu")
+    assert isinstance(reader, TorchReader)
+    assert (reader.threshold, reader.batches.batch_size) == (1.5, None)
+    nli, backbone = presets.load_nli(mine, device="cpu"), presets.load_backbone(mine, device="cpu")
+    assert isinstance(nli, TorchNli)
+    assert isinstance(backbone, YesNoEntailment)
+    assert backbone.prompt == PROMPTS["minicheck"].text
+    assert [item.name for item in (questions, reader, nli, backbone)] == list(saved.values())
+
+
+def test_a_replacement_decides_its_own_kind(saved: dict[str, str]) -> None:
+    from q2_metric.models.hub.entailment import PROMPTS, TorchNli, YesNoEntailment
+    from q2_metric.models.hub.questions import Seq2SeqQuestions
+    from q2_metric.models.hub.reader import TorchReader
+
+    for load in (presets.load_nli, presets.load_backbone):
+        assert isinstance(load("bundled", saved["nli"], device="cpu"), TorchNli)
+        asked = load("bundled", saved["questions"], device="cpu")
+        assert isinstance(asked, YesNoEntailment)
+        assert asked.prompt == PROMPTS["scale"].text
+        checked = load("paper", saved["scale"], device="cpu")
+        assert isinstance(checked, YesNoEntailment)
+        assert checked.prompt == PROMPTS["minicheck"].text
+        chosen = load("paper", saved["scale"], prompt="scale", device="cpu")
+        assert isinstance(chosen, YesNoEntailment)
+        assert chosen.prompt == PROMPTS["scale"].text
+    assert isinstance(presets.load_reader("bundled", saved["reader"], device="cpu"), TorchReader)
+    for path, template in (("questions", "highlight"), ("scale", "answer-context")):
+        questions = presets.load_questions("paper", saved[path], device="cpu")
+        assert isinstance(questions, Seq2SeqQuestions)
+        assert questions.template == template
+
+
+def test_a_model_that_judges_nothing_is_refused(saved: dict[str, str]) -> None:
+    with pytest.raises(ModelError, match="cannot judge entailment"):
+        presets.load_backbone("bundled", saved["reader"])
+
+
+def test_labels_reach_the_classifier(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from local_models import encoder
+
+    folder = str(encoder(tmp_path / "m", "bert", NLI))
+    with pytest.raises(ModelError, match="LABEL_0"):
+        presets.load_nli("bundled", folder, device="cpu")
+    labelled = presets.load_nli(
+        "bundled", folder, labels=("not_entailment", "entailment"), device="cpu"
+    )
+    assert labelled.judge([("a dog", "a cat")])[0].contradiction == 0.0
+
+
+def test_weights_load_once_for_each_device_and_dtype(
+    mine: Preset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from q2_metric.models.hub import common as torch_common
+
+    loads: list[tuple[str, ...]] = []
+    real = torch_common.load_pretrained
+
+    def counted(*arguments: Any) -> Any:
+        loads.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(torch_common, "load_pretrained", counted)
+    first = presets.load_nli(mine, device="cpu")
+    second = presets.load_nli(mine, device="cpu", batch_size=2)
+    assert len(loads) == 1
+    assert first._loaded is second._loaded  # type: ignore[attr-defined]
+    sizes = [nli.batches.batch_size for nli in (first, second)]  # type: ignore[attr-defined]
+    assert sizes == [None, 2]
+    assert presets.load_backbone("bundled", mine.nli.model, device="cpu").prompt == ""
+    assert len(loads) == 1
+    presets.load_nli(mine, device="cpu", dtype="bfloat16")
+    assert len(loads) == 2
+    presets.clear_cache()
+    presets.load_nli(mine, device="cpu")
+    assert len(loads) == 3
+
+
+def test_one_models_weights_serve_questions_and_yes_no(saved: dict[str, str]) -> None:
+    questions = presets.load_questions("bundled", saved["questions"], device="cpu")
+    backbone = presets.load_backbone("bundled", saved["questions"], device="cpu")
+    before = backbone.judge([("a dog", "a cat")])
+    assert questions._loaded is backbone._loaded  # type: ignore[attr-defined]
+    assert (
+        presets.load_backbone("bundled", saved["questions"], device="cpu").judge(
+            [("a dog", "a cat")]
+        )
+        == before
+    )
+
+
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_a_batch_size_below_one_is_refused(mine: Preset, batch_size: int) -> None:
+    with pytest.raises(InputError, match="batch_size"):
+        presets.load_nli(mine, device="cpu", batch_size=batch_size).judge([("a", "b")])
+
+
+def test_options_that_a_stage_cannot_take_are_refused(mine: Preset) -> None:
+    for given in ({"attn_implementation": "sdpa"}, {"compile": True}):
+        with pytest.raises(InputError, match="for transformers models"):
+            presets.load_reader("bundled", device="cpu", **given)
+        with pytest.raises(InputError, match="for transformers models"):
+            presets.load_questions("bundled", device="cpu", **given)
+        with pytest.raises(InputError, match="for transformers models"):
+            presets.load_backbone("bundled", device="cpu", **given)
+    with pytest.raises(InputError, match="the bundled model is an NLI classifier"):
+        presets.load_backbone("bundled", prompt="scale")
+    with pytest.raises(InputError, match="takes no prompt"):
+        presets.load_nli(mine, prompt="scale", device="cpu")
+
+
+def test_attention_kernels_reach_the_models(mine: Preset) -> None:
+    nli = presets.load_nli(mine, device="cpu", attn_implementation="eager")
+    assert nli._loaded.model.config._attn_implementation == "eager"  # type: ignore[attr-defined]

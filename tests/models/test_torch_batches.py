@@ -1,0 +1,277 @@
+"""How rows become batches: order, padding, memory, and what compiles (on fakes and tiny models)."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import numpy as np
+import torch
+from local_models import ENCODERS, encoder, t5
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.models.hub import batches as torch_batches
+from q2_metric.models.hub.batches import Batches, Row, pad
+from q2_metric.models.hub.common import Loaded, load_pretrained
+from q2_metric.models.hub.entailment import TorchNli, YesNoEntailment
+from q2_metric.models.hub.reader import TorchReader
+from q2_metric.models.memory import is_out_of_memory
+
+TOKENIZER = SimpleNamespace(pad_token_id=7, pad_token_type_id=3)
+CPU = Loaded("fake", TOKENIZER, None, "cpu")
+
+
+def rows_of(*lengths: int) -> list[Row]:
+    """Rows whose first token is their place."""
+    return [{"input_ids": [place] + [100 + i for i in range(1, n)]} for place, n in
+            enumerate(lengths)]
+
+
+class Device:
+    """A fake model on a fake device: it fails above ``capacity`` padded tokens."""
+
+    def __init__(self, capacity: int = 10**9, error: Exception | None = None) -> None:
+        self.capacity = capacity
+        self.error = error or RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        self.shapes: list[tuple[int, int]] = []
+        self.failed = 0
+
+    def __call__(self, batch: dict[str, Any]) -> list[tuple[int, int]]:
+        ids = batch["input_ids"]
+        if ids.numel() > self.capacity:
+            self.failed += 1
+            raise self.error
+        self.shapes.append(tuple(ids.shape))
+        lengths = batch["attention_mask"].sum(dim=1).tolist()
+        return list(zip(ids[:, 0].tolist(), lengths, strict=True))
+
+
+LENGTHS = (3, 1, 7, 2, 7, 40, 12, 5)
+EXPECTED = list(enumerate(LENGTHS))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 100, None])
+def test_results_keep_the_rows_order(batch_size: int | None) -> None:
+    device = Device()
+    assert Batches(CPU, batch_size).run(rows_of(*LENGTHS), device) == EXPECTED
+    widths = [width for _, width in device.shapes]
+    assert widths == sorted(widths, reverse=True)
+    if batch_size:
+        assert max(size for size, _ in device.shapes) == min(batch_size, len(LENGTHS))
+
+
+def test_padding_is_masked_and_filled() -> None:
+    padded = pad(TOKENIZER, [
+        {"input_ids": [1, 2, 3], "token_type_ids": [0, 0, 1], "attention_mask": [1, 1, 1]},
+        {"input_ids": [4], "token_type_ids": [0], "attention_mask": [1]},
+    ])
+    assert padded["input_ids"].tolist() == [[1, 2, 3], [4, 7, 7]]
+    assert padded["token_type_ids"].tolist() == [[0, 0, 1], [0, 3, 3]]
+    assert padded["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
+
+
+def test_a_batch_fits_the_budget_of_tokens() -> None:
+    device = Device()
+    batches = Batches(CPU, None, cpu_tokens=24)
+    assert batches.run(rows_of(*LENGTHS), device) == EXPECTED
+    assert device.shapes == [(1, 40), (2, 12), (3, 7), (2, 2)]
+    usage = batches.usage
+    assert (usage.calls, usage.rows, usage.tokens) == (len(device.shapes), 8, sum(LENGTHS))
+    assert usage.padded == sum(rows * width for rows, width in device.shapes)
+    assert usage.padding == pytest.approx(1 - usage.tokens / usage.padded)
+
+
+def test_beams_and_what_they_generate_count() -> None:
+    device = Device()
+    Batches(CPU, None, copies=5, extra=10, cpu_tokens=200).run(rows_of(*[10] * 6), device)
+    assert device.shapes == [(2, 10)] * 3
+
+
+@pytest.mark.parametrize("batch_size", [8, None])
+@pytest.mark.parametrize("error", [
+    RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    torch.OutOfMemoryError("HIP out of memory"),
+    RuntimeError("MPS backend out of memory (MPS allocated: 5 GB)"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    MemoryError(),
+], ids=lambda error: type(error).__name__)
+def test_out_of_memory_halves_and_retries(batch_size: int | None, error: Exception) -> None:
+    device = Device(capacity=40, error=error)
+    batches = Batches(CPU, batch_size)
+    assert batches.run(rows_of(*LENGTHS), device) == EXPECTED
+    assert device.failed in (2, 3)
+    assert batches.usage.rows == len(LENGTHS)  # what failed is not counted
+    failed = device.failed
+    assert batches.run(rows_of(*LENGTHS), device) == EXPECTED
+    assert device.failed == failed  # and it is remembered
+
+
+def test_one_row_that_does_not_fit_is_an_error() -> None:
+    with pytest.raises(ModelError, match="fake: a single input of 40 tokens"):
+        Batches(CPU, None).run(rows_of(*LENGTHS), Device(capacity=39))
+
+
+def test_other_errors_are_not_hidden() -> None:
+    broken = Device(capacity=0, error=RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+    with pytest.raises(RuntimeError, match="shapes"):
+        Batches(CPU, 4).run(rows_of(1, 2), broken)
+    assert broken.failed == 1
+    assert not is_out_of_memory(ValueError("out of memory"))
+
+
+class FakeMemory:
+    """A device of ``total`` bytes whose batches take ``each`` bytes a padded token."""
+
+    def __init__(self, total: int, each: int, device: Device) -> None:
+        self.total, self.each, self.device = total, each, device
+
+    def start(self) -> None:
+        self.before = len(self.device.shapes)
+
+    def used(self) -> int:
+        return max(rows * width * self.each for rows, width in self.device.shapes[self.before :])
+
+    def free(self) -> int:
+        return self.total
+
+
+@pytest.mark.parametrize(("total", "largest"), [(10**12, None), (10**6, 8000), (10**5, 800)])
+def test_the_batch_size_is_found_from_memory(
+    monkeypatch: pytest.MonkeyPatch, total: int, largest: int | None
+) -> None:
+    device = Device()
+    monkeypatch.setattr(torch_batches, "memory_of", lambda _: FakeMemory(total, 100, device))
+    monkeypatch.setattr(torch_batches, "FIRST_TOKENS", 1000)
+    loaded = Loaded("fake", TOKENIZER, None, "meta")  # no CPU, and yet no CUDA is called
+    monkeypatch.setattr(torch.Tensor, "to", lambda tensor, _: tensor)
+    found = Batches(loaded, None).run(rows_of(*[10] * 40_000), device)
+    assert [place for place, _ in found] == list(range(40_000))
+    sizes = [rows * width for rows, width in device.shapes]
+    assert sizes[0] == 1000
+    if largest is None:
+        assert sizes[:4] == [1000, 4000, 16_000, 64_000]  # grows by four at most
+        assert max(sizes) <= torch_batches.MOST_TOKENS
+    else:
+        assert max(sizes[1:]) == largest  # 80 % of what is free
+
+
+def test_after_running_out_the_budget_does_not_grow_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device(capacity=5000)
+    monkeypatch.setattr(torch_batches, "memory_of", lambda _: FakeMemory(10**12, 1, device))
+    monkeypatch.setattr(torch_batches, "FIRST_TOKENS", 2000)
+    monkeypatch.setattr(torch.Tensor, "to", lambda tensor, _: tensor)
+    Batches(Loaded("fake", TOKENIZER, None, "meta"), None).run(rows_of(*[10] * 5000), device)
+    assert device.failed == 1
+    assert max(rows * width for rows, width in device.shapes) == 4000
+
+
+def test_a_batch_size_below_one_is_refused() -> None:
+    with pytest.raises(InputError, match="batch_size"):
+        Batches(CPU, 0)
+
+
+# --- real models: batched is single, and a wrong batch would show ---------------------------
+
+TEXTS = [
+    "The red dog sleeps in the house.", "Paris is the capital of France. " * 5, "She has red hair.",
+    "He was born by the sea in 1994, and the ship sails north. " * 3, "a", "It was built.",
+    "The old man runs, and a big cat barks! Where is the river?", "The king and the queen.",
+]
+PAIRS = [(a, b) for i, a in enumerate(TEXTS) for b in (TEXTS[i - 1], TEXTS[i - 3])]
+
+
+def stages(tmp_path: Path) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for kind in ENCODERS:
+        qa = load_pretrained("AutoModelForQuestionAnswering", str(
+            encoder(tmp_path / f"{kind}-qa", kind, "AutoModelForQuestionAnswering")), "cpu")
+        nli = load_pretrained("AutoModelForSequenceClassification", str(
+            encoder(tmp_path / f"{kind}-nli", kind, "AutoModelForSequenceClassification",
+                    id2label={0: "entailment", 1: "neutral", 2: "contradiction"})), "cpu")
+        found += [(f"{kind} reader", TorchReader(qa, threshold=-1e9)), (f"{kind}", TorchNli(nli))]
+    seq2seq = load_pretrained("AutoModelForSeq2SeqLM", str(t5(tmp_path / "t5")), "cpu")
+    return [*found, ("t5", YesNoEntailment(seq2seq))]
+
+
+def numbers(stage: Any, pairs: list[tuple[str, str]]) -> list[float]:
+    if isinstance(stage, TorchReader):
+        return [answer.score for answer in stage.read(pairs) if answer]
+    return [verdict.entailment for verdict in stage.judge(pairs)]
+
+
+def test_batched_is_single_and_every_mistake_in_a_batch_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = stages(tmp_path)
+    alone = {name: [numbers(stage, [pair])[0] for pair in PAIRS] for name, stage in models}
+    order = random.Random(3).sample(range(len(PAIRS)), len(PAIRS))
+    for size in (1, 2, 5, None):
+        for name, stage in models:
+            stage.batches = Batches(stage._loaded, size)
+            together = numbers(stage, [PAIRS[i] for i in order])
+            expected = [alone[name][i] for i in order]
+            assert together == pytest.approx(expected, abs=1e-5), (name, size)
+
+    right = torch_batches.pad
+
+    def without_mask(tokenizer: Any, rows: Any) -> Any:
+        padded = right(tokenizer, rows)
+        padded["attention_mask"][:] = 1
+        return padded
+
+    def swapped(tokenizer: Any, rows: Any) -> Any:
+        return right(tokenizer, rows[::-1])
+
+    def shifted(tokenizer: Any, rows: Any) -> Any:
+        padded = right(tokenizer, rows)
+        padded["input_ids"] = np.roll(padded["input_ids"], 1, axis=1)
+        return padded
+
+    for mistake in (without_mask, swapped, shifted):
+        monkeypatch.setattr(torch_batches, "pad", mistake)
+        for name, stage in models:
+            together = numbers(stage, PAIRS)
+            wrong = max(abs(a - b) for a, b in zip(together, alone[name], strict=True))
+            assert wrong > 1e-3, (name, mistake.__name__)
+
+
+def test_attention_kernels_agree(tmp_path: Path) -> None:
+    folder = str(encoder(tmp_path / "m", "roberta", "AutoModelForSequenceClassification",
+                         id2label={0: "entailment", 1: "neutral", 2: "contradiction"}))
+    found = {}
+    for kind in ("eager", "sdpa"):
+        loaded = load_pretrained(
+            "AutoModelForSequenceClassification", folder, "cpu", attn_implementation=kind)
+        assert loaded.model.config._attn_implementation == kind
+        found[kind] = numbers(TorchNli(loaded), PAIRS)
+    assert found["eager"] == pytest.approx(found["sdpa"], abs=1e-5)
+    with pytest.raises(ModelError, match="no_such_kernel"):
+        load_pretrained("AutoModelForSequenceClassification", folder, "cpu",
+                        attn_implementation="no_such_kernel")
+
+
+def test_compiling_is_asked_of_the_model_and_of_its_two_row_view(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # "eager" runs the compiled graph without a compiler, which not every machine has.
+    compile_model = torch.nn.Module.compile
+
+    def eager(model: Any, **settings: Any) -> None:
+        assert settings == {"dynamic": True}
+        compile_model(model, backend="eager", **settings)
+
+    monkeypatch.setattr(torch.nn.Module, "compile", eager)
+    folder = str(t5(tmp_path / "t5", tied=False))
+    plain = YesNoEntailment(load_pretrained("AutoModelForSeq2SeqLM", folder, "cpu"))
+    loaded = load_pretrained("AutoModelForSeq2SeqLM", folder, "cpu", compile=True)
+    compiled = YesNoEntailment(loaded)
+    assert compiled._model._compiled_call_impl is not loaded.model._compiled_call_impl
+    assert numbers(compiled, PAIRS) == pytest.approx(numbers(plain, PAIRS), abs=1e-5)

@@ -1,0 +1,322 @@
+"""``q2 report``: from what ``q2 score --out`` wrote to systems, pairs and differences."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from fakes import FakeEntailment, FakeMetric, FakePersonal, FakeQuestions, FakeReader, FakeSpans
+
+from q2_metric import metrics
+from q2_metric.cli.main import main
+from q2_metric.errors import InputError
+from q2_metric.metrics.q2 import Q2
+from q2_metric.report.compare import Column, differences, match
+from q2_metric.report.page import Run
+from q2_metric.report.read import read_scores
+from q2_metric.rows.io import Columns
+
+KNOWLEDGE = "Rome is in Italy. It has 7 hills."
+ROWS = (
+    {"id": "a", "response": "Rome has 7 hills.", "knowledge": KNOWLEDGE, "history": ["Where?"]},
+    {"id": "b", "response": "Rome has 9 hills.", "knowledge": KNOWLEDGE},
+    {"id": "c", "response": "", "knowledge": KNOWLEDGE},
+    {"id": "d", "response": "it has", "knowledge": KNOWLEDGE},
+)
+
+
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    q2 = Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal())
+    loaded = [q2, FakeMetric("scale", {"it has": 0.125})]
+    monkeypatch.setattr(metrics, "load_metrics", lambda names, *_, **__: [
+        metric for metric in loaded if metric.name in names])
+
+
+def run(*args: str | Path) -> Result:
+    return CliRunner().invoke(main, list(map(str, args)))
+
+
+def write(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def scored(folder: Path, *args: str, name: str = "scores.jsonl", rows: Any = ROWS) -> Path:
+    source = write(folder / f"{Path(name).stem}-rows.jsonl", *rows)
+    result = run("score", source, "--out", folder / name, "--quiet", *args)
+    assert result.exit_code in (0, 1), result.output
+    return folder / name
+
+
+def read(*paths: Path, **options: Any) -> tuple[tuple[Run, ...], list[dict[str, Any]]]:
+    with ExitStack() as files:
+        found = read_scores(paths, files, **options)
+        return found.runs, list(found)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_the_scores_are_those_that_q2_score_printed(tmp_path: Path, suffix: str) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    source = write(tmp_path / "rows.jsonl", *ROWS)
+    out = tmp_path / f"scores.{suffix}"
+    printed = json.loads(run("score", source, "--out", out, "--json").stdout)["files"][0]
+    (system,), rows = read(out)
+    assert (system.name, system.rows, system.failed) == (str(out), 4, 1)
+    for score in system.scores:
+        wanted = printed["scores"][score.name]
+        for field in ("value", "n", "n_fallback", "coverage", "no_answer_rate", "n_questions"):
+            assert getattr(score, field) == wanted[field], (score.name, field)
+        assert score.interval == tuple(wanted["interval"])
+    assert [score.name for score in system.scores] == ["q2", "q2_no_nli", "scale"]
+    a, b, c, d = rows
+    assert (a["response"], a["knowledge"], a["history"]) == (
+        "Rome has 7 hills.", KNOWLEDGE, ["Where?"])
+    assert (a["q2"], a["fallback"], a["error"]) == (1.0, False, None)
+    seven = KNOWLEDGE.index("7")
+    assert [(q["span"], q["start"], q["knowledge_start"]) for q in a["questions"]] == [
+        ("Rome", 0, 0), ("7", 9, seven)]
+    assert b["questions"][1]["knowledge_start"] is None  # no answer
+    assert "is empty" in c["error"]
+    assert (c["response"], c["history"], c["questions"]) == (None, None, None)
+    assert (d["fallback"], d["scale"], d["evidence"][0]["support_start"]) == (True, 0.125, 0)
+
+
+def test_signatures_come_from_the_manifest(tmp_path: Path) -> None:
+    out = scored(tmp_path)
+    manifest = tmp_path / "scores.jsonl.manifest.json"
+    signature = "q2|preset:fake|compare:nli|fallback:nli|version:1"
+    recorded = {"signatures": {"q2": signature, "scale": "scale|a:b"}, "complete": False}
+    manifest.write_text(json.dumps(recorded))
+    (system,), _ = read(out)
+    assert [score.signature for score in system.scores] == [
+        signature, "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b"]
+    assert not system.complete
+    for strange in ("", "[]", '{"signatures": 3}', '{"signatures": {"q2": null}}',
+                    '{"signatures": {"q2": "q2|strange"}}', "\udcff"):
+        manifest.write_bytes(strange.encode("utf-8", "surrogateescape"))
+        (system,), _ = read(out)
+        assert {score.signature for score in system.scores} == {""}, strange
+        assert system.complete
+
+
+def test_scores_without_texts(tmp_path: Path) -> None:
+    out = scored(tmp_path, "--no-texts")
+    assert "response" not in json.loads(out.read_text().splitlines()[0])
+    (system,), rows = read(out)
+    assert system.without_texts == 3  # the bad row has none anyway
+    page = tmp_path / "report.html"
+    result = run("report", out, "-o", page)
+    assert (result.exit_code, result.stdout) == (0, f"{page}\n")
+    assert "3 rows have no texts" in result.stderr
+    assert "3 rows have no texts" in page.read_text()
+
+    source = tmp_path / "scores-rows.jsonl"
+    (system,), rows = read(out, texts=[source])
+    assert system.without_texts == 0
+    assert [row.get("response") for row in rows] == [
+        "Rome has 7 hills.", "Rome has 9 hills.", None, "it has"]
+    assert rows[0]["history"] == ["Where?"]
+    result = run("report", out, "-o", page, "--texts", source)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Rome has 9 hills." in page.read_text()
+
+
+def test_texts_that_do_not_fit(tmp_path: Path) -> None:
+    out = scored(tmp_path, "--no-texts")
+    shorter = write(tmp_path / "shorter.jsonl", *ROWS[:3])
+    longer = write(tmp_path / "longer.jsonl", *ROWS, {**ROWS[0], "id": "e"})
+    turned = write(tmp_path / "turned.jsonl", *reversed(ROWS))
+    for texts, message in (
+        (shorter, r"scores.jsonl, line 4: --texts has no row for it"),
+        (longer, r"longer.jsonl: has more rows than the scores"),
+        (turned, r"line 1: has the id 'a', the row of .*turned.jsonl in its place 'd'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read(out, texts=[texts])
+    other = write(tmp_path / "other.jsonl", *({"n": r["id"], "said": r["response"] or "x",
+                                               "source": r["knowledge"]} for r in ROWS))
+    _, rows = read(out, texts=[other], columns=Columns("said", "source", id="n"))
+    assert rows[1]["response"] == "Rome has 9 hills."
+
+
+def test_a_row_where_one_metric_failed(tmp_path: Path) -> None:
+    row = {"id": "a", "f1": 0.5, "nli": None, "error": "the model is broken"}
+    (system,), _ = read(write(tmp_path / "s.jsonl", row, {"id": "b", "f1": 1.0, "nli": 1.0}))
+    assert (system.rows, system.failed) == (2, 1)
+    assert [(one.name, one.n, one.value) for one in system.scores] == [
+        ("f1", 2, 0.75), ("nli", 1, 1.0)]
+
+
+def test_two_files_scored_into_one(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.jsonl", *ROWS[:2])
+    second = write(tmp_path / "b.jsonl", *ROWS[:1])
+    out = tmp_path / "scores.jsonl"
+    run("score", first, second, "--out", out, "--quiet")
+    runs, rows = read(out)
+    assert [(system.name, system.rows) for system in runs] == [(str(first), 2), (str(second), 1)]
+    lines = out.read_text().splitlines()
+    out.write_text("\n".join([lines[2], lines[0], lines[1]]))  # as of several merged files
+    mixed, rows = read(out)
+    assert [system.name for system in mixed] == [str(second), str(first)]
+    assert [row["id"] for row in rows] == ["a", "a", "b"]
+    other = scored(tmp_path, name="other.jsonl")
+    runs, _ = read(out, other)
+    assert [system.name for system in runs] == [f"{out}: {second}", f"{out}: {first}", str(other)]
+
+
+QUESTION = {"span": "a", "start": 0, "question": "?", "how": "equal", "score": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"response": "r", "knowledge": "k"}, "line 1: is not a row of q2 score --out"),
+        ({"id": "a", "response": "r"}, "line 1: is not a row of q2 score --out"),
+        ({"id": "a", "q2": "high"}, "line 1: the field 'q2' is not a number"),
+        ({"id": "a", "q2": True}, "line 1: the field 'q2' is not a number"),
+        ({"id": "a", "q2": float("nan")}, "line 1: the field 'q2' is not a number"),
+        ({"id": "a", "q2": 1, "fallback": 1}, "line 1: the field 'fallback' is not true or false"),
+        ({"id": "a", "q2": 1, "history": ["a", 1]}, "'history' is not a list of strings"),
+        ({"id": "a", "q2": 1, "questions": [3]}, "an item of 'questions' is a number, not an obj"),
+        ({"id": "a", "q2": 1, "questions": [{**QUESTION, "start": 0.5}]},
+         "an item of 'questions': the field 'start' is not a whole number"),
+        ({"id": "a", "q2": 1, "questions": [{**QUESTION, "span": ["</script>"]}]},
+         "an item of 'questions': the field 'span' is not text"),
+    ],
+)
+def test_what_is_no_output_of_q2_score(
+    tmp_path: Path, row: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read(write(tmp_path / "scores.jsonl", row))
+
+
+def test_items_of_an_earlier_version(tmp_path: Path) -> None:
+    _, (row,) = read(write(tmp_path / "s.jsonl", {"id": "a", "q2": 1, "questions": [QUESTION]}))
+    assert row["questions"][0] == {
+        **QUESTION, "response_answer": None, "knowledge_answer": None, "knowledge_start": None,
+        "verdict": None, "verdict_p": None, "f1": None}
+
+
+# --- side by side ----------------------------------------------------------------------
+
+
+def column(*rows: tuple[str, str | None, float | None]) -> Column:
+    made = Column()
+    for id_, knowledge, value in rows:
+        made.add({"id": id_, "knowledge": knowledge, "q2": value}, ["q2"])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "how", "pairs"),
+    [
+        # By id, in any order, what is not shared left out.
+        ([("a", "k"), ("b", "l"), ("c", "m")], [("c", "m"), ("x", "y"), ("a", "k")],
+         "id", [(0, 2), (2, 0)]),
+        # Even with other knowledge, as of systems that retrieve their own.
+        ([("a", "k"), ("b", "l")], [("b", "m"), ("a", "n")], "id", [(0, 1), (1, 0)]),
+        # Row numbers as ids: the knowledge says that the order is another one.
+        ([("1", "k"), ("2", "l"), ("3", "m")], [("1", "m"), ("2", "k"), ("3", "l")],
+         "knowledge", [(0, 1), (1, 2), (2, 0)]),
+        # Several responses to the same turn: the first with the first.
+        ([("a", "k"), ("b", "k"), ("c", "l")], [("x", "k"), ("y", "l"), ("z", "k"), ("w", "k")],
+         "knowledge", [(0, 0), (1, 2), (2, 1)]),
+        # An id twice tells nothing; texts are not known.
+        ([("a", None), ("a", None)], [("a", None), ("b", None)], "order", [(0, 0), (1, 1)]),
+        # Ids alone, without texts to check them.
+        ([("a", None), ("b", None)], [("b", None), ("a", None)], "id", [(0, 1), (1, 0)]),
+    ],
+)
+def test_matching(
+    first: list[tuple[str, str | None]], second: list[tuple[str, str | None]],
+    how: str, pairs: list[tuple[int, int]],
+) -> None:
+    made = [column(*((*row, 0.0) for row in rows)) for rows in (first, second)]
+    assert match(*made) == (how, pairs)
+
+
+def test_what_cannot_be_matched() -> None:
+    assert match(column(("a", "k", 1.0)), column(("b", "l", 1.0))) is None
+    assert match(column(("a", None, 1.0)), column(("b", None, 1.0), ("c", None, 1.0))) is None
+    assert match(column(), column()) is None
+
+
+def test_the_history_tells_turns_apart() -> None:
+    first, second = Column(), Column()
+    for made, turns in ((first, ("x", "y")), (second, ("y", "x"))):
+        for place, turn in enumerate(turns):
+            made.add({"id": f"{place + 1}", "knowledge": "k", "history": [turn], "q2": 1.0}, ["q2"])
+    assert match(first, second) == ("knowledge", [(0, 1), (1, 0)])
+
+
+def test_differences() -> None:
+    first = column(("a", "k", 0.5), ("b", "k", 1.0), ("c", "k", None), ("d", "k", 0.25))
+    second = column(("a", "k", 1.0), ("b", "k", 0.0), ("c", "k", 1.0), ("d", "k", 0.2501))
+    (found,) = differences(first, second, [(i, i) for i in range(4)])
+    assert (found.n, found.better, found.worse, found.same) == (3, 1, 1, 1)
+    assert found.value == pytest.approx((0.5 - 1 + 0.0001) / 3)
+    assert found.interval is not None
+    assert found.interval[0] < found.value < found.interval[1]
+    assert not found.clear
+    pairs = [(i, i) for i in range(50)]
+    (clear,) = differences(column(*[("a", "k", i / 100) for i in range(50)]),
+                           column(*[("a", "k", i / 90 + 0.1) for i in range(50)]), pairs)
+    assert clear.clear
+    (nothing,) = differences(column(("a", "k", None)), column(("a", "k", 1.0)), [(0, 0)])
+    assert (nothing.n, nothing.value, nothing.interval, nothing.clear) == (0, None, None, False)
+
+
+# --- q2 report --------------------------------------------------------------------------
+
+
+def test_report_of_two_files(tmp_path: Path) -> None:
+    first = scored(tmp_path, name="a.jsonl")
+    other = [{**row, "response": "Rome has 7 hills."} for row in ROWS]
+    second = scored(tmp_path, name="b.jsonl", rows=other)
+    page = tmp_path / "compare.html"
+    result = run("report", first, second, "-o", page)
+    assert (result.exit_code, result.output) == (0, f"{page}\n")
+    text = page.read_text(encoding="utf-8")
+    assert f"Differences from <bdi>{first}</bdi>" in text
+    assert "4 pairs, matched by id" in text
+    # b 1/2 -> 1; a and d as before; c has a score on one side only.
+    assert '"pairs": [{"system": 1, "rows": [[0, 4], [1, 5], [2, 6], [3, 7]]}]' in text
+    third = scored(tmp_path, name="c.jsonl", rows=[{**ROWS[0], "id": "z", "knowledge": "Other."}])
+    assert run("report", first, second, third, "-o", page).exit_code == 0
+    assert "are not compared" in page.read_text(encoding="utf-8")
+
+
+def test_report_that_cannot_be_made(tmp_path: Path) -> None:
+    out = scored(tmp_path)
+    for args, message in (
+        ([out, "-o", out], "is read or written too"),
+        ([out, out, "-o", tmp_path / "r.html"], "is named twice"),
+        ([tmp_path / "none.jsonl", "-o", tmp_path / "r.html"], "there is no such file"),
+        ([tmp_path / "scores-rows.jsonl", "-o", tmp_path / "r.html"], "is not a row of q2 score"),
+        (["-", "--texts", "-", "-o", tmp_path / "r.html"], "can be read only once"),
+    ):
+        result = run("report", *args)
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1), args
+        assert message in result.stderr
+        assert not (tmp_path / "r.html").exists()
+
+
+def test_report_of_standard_input(tmp_path: Path) -> None:
+    out, page = scored(tmp_path), tmp_path / "r.html"
+    result = CliRunner().invoke(
+        main, ["report", "-", "-o", str(page)], input=out.read_bytes())
+    assert result.exit_code == 0, result.output
+    assert "standard input" in page.read_text(encoding="utf-8")
+
+
+def test_report_of_no_rows(tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    assert run("report", write(tmp_path / "s.jsonl"), "-o", page).exit_code == 2
+    assert not page.exists()

@@ -1,0 +1,159 @@
+"""The recipe: what it learns from, and that a killed run goes on as if nothing happened."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from q2_metric.models.bundled import models as bundled  # noqa: E402
+from q2_metric.models.bundled.encoding import pair  # noqa: E402
+from training import reader, reader_data  # noqa: E402
+from training.asked import find  # noqa: E402
+from training.entailment import loss as entailment_loss  # noqa: E402
+from training.entailment_data import Surroundings, change_number, narrow  # noqa: E402
+from training.examples import Example, Source, draw, held_out, split  # noqa: E402
+from training.train import Settings, train  # noqa: E402
+
+PASSAGE = "Ann was born in 1954. She moved to Rome. In 1980 she opened a shop. It sold hats."
+
+
+def test_shortening_keeps_the_answer() -> None:
+    start = PASSAGE.index("1980")
+    example = Example("When did she open a shop?", PASSAGE, (start, start + 4), "s")
+    rng = random.Random(0)
+    texts = set()
+    for _ in range(100):
+        short = reader_data.shorten(example, rng)
+        assert short.text[slice(*short.target)] == "1980"
+        texts.add(short.text)
+    assert len(texts) > 2
+
+
+def test_surroundings_keep_the_premise_and_stay_in_its_passage() -> None:
+    premise = "In 1980 she opened a shop."
+    example = Example("she opened a shop .", premise, "supported", "s")
+    around, rng = Surroundings({premise: PASSAGE}, share=1.0), random.Random(0)
+    texts = {around(example, rng).text for _ in range(50)}
+    assert all(premise in text and text in PASSAGE for text in texts)
+    assert PASSAGE in texts
+    other = Example("q", "not of a passage", "supported", "s")
+    assert around(other, rng) is other
+
+
+def test_places_of_answers_in_tokens() -> None:
+    tokenise = bundled.tokeniser()
+    row = pair(tokenise("When?"), tokenise("Ann was born in 1954."))
+    assert reader.place(row, None) == (0, 0)
+    first, last = reader.place(row, (16, 20))
+    assert row.offsets[first - row.text_start][0] == 16
+    assert row.offsets[last - row.text_start][1] == 20
+    assert reader.place(row, (16, 99)) == (0, 0), "an answer cut off is no answer"
+
+
+def test_development_texts_are_never_trained_on() -> None:
+    rows = [Example("q", f"text {i}", "supported", "s") for i in range(1000)]
+    [train_part], dev = split([Source("s", 1.0, rows)])
+    assert {e.text for e in train_part.examples}.isdisjoint(e.text for e in dev)
+    assert 10 < len(dev) < 100
+    assert all(held_out(e.text) for e in dev)
+
+
+def test_an_epoch_draws_each_source_at_its_rate() -> None:
+    def rows(name: str) -> list[Example]:
+        return [Example("q", f"{name} {i}", "supported", name) for i in range(100)]
+
+    epoch = draw([Source("a", 2.25, rows("a")), Source("b", 0.5, rows("b"))], random.Random(0))
+    assert sum(e.source == "a" for e in epoch) == 225
+    assert sum(e.source == "b" for e in epoch) == 50
+
+
+def test_two_way_labels_do_not_choose_between_neutral_and_contradiction() -> None:
+    class Fixed(torch.nn.Module):
+        def __init__(self, logits: list[float]) -> None:
+            super().__init__()
+            self.logits = torch.tensor([logits])
+
+        def forward(self, *_: object) -> torch.Tensor:
+            return self.logits
+
+    tokenise = bundled.tokeniser()
+    rows = [pair(tokenise("a"), tokenise("b"))]
+
+    def value(logits: list[float], label: str) -> float:
+        examples = [Example("a", "b", label, "s")]
+        return float(entailment_loss(Fixed(logits), rows, examples, torch.device("cpu")))
+
+    assert value([0, 4, 0], "not_supported") == pytest.approx(value([0, 0, 4], "not_supported"))
+    assert value([0, 4, 0], "refuted") > value([0, 0, 4], "refuted") + 1
+    assert value([4, 0, 0], "supported") < value([0, 4, 0], "supported") - 1
+
+
+def test_a_changed_number_is_new_and_the_rest_is_not_touched() -> None:
+    for seed in range(50):
+        changed = change_number("born in 1954 in Rome", "she was born in 1954", random.Random(seed))
+        if changed is not None:
+            assert changed.startswith("she was born in ")
+            assert changed[-4:].isdigit()
+            assert changed[-4:] != "1954"
+    assert change_number("no numbers", "born in 1954", random.Random(0)) is None
+
+
+def test_narrowing_keeps_what_the_hypothesis_speaks_of() -> None:
+    text = " ".join(f"Sentence number {i} is about nothing." for i in range(60))
+    text += " The Tay Bridge was opened in 1878. " + text
+    assert "Tay Bridge" in narrow(text, "the tay bridge was opened in 1878", 30)
+    assert len(narrow(text, "the tay bridge", 30).split()) <= 30
+
+
+def test_whole_words_are_found() -> None:
+    assert find("The catalogue and the Cat.", "cat") == (22, 25)
+    assert find("nothing", "cat") is None
+
+
+START = PASSAGE.index("1980")
+SOURCES = [Source("s", 1.0, [
+    Example(f"When did she open shop {i}?", PASSAGE + f" Row {i}.", (START, START + 4), "s")
+    for i in range(64)
+])]
+
+
+def train_reader(folder: Path, settings: Settings | None = None,
+                 sources: list[Source] | None = None) -> torch.nn.Module:
+    """A short training that saves at every step."""
+    from q2_metric.models.bundled.network import ReaderNetwork
+
+    torch.manual_seed(0)
+    network = ReaderNetwork()
+    train(network, sources or SOURCES, bundled.tokeniser(), reader.loss, lambda _: {},
+          settings or Settings(examples=64, tokens=256, save_minutes=0.0), folder,
+          torch.device("cpu"))
+    return network
+
+
+def test_a_killed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
+    whole = train_reader(tmp_path / "whole")
+    killed = tmp_path / "killed"
+    child = multiprocessing.get_context("spawn").Process(target=train_reader, args=(killed,))
+    child.start()
+    while not (killed / "state.safetensors").exists():
+        assert child.is_alive()
+        time.sleep(0.005)
+    time.sleep(random.Random(0).random() / 2)
+    child.kill()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL, "it was over before it was killed"
+    resumed = train_reader(killed)
+    for (name, a), b in zip(whole.named_parameters(), resumed.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=1e-6), name
+    with pytest.raises(ValueError, match="other settings"):
+        train_reader(killed, Settings(examples=99))
+    with pytest.raises(ValueError, match="other examples"):
+        train_reader(killed, sources=[Source("s", 1.0, SOURCES[0].examples[:9])])
+    assert not list(killed.glob("*.tmp"))

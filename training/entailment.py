@@ -1,0 +1,72 @@
+"""Training the entailment network on three-way and two-way labels together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from q2_metric.models.bundled.encoding import Batch, Tokeniser, Window, collate, pair
+from training.examples import Example
+from training.train import as_tensor, predict
+
+CLASSES = {
+    "supported": (True, False, False),
+    "not_enough": (False, True, False),
+    "refuted": (False, False, True),
+    "not_supported": (False, True, True),
+    "not_refuted": (True, True, False),
+}
+"""Which of entailment, neutral, contradiction a label allows."""
+
+
+def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
+    """Logits (batch, 3)."""
+    logits: Tensor = network(
+        as_tensor(batch.ids, device), as_tensor(batch.types, device),
+        as_tensor(batch.lengths, device), as_tensor(batch.query, device),
+    ).float()
+    return logits
+
+
+def loss(
+    network: nn.Module, rows: Sequence[Window], examples: Sequence[Example],
+    device: torch.device,
+) -> Tensor:
+    """Minus the log-probability of the classes that the label allows."""
+    logits = forward(network, collate(rows), device)
+    allowed = torch.tensor([CLASSES[e.target] for e in examples], device=device)
+    right = logits.masked_fill(~allowed, -1e4).logsumexp(-1)
+    # A little of a three-way mean, so that labels known to be noisy do not push for ever.
+    smooth = logits.logsumexp(-1) - logits.mean(-1)
+    return (logits.logsumexp(-1) - right).mean() * 0.95 + 0.05 * smooth.mean()
+
+
+def evaluator(examples: Sequence[Example], tokeniser: Tokeniser, device: torch.device):  # type: ignore[no-untyped-def]
+    """A function of the network: AUC of P(entailment) overall and by source."""
+    from sklearn.metrics import roc_auc_score
+
+    rows = [
+        pair(tokeniser(e.query).cut(0, 128), tokeniser(e.text).cut(0, 300)) for e in examples
+    ]
+
+    def evaluate(network: nn.Module) -> dict[str, float]:
+        found = predict(network, rows, device, forward)
+        groups: dict[str, list[tuple[bool, float]]] = defaultdict(list)
+        for logits, example in zip(found, examples, strict=True):
+            supported = example.target == "supported"
+            score = float(logits.softmax(-1)[0])
+            name = example.source
+            name = "retold" if name.startswith("retold") else name
+            name = "answers" if name.startswith("answers") else name
+            groups[name].append((supported, score))
+        result = {}
+        for name, pairs in sorted(groups.items()):
+            if len({label for label, _ in pairs}) == 2 and len(pairs) >= 20:
+                result[name] = round(float(roc_auc_score(*zip(*pairs, strict=True))), 3)
+        result["mean"] = round(sum(result.values()) / max(1, len(result)), 4)
+        return result
+
+    return evaluate

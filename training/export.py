@@ -1,0 +1,65 @@
+"""From trained networks to the files that the package ships."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+from training.graph import entailment_graph, reader_graph
+
+
+def averaged(network: nn.Module, state: Path) -> nn.Module:
+    """``network`` with the averaged weights of a training state."""
+    found = load_file(state)
+    names = {n.removeprefix("average/"): v for n, v in found.items() if n.startswith("average/")}
+    if not names:
+        raise ValueError(f"{state} holds no averaged weights")
+    network.load_state_dict(names, strict=False)
+    return network
+
+
+def stored(name: str, value: Tensor) -> dict[str, Tensor]:
+    """A tensor as it is written: rows of a matrix to 8 bits, anything else in float16.
+
+    Raises:
+        ValueError: a value is not finite.
+    """
+    if not torch.isfinite(value).all():
+        raise ValueError(f"{name} holds values that are not finite")
+    if value.ndim != 2:
+        return {name: value.half().contiguous()}
+    scale = value.abs().amax(1, keepdim=True).clamp(min=1e-12) / 127
+    return {name: (value / scale).round().to(torch.int8), f"{name}.scale": scale.contiguous()}
+
+
+def export(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Path,
+           folder: Path) -> None:
+    """Writes weights (the word vectors once), graphs and tokeniser to ``folder``.
+
+    Matrices are stored in 8 bits with a float32 scale for each row, vectors in float16; both
+    runtimes compute in floating point from the same restored values.
+
+    Raises:
+        ValueError: the networks' word vectors differ: they are shared, and frozen.
+    """
+    words = reader.encoder.words.weight
+    if not torch.equal(words, entailment.encoder.words.weight):
+        raise ValueError("the two networks must share their word vectors")
+    tensors = stored("words.weight", words.detach())
+    for prefix, network in (("reader", reader), ("entailment", entailment)):
+        for name, value in network.state_dict().items():
+            if name != "encoder.words.weight":
+                short = name.removeprefix("encoder.")
+                tensors |= stored(f"{prefix}.{short}", value.detach())
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = folder / "bundled.safetensors"
+    save_file(tensors, weights, metadata={"format": "pt"})
+    weights.chmod(0o644)  # readable for all users of an installation
+    (folder / "reader.onnx").write_bytes(reader_graph())
+    (folder / "entailment.onnx").write_bytes(entailment_graph())
+    shutil.copyfile(tokenizer, folder / "tokenizer.json")

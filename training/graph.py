@@ -1,0 +1,149 @@
+"""The bundled networks as ONNX graphs without weights.
+
+The graphs are made once, by the recipe; the weights stay in one safetensors file and are
+handed to ONNX Runtime when a session starts (:mod:`q2_metric.models.bundled.models`). So there
+is one source of truth for them, and the base install needs no ``onnx`` package.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnx import TensorProto, helper
+
+from q2_metric.models.bundled.network import (
+    FEED_FORWARD,
+    HEADS,
+    HIDDEN,
+    LAYER_NORM_EPS,
+    LAYERS,
+    POSITIONS,
+    VOCABULARY,
+)
+from q2_metric.text.alignment import N_TYPES
+
+FUSED = "com.microsoft"
+"""ONNX Runtime's own operators: attention, layer norm with residual, GELU with bias."""
+
+
+class _Graph:
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
+        self.count = 0
+
+    def weight(self, name: str, shape: list[int], kind: int = TensorProto.FLOAT) -> str:
+        """A tensor that the runtime fills in."""
+        tensor = TensorProto(name=name, data_type=kind, dims=shape)
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="bundled.safetensors")
+        self.initializers.append(tensor)
+        return name
+
+    def constant(self, name: str, kind: int, shape: list[int], values: list[Any]) -> str:
+        self.initializers.append(helper.make_tensor(name, kind, shape, values))
+        return name
+
+    def add(self, op: str, inputs: list[str], domain: str = "", outputs: int = 1,
+            **attributes: Any) -> Any:
+        names = [f"{op.lower()}_{self.count}_{i}" for i in range(outputs)]
+        self.count += 1
+        self.nodes.append(helper.make_node(op, inputs, names, domain=domain, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def linear(self, x: str, name: str, size: list[int]) -> tuple[str, str]:
+        """(x @ weight, the name of its bias)."""
+        product = self.add("MatMul", [x, self.weight(f"{name}.weight", size)])
+        return product, self.weight(f"{name}.bias", [size[1]])
+
+    def norm(self, x: str, residual: str, bias: str, name: str) -> str:
+        return str(self.add(
+            "SkipLayerNormalization",
+            [x, residual, self.weight(f"{name}.weight", [HIDDEN]),
+             self.weight(f"{name}.bias", [HIDDEN]), bias],
+            FUSED, epsilon=LAYER_NORM_EPS))
+
+    def encoder(self) -> str:
+        """ids, types (batch, length) int64 and mask (batch, length) int32 -> states."""
+        words = self.add("Gather", [
+            self.weight("words.weight", [VOCABULARY, HIDDEN], TensorProto.FLOAT16), "ids"])
+        words = self.add("Cast", [words], to=TensorProto.FLOAT)
+        kinds = self.add("Gather", [
+            self.weight(f"{self.prefix}.types.weight", [N_TYPES, HIDDEN]), "types"])
+        length = self.add("Shape", ["ids"], start=1, end=2)
+        zero = self.constant("zero", TensorProto.INT64, [1], [0])
+        places = self.add("Slice", [
+            self.weight(f"{self.prefix}.positions.weight", [POSITIONS, HIDDEN]), zero, length])
+        x = self.add("Add", [self.add("Add", [words, kinds]), places])
+        x = self.add("LayerNormalization", [
+            x, self.weight(f"{self.prefix}.norm.weight", [HIDDEN]),
+            self.weight(f"{self.prefix}.norm.bias", [HIDDEN])], epsilon=LAYER_NORM_EPS, axis=-1)
+        for i in range(LAYERS):
+            name = f"{self.prefix}.layers.{i}"
+            product, bias = self.linear(x, f"{name}.qkv", [HIDDEN, 3 * HIDDEN])
+            q, k, v = self.add("Split", [product], outputs=3, axis=-1, num_outputs=3)
+            context = self.add("MultiHeadAttention", [q, k, v, bias, "mask"], FUSED,
+                               num_heads=HEADS)
+            product, bias = self.linear(context, f"{name}.out", [HIDDEN, HIDDEN])
+            x = self.norm(product, x, bias, f"{name}.norm1")
+            product, bias = self.linear(x, f"{name}.up", [HIDDEN, FEED_FORWARD])
+            product = self.add("BiasGelu", [product, bias], FUSED)
+            product, bias = self.linear(product, f"{name}.down", [FEED_FORWARD, HIDDEN])
+            x = self.norm(product, x, bias, f"{name}.norm2")
+        return str(x)
+
+    def model(self, output: str, shape: list[Any], extra: list[Any]) -> bytes:
+        inputs = [
+            helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "length"]),
+            helper.make_tensor_value_info("types", TensorProto.INT64, ["batch", "length"]),
+            helper.make_tensor_value_info("mask", TensorProto.INT32, ["batch", "length"]),
+            *extra,
+        ]
+        self.nodes[-1].output[0] = output
+        graph = helper.make_graph(
+            self.nodes, self.prefix, inputs,
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)],
+            self.initializers)
+        model = helper.make_model(graph, opset_imports=[
+            helper.make_opsetid("", 18), helper.make_opsetid(FUSED, 1)], ir_version=9)
+        return bytes(model.SerializeToString())
+
+
+def reader_graph() -> bytes:
+    """``logits`` (batch, length, 2): start and end of the answer."""
+    graph = _Graph("reader")
+    product, bias = graph.linear(graph.encoder(), "reader.span", [HIDDEN, 2])
+    graph.add("Add", [product, bias])
+    return graph.model("logits", ["batch", "length", 2], [])
+
+
+def entailment_graph() -> bytes:
+    """``logits`` (batch, 3): entailment, neutral, contradiction.
+
+    A further input ``query`` (batch, length) float32 is 1.0 on the hypothesis' tokens.
+    """
+    graph = _Graph("entailment")
+    x = graph.encoder()
+    number = graph.constant
+    axis1 = number("axis1", TensorProto.INT64, [1], [1])
+    axis2 = number("axis2", TensorProto.INT64, [1], [2])
+    mask = graph.add("Unsqueeze", ["query", axis2])
+    count = graph.add("Max", [
+        graph.add("ReduceSum", [mask, axis1], keepdims=0),
+        number("one", TensorProto.FLOAT, [1], [1.0])])
+    mean = graph.add("Div", [
+        graph.add("ReduceSum", [graph.add("Mul", [x, mask]), axis1], keepdims=0), count])
+    away = graph.add("Mul", [
+        graph.add("Sub", [mask, "one"]), number("far", TensorProto.FLOAT, [1], [1e4])])
+    peak = graph.add("Max", [
+        graph.add("ReduceMax", [graph.add("Add", [x, away]), axis1], keepdims=0),
+        number("floor", TensorProto.FLOAT, [1], [-1e3])])
+    first = graph.add("Gather", [x, number("at0", TensorProto.INT64, [], [0])], axis=1)
+    pooled = graph.add("Concat", [first, mean, peak], axis=-1)
+    product, bias = graph.linear(pooled, "entailment.dense", [3 * HIDDEN, HIDDEN])
+    hidden = graph.add("Tanh", [graph.add("Add", [product, bias])])
+    product, bias = graph.linear(hidden, "entailment.classify", [HIDDEN, 3])
+    graph.add("Add", [product, bias])
+    query = helper.make_tensor_value_info("query", TensorProto.FLOAT, ["batch", "length"])
+    return graph.model("logits", ["batch", 3], [query])
