@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.settings import settings_from
-from q2_metric.metrics.signature import signature
+from q2_metric.metrics.settings import settings_and_running
+from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.types import (
     Answer,
@@ -103,31 +103,21 @@ class Q2:
         cls,
         preset: str = "bundled",
         *,
-        device: str = "auto",
-        dtype: str = "float32",
-        batch_size: int | None = None,
-        attn_implementation: str | None = None,
-        compile: bool = False,
         question_model: str | None = None,
         reader_model: str | None = None,
         nli_model: str | None = None,
         coreference_model: str | None = None,
-        **settings: Any,
+        **keywords: Any,
     ) -> Q2:
         """The metric with a preset's models, any of them replaced.
 
         Args:
             preset: "bundled" (offline), "paper", "paper-small" or "modern".
-            device: "auto", "cpu", "cuda", "cuda:1", "mps".
-            dtype: "float32", "bfloat16", "float16" (other presets than ``bundled`` on CPU).
-            batch_size: rows of a model call; ``None`` for as many as fit into memory (on a
-                CPU, as are fast).
-            attn_implementation: of transformers models: "sdpa", "flash_attention_2", …
-            compile: compile transformers models with ``torch.compile``.
             question_model, reader_model, nli_model: a Hub name or local folder in place
                 of the preset's model.
             coreference_model: of the coreference backend; its own default if ``None``.
-            settings: the fields of :class:`Q2Settings`.
+            keywords: the fields of :class:`Q2Settings`, and those of
+                :class:`~q2_metric.running.Running`: device, dtype, batch_size, ….
 
         Raises:
             InputError: an unknown preset or setting.
@@ -136,10 +126,8 @@ class Q2:
         """
         from q2_metric.models import presets
 
-        chosen = settings_from(Q2Settings, settings)
-        common: dict[str, Any] = {
-            "device": device, "dtype": dtype, "batch_size": batch_size,
-            "attn_implementation": attn_implementation, "compile": compile}
+        chosen, running = settings_and_running(Q2Settings, keywords)
+        common = running.keywords()
         stages = presets.preset(preset)
         spans, personal = presets.load_spans(), presets.load_personal()
         return cls(
@@ -150,7 +138,7 @@ class Q2:
             reader=presets.load_reader(stages, reader_model, **common),
             entailment=presets.load_nli(stages, nli_model, **common),
             personal=personal,
-            coreference=presets.load_coreference(coreference_model, device=device)
+            coreference=presets.load_coreference(coreference_model, device=running.device)
             if chosen.coreference else None,
             settings=chosen,
             preset=stages.name,
@@ -306,3 +294,13 @@ def compare(question: Question, answer: Answer | None, verdict: Verdict | None) 
         return Comparison(question, span, answer.text, f1, verdict, "token_f1", f1, answer.start)
     score = 1.0 if verdict.label == "entailment" else 0.0
     return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
+
+
+def without_nli(signed: str) -> str:
+    """The signature of "Q² without NLI", which comes out of the same run as Q²."""
+    _, settings = parse(signed)
+    settings["compare"] = "f1"
+    if settings.get("fallback") == "off":
+        settings["nli"] = "off"
+    settings.pop("calibration", None)  # it is not applied to this variant
+    return signature("q2_no_nli", settings)

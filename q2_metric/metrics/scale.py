@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.settings import settings_from
+from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.text.search import Part, tree_search
 from q2_metric.text.windows import PAPER_CHUNK_SIZE, chunks
@@ -39,6 +39,8 @@ class ScaleSettings:
         chunking: what ``chunk_size`` counts: the tokens of the knowledge (section 3.1), or
             of the whole prompt, windows and all as in the authors' package scale-score
             (of Yes/No backbones only).
+        prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
+            package's) or "minicheck"; ``None`` for the one that fits the model.
         aggregate: how a response's sentences make its score: their mean (the paper),
             the least of them, or their harmonic mean.
         branches: parts a level of the evidence search, at least 2.
@@ -47,6 +49,7 @@ class ScaleSettings:
     chunk_size: int = PAPER_CHUNK_SIZE
     overlap: float = OVERLAP
     chunking: Literal["knowledge", "prompt"] = "knowledge"
+    prompt: str | None = None
     aggregate: Literal["mean", "min", "hmean"] = "mean"
     branches: int = 2
 
@@ -100,26 +103,18 @@ class Scale:
         cls,
         preset: str = "bundled",
         *,
-        device: str = "auto",
-        dtype: str = "float32",
-        batch_size: int | None = None,
-        attn_implementation: str | None = None,
-        compile: bool = False,
         scale_model: str | None = None,
-        prompt: str | None = None,
-        **settings: Any,
+        **keywords: Any,
     ) -> Scale:
         """The metric with a preset's backbone, or with ``scale_model`` in its place.
 
         Args:
-            preset, device, dtype, batch_size, attn_implementation, compile: as for
-                :meth:`Q2.from_preset`.
+            preset: as for :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model
                 or any NLI cross-encoder.
-            prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
-                package's) or "minicheck"; ``None`` for the one that fits the model.
-            settings: the fields of :class:`ScaleSettings`; unless given, ``chunk_size``
-                is the preset's own, or the paper's with another ``scale_model``.
+            keywords: the fields of :class:`ScaleSettings` (unless given, ``chunk_size`` is
+                the preset's own, or the paper's with another ``scale_model``), and those of
+                :class:`~q2_metric.running.Running`: device, dtype, batch_size, ….
 
         Raises:
             InputError: an unknown preset or setting.
@@ -129,12 +124,11 @@ class Scale:
         from q2_metric.models import presets
 
         stages = presets.preset(preset)
-        if settings.get("chunk_size") is None:
-            settings["chunk_size"] = PAPER_CHUNK_SIZE if scale_model else stages.chunk_size
-        chosen = settings_from(ScaleSettings, settings)
+        if keywords.get("chunk_size") is None:
+            keywords["chunk_size"] = PAPER_CHUNK_SIZE if scale_model else stages.chunk_size
+        chosen, running = settings_and_running(ScaleSettings, keywords)
         backbone = presets.load_backbone(
-            stages, scale_model, prompt=prompt, device=device, dtype=dtype,
-            batch_size=batch_size, attn_implementation=attn_implementation, compile=compile)
+            stages, scale_model, prompt=chosen.prompt, **running.keywords())
         return cls(backbone, presets.load_sentences(), chosen, stages.name)
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
