@@ -92,7 +92,10 @@ def test_commands_and_options_exist(page: Path) -> None:
 
 
 def test_commands_are_found() -> None:
-    text = '```console\n$ q2 score a.jsonl --out \\\n    b.jsonl   # why\n$ jq . x | q2 score -\n```\n'
+    text = (
+        '```console\n$ q2 score a.jsonl --out \\\n    b.jsonl   # why\n'
+        '$ jq . x | q2 score -\n```\n'
+    )
     assert commands(text) == [
         ["q2", "score", "a.jsonl", "--out", "b.jsonl"], ["q2", "score", "-"],
     ]
