@@ -40,8 +40,9 @@ class Rows:
 
     def weights(self) -> NDArray[np.float64]:
         """One a source, half of it for each class."""
-        share = np.where(self.supported, self.supported.sum(), (~self.supported).sum())
-        return 0.5 / share
+        n_supported = float(self.supported.sum())
+        of_class = np.where(self.supported, n_supported, len(self.supported) - n_supported)
+        return np.divide(0.5, of_class, dtype=np.float64)
 
 
 @click.command(help=__doc__)

@@ -25,7 +25,17 @@ import q2_metric
 from q2_metric.metrics import score_with
 from q2_metric.metrics.registry import entry
 from q2_metric.metrics.signature import parse
-from q2_metric.types import Comparison, Evidence, Example, Metric, Question, Score, Span, Verdict
+from q2_metric.types import (
+    Comparison,
+    Evidence,
+    Example,
+    Metric,
+    Part,
+    Question,
+    Score,
+    Span,
+    Verdict,
+)
 
 LARGEST = 1_000_000_000
 """Bytes that the file may have by default; beyond, what was longest unused goes."""
@@ -291,7 +301,7 @@ def to_json(score: Score) -> dict[str, Any]:
     return {**whole, "because": because}
 
 
-def _fields(item: Score | Comparison | Evidence) -> dict[str, Any]:
+def _fields(item: Score | Comparison | Evidence | Part) -> dict[str, Any]:
     return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
 
 
@@ -310,7 +320,7 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
                 Comparison(**{**item, "question": question, "verdict": _verdict(item["verdict"])})
             )
         else:
-            because.append(Evidence(**item))
+            because.append(Part(**item) if "pull" in item else Evidence(**item))
     known = {**fields, "because": tuple(because), "verdict": _verdict(fields["verdict"])}
     return Score(example, **known)
 

@@ -56,11 +56,11 @@ def overlap(response: str, knowledge: str) -> Overlap:
     numbers = [word for word in said if word[0].isdigit()]
     phrases = list(itertools.pairwise(said))
     return Overlap(
-        words=_share([w in vocabulary or stem(w) in stems for w in content]),
-        numbers=_share([w in vocabulary for w in numbers], 1.0),
-        phrases=_share([pair in pairs for pair in phrases], 0.0),
+        words=_share([w in vocabulary or stem(w) in stems for w in content]) if content else None,
+        numbers=_share([w in vocabulary for w in numbers]) if numbers else 1.0,
+        phrases=_share([pair in pairs for pair in phrases]) if phrases else 0.0,
     )
 
 
-def _share(found: list[bool], nothing: float | None = None) -> float | None:
-    return sum(found) / len(found) if found else nothing
+def _share(found: list[bool]) -> float:
+    return sum(found) / len(found)
