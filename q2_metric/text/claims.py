@@ -79,7 +79,8 @@ _TOLD = re.compile(
     r"|(?:did|do) you (?:ever )?(?:know|hear|notice|realise|realize|remember) (?=that\b)"
 )
 _ABOUT_WHAT = frozenset(
-    "what who whom whose which when where why how if whether about any anything much many of".split()
+    "what who whom whose which when where why how if whether about any anything much many of"
+    .split()
 )
 """After "did you know", what makes it a question and not a way of telling."""
 
