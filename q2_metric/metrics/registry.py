@@ -143,6 +143,10 @@ METRICS: dict[str, Entry] = {
             details="sentences", models=("scale_model",),
             running=RUNNING, cached=True, neural=True, evidence=True,
         ),
+        Entry(
+            "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
+            details="parts", running=RUNNING, cached=True, neural=True,
+        ),
         Entry("f1", "token F1", "q2_metric.metrics.overlap:TokenF1"),
         Entry("bleu", "BLEU", "q2_metric.metrics.overlap:Bleu"),
         Entry(

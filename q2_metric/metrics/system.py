@@ -6,24 +6,14 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 
+from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, bootstrap_interval
 from q2_metric.metrics.q2 import without_nli as without_nli
 from q2_metric.metrics.registry import of_column
 from q2_metric.types import Comparison, Score, SystemScore
 
-N_BOOTSTRAP = 1000
-"""Resamples behind an interval (sacrebleu's default)."""
-
-SEED = 12345
-"""Seed of the resampling (sacrebleu's default): the same scores, the same interval."""
-
-LEVEL = 0.95
-
 Q2 = "q2"
 Q2_NO_NLI = "q2_no_nli"
 # The two names and without_nli go when no other file imports them from here.
-
-_DRAWS_AT_ONCE = 1 << 20
-"""Values drawn at a time (16 MB), or one resample where that is more."""
 
 
 class Tally:
@@ -116,28 +106,3 @@ def system_score(
     tally = Tally(column)
     tally.add(scores)
     return tally.result(signature, n_bootstrap=n_bootstrap, seed=seed)
-
-
-def bootstrap_interval(
-    values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
-) -> tuple[float, float] | None:
-    """95 % percentile interval of the mean, ``None`` without values or resamples.
-
-    Each resample draws ``len(values)`` values with replacement; the interval runs from
-    the 2.5th to the 97.5th percentile of their means (Efron and Tibshirani, 1993, §13.3).
-    """
-    if not len(values) or n_bootstrap <= 0:
-        return None
-    import numpy as np
-
-    pool = np.asarray(values, dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    at_once = max(1, _DRAWS_AT_ONCE // len(pool))
-    means = np.empty(n_bootstrap)
-    for start in range(0, n_bootstrap, at_once):
-        rows = min(at_once, n_bootstrap - start)
-        drawn = rng.integers(0, len(pool), size=(rows, len(pool)))
-        means[start : start + rows] = pool[drawn].mean(axis=1)
-    tail = 100 * (1 - LEVEL) / 2
-    low, high = np.percentile(means, [tail, 100 - tail])
-    return float(low), float(high)
