@@ -24,7 +24,6 @@ from typing import Any
 import q2_metric
 from q2_metric.metrics import score_with
 from q2_metric.metrics.registry import entry
-from q2_metric.metrics.signature import parse
 from q2_metric.types import (
     Comparison,
     Evidence,
@@ -260,12 +259,9 @@ class CachedMetric:
             find: called for blocks of different examples; results are JSON values, and
                 those that JSON cannot hold (NaN) are not kept.
         """
-        with_history = parse(self.signature)[1].get("coref", "off") != "off"
+        # With the history: a response that only echoes it claims nothing.
         keys = [
-            digest(
-                what, self._made_by, self.signature,
-                e.response, e.knowledge, e.history * with_history,
-            )
+            digest(what, self._made_by, self.signature, e.response, e.knowledge, e.history)
             for e in examples
         ]
         found = self._store.get(dict.fromkeys(keys))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from q2_metric.errors import InputError
+from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.text.claims import has_claim
@@ -150,6 +151,7 @@ class Scale:
             stages, scale_model, prompt=chosen.prompt, **running.keywords())
         return cls(backbone, presets.load_sentences(), chosen, stages.name)
 
+    @claims_only
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.
 
