@@ -21,7 +21,9 @@ from q2_metric.evaluation.scores import number_of
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.calibration import Calibration
-from q2_metric.rows.io import BadRow, Columns, read_fields, read_rows
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.formats import read_fields
+from q2_metric.rows.read import BadRow, read_rows
 
 Kind = Literal["isotonic", "platt"]
 Rule = Literal["balanced_accuracy", "accuracy"]
