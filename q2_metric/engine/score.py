@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.engine.cache import NEURAL, Progress, digest, made_by
+from q2_metric.engine.cache import Progress, digest, made_by
 from q2_metric.engine.job import ROW, Job, Loaded, Row, rereadable
 from q2_metric.engine.manifest import Manifest, finished, manifest
 from q2_metric.engine.parts import Parts, finish, open_parts
@@ -19,6 +19,7 @@ from q2_metric.engine.results import FileResult, as_json, from_json, total
 from q2_metric.engine.run import all_signatures, assemble, run_file
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import STDIN, fingerprint
+from q2_metric.metrics.registry import entry
 from q2_metric.rows.fields import OutputRow, with_texts
 from q2_metric.rows.read import BadRow, read_rows
 
@@ -152,7 +153,7 @@ class Scoring:
             self.signatures,
             # As it reads when it comes back from JSON.
             json.loads(json.dumps({**named, "block": job.block, "calibration": calibrations})),
-            digest(made_by(any(name in NEURAL for name in job.metrics))),
+            digest(made_by(any(entry(name).neural for name in job.metrics))),
         )
 
     def _score(self, report: str | None, parts: Parts | None) -> list[FileResult]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.text.windows import PAPER_CHUNK_SIZE
 
 if TYPE_CHECKING:
     from q2_metric.models.bundled.models import Runtime
@@ -59,8 +58,11 @@ class Preset:
         name: what :func:`preset` knows it by.
         questions, reader, nli: Q²'s stages.
         scale: SCALE's backbone.
-        chunk_size: tokens of SCALE's chunks: the paper's 512 for prompts; 200 for the bundled
-            model, which then reads a chunk and a sentence in one window.
+        scale_settings: of SCALE where they are not the paper's. The bundled model reads a
+            chunk of 200 tokens and a sentence in one window; its three classes tell what is
+            not contradicted from what stands in the knowledge.
+        q2_settings: of Q² where they are not the paper's.
+        head: file of the groundedness head that was fitted on these models, if any.
         description: one line for people.
         needs_network: whether models are downloaded at first use.
         extra: the extra of q2-metric that it needs, "" for none.
@@ -71,10 +73,12 @@ class Preset:
     reader: Stage
     nli: Stage
     scale: Stage
-    chunk_size: int
     description: str
     needs_network: bool
     extra: str
+    scale_settings: Mapping[str, Any] = field(default_factory=dict)
+    q2_settings: Mapping[str, Any] = field(default_factory=dict)
+    head: Path | None = None
 
 
 _OURS = Stage("bundled")
@@ -89,10 +93,12 @@ PRESETS: dict[str, Preset] = {
             reader=_OURS,
             nli=_OURS,
             scale=_OURS,
-            chunk_size=200,
             description="the package's own small models: offline, no torch",
             needs_network=False,
             extra="",
+            scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip"},
+            q2_settings={"fallback_score": "expected"},
+            head=Path(__file__).parent / "bundled" / "weights" / "groundedness.json",
         ),
         Preset(
             name="paper",
@@ -104,7 +110,6 @@ PRESETS: dict[str, Preset] = {
             reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2"),
             nli=_SNLI,
             scale=Stage("yes-no", "google/flan-t5-xl", "scale"),
-            chunk_size=PAPER_CHUNK_SIZE,
             description="the models of the Q² and SCALE papers",
             needs_network=True,
             extra="torch",
@@ -115,7 +120,6 @@ PRESETS: dict[str, Preset] = {
             reader=Stage("reader", "twmkn9/albert-base-v2-squad2"),
             nli=_SNLI,
             scale=Stage("yes-no", "google/flan-t5-base", "scale"),
-            chunk_size=PAPER_CHUNK_SIZE,
             description="smaller models of the same kinds, for smaller machines",
             needs_network=True,
             extra="torch",
@@ -126,7 +130,6 @@ PRESETS: dict[str, Preset] = {
             reader=Stage("reader", "deepset/deberta-v3-large-squad2"),
             nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
             scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck"),
-            chunk_size=PAPER_CHUNK_SIZE,
             description="stronger models than the papers had",
             needs_network=True,
             extra="torch",

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from q2_metric.metrics.registry import entry
 from q2_metric.rows.read import BadRow
-from q2_metric.types import Comparison, Evidence, Example, Score
+from q2_metric.types import Comparison, Evidence, Example, Part, Score
 
 OutputRow = dict[str, Any]
 
@@ -79,6 +80,19 @@ EVIDENCE = Field("evidence", "objects", lambda score: score.because, kind=Eviden
 ))
 """SCALE's sentences; places are in characters."""
 
+PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields=(
+    Field("name", "text", lambda item: item.name),
+    Field("value", "number", lambda item: item.value),
+    Field("pull", "number", lambda item: item.pull),
+))
+"""What a combined score rests on."""
+
+DETAILS: Mapping[str, Field] = {"questions": QUESTIONS, "sentences": EVIDENCE, "parts": PARTS}
+"""By what a metric's entry says of ``because`` (:data:`q2_metric.metrics.registry.Details`)."""
+
+FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
+"""Of metrics that ask questions: whether there was none."""
+
 SELECTED = Field("selected", "object", fields=(
     *(Field(name, "text") for name in
       ("domain", "entity_id", "entity_name", "doc_id", "text")),
@@ -90,35 +104,6 @@ FILE, ID, ERROR = (Field(name, "text") for name in ("file", "id", "error"))
 TEXT_FIELDS = (Field("response", "text"), Field("knowledge", "text"), Field("history", "texts"))
 TEXTS = tuple(field.name for field in TEXT_FIELDS)
 """Fields of an output row that repeat what was scored; ``history`` is a list of turns."""
-
-
-@dataclass(frozen=True, slots=True)
-class MetricFields:
-    """A metric's fields: its numbers, what stands after all numbers, and what they rest on."""
-
-    numbers: tuple[Field, ...]
-    marks: tuple[Field, ...] = ()
-    details: tuple[Field, ...] = ()
-
-
-def _number(name: str) -> Field:
-    return Field(name, "number", lambda score: score.value)
-
-
-_FIELDS: Mapping[str, MetricFields] = {
-    "q2": MetricFields(
-        (_number("q2"), Field("q2_no_nli", "number", lambda score: score.no_nli)),
-        (Field("fallback", "yes-no", lambda score: score.fallback),),
-        (QUESTIONS,),
-    ),
-    "scale": MetricFields((_number("scale"),), details=(EVIDENCE,)),
-}
-"""Fields of the metrics that have more than a number."""
-
-
-def fields_of(metric: str) -> MetricFields:
-    """The fields of a metric's scores."""
-    return _FIELDS.get(metric) or MetricFields((_number(metric),))
 
 
 def _decision(metric: str) -> Field:
@@ -143,37 +128,37 @@ class Layout:
     texts: bool = False
     selected: bool = False
 
-    def of_scores(self) -> list[tuple[str, Field]]:
-        """The fields that scores fill, each with its metric, in order but for the rest."""
-        return [*self._numbers(), *self._marks(), *self._details()]
-
     @property
     def fields(self) -> list[Field]:
         """All fields of a row, in order."""
         return [
             *([FILE] if self.with_file else []),
             ID,
-            *(field for _, field in self._numbers()),
-            *(field for _, field in self._marks()),
+            *(field for _, field in self._numbers() + self._marks()),
             ERROR,
             *(TEXT_FIELDS if self.texts else ()),
             *(field for _, field in self._details()),
             *([SELECTED] if self.selected else []),
         ]
 
+    def of_scores(self) -> list[tuple[str, Field]]:
+        """The fields that scores fill, each with its metric."""
+        return [*self._numbers(), *self._marks(), *self._details()]
+
     def _numbers(self) -> list[tuple[str, Field]]:
         found = []
         for name in self.metrics:
-            found += [(name, field) for field in fields_of(name).numbers]
+            found += [(name, Field(one.name, "number", one.of)) for one in entry(name).columns]
             if name in self.decided:
                 found.append((name, _decision(name)))
         return found
 
     def _marks(self) -> list[tuple[str, Field]]:
-        return [(name, field) for name in self.metrics for field in fields_of(name).marks]
+        return [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
 
     def _details(self) -> list[tuple[str, Field]]:
-        return [(name, field) for name in self.metrics for field in fields_of(name).details]
+        found = ((name, entry(name).details) for name in self.metrics)
+        return [(name, DETAILS[details]) for name, details in found if details is not None]
 
 
 def output_row(
