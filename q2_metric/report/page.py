@@ -25,8 +25,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 from q2_metric._version import __version__
 from q2_metric.cli.render import NONE, TITLES
 from q2_metric.errors import InputError
+from q2_metric.files import STDIN, replacing
 from q2_metric.report.compare import Column, Difference, How, differences, match
-from q2_metric.rows.io import STDIN, OutputRow, replacing
+from q2_metric.rows.fields import OutputRow
 from q2_metric.types import SystemScore
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Spool:
         self._file = file
 
     def write(self, rows: Iterable[OutputRow]) -> None:
-        """Appends rows as :func:`q2_metric.rows.io.output_row` makes them, with their texts."""
+        """Appends rows as :func:`q2_metric.rows.fields.output_row` makes them, with their texts."""
         self._file.writelines(json.dumps(row) + "\n" for row in rows)
 
     def __iter__(self) -> Iterator[OutputRow]:

@@ -14,19 +14,15 @@ from typing import Any
 from q2_metric.cli.render import TITLES
 from q2_metric.engine.manifest import beside, read_manifest
 from q2_metric.errors import InputError
+from q2_metric.files import STDIN
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
 from q2_metric.report.page import Run, Spool, spool
-from q2_metric.rows.io import (
-    STDIN,
-    BadRow,
-    Columns,
-    OutputRow,
-    kind,
-    read_fields,
-    read_rows,
-    with_texts,
-)
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.fields import OutputRow, with_texts
+from q2_metric.rows.formats import read_fields
+from q2_metric.rows.read import BadRow, read_rows
+from q2_metric.rows.texts import kind
 from q2_metric.types import Comparison, Example, Question, Score, Span
 
 _ITEMS: Mapping[str, Mapping[str, type]] = {

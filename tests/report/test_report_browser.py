@@ -12,7 +12,7 @@ import pytest
 from browsers import chromium
 
 from q2_metric.report.page import Run, explanation, write_page
-from q2_metric.rows.io import OutputRow
+from q2_metric.rows.fields import OutputRow
 from q2_metric.types import SystemScore
 
 HOSTILE = (
