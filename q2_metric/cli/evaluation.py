@@ -230,10 +230,10 @@ def _cache(options: Mapping[str, Any]) -> Cache:
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
     """A metric with the models and settings of a command's options, cached."""
-    from q2_metric.engine.job import request
     from q2_metric.evaluation.scores import MetricSource
+    from q2_metric.metrics.registry import entry
 
-    made_from = request(name, options["preset"], load_keywords(options))
+    made_from = entry(name).request(options["preset"], load_keywords(options))
     return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
 
 

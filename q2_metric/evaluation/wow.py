@@ -231,15 +231,15 @@ def _systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
         numbers = values(column)
         found = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
         lines.append((title(metric), found, published.WOW_SYSTEM_LEVEL.get(metric)))
-    shares = ", ".join(f"{share:g}" for share in st.SYSTEM_SHARES)
+    shares = ", ".join(f"{share:g}" for share in st.SYSTEMS.shares)
     return Table(
         "systems",
         "System level: simulated systems",
         (Column("metric", "text"), Column("Spearman"), Column("published")),
         tuple(lines),
         f"{len(good)} contexts have one consistent and one inconsistent response. "
-        f"{st.SYSTEM_SIZE} are drawn with replacement, systems have the share {shares} of "
-        f"inconsistent responses; mean over {st.SYSTEM_REPEATS:,} repetitions with the 2.5th and "
+        f"{st.SYSTEMS.size} are drawn with replacement, systems have the share {shares} of "
+        f"inconsistent responses; mean over {st.SYSTEMS.repeats:,} repetitions with the 2.5th and "
         f"97.5th percentile (seed {SEED}).",
     )
 
@@ -254,10 +254,10 @@ def _robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
     return Table(
         "robustness",
         "Score by share of inconsistent responses",
-        (Column("metric", "text"), *(Column(f"{share:g}") for share in st.ROBUSTNESS_SHARES)),
+        (Column("metric", "text"), *(Column(f"{share:g}") for share in st.ROBUSTNESS.shares)),
         tuple(lines),
-        f"Mean score of systems of {st.ROBUSTNESS_SIZE} selected responses, drawn with "
-        f"replacement {st.SYSTEM_REPEATS:,} times (seed {SEED}).",
+        f"Mean score of systems of {st.ROBUSTNESS.size} selected responses, drawn with "
+        f"replacement {st.SYSTEMS.repeats:,} times (seed {SEED}).",
     )
 
 
@@ -385,7 +385,7 @@ def _curves(
     curves["robustness"] = {
         f"{len(selected)} selected responses": {
             metric: {
-                "x": list(st.ROBUSTNESS_SHARES),
+                "x": list(st.ROBUSTNESS.shares),
                 "y": [one.value for one in falling],
                 "low": [one.low for one in falling],
                 "high": [one.high for one in falling],

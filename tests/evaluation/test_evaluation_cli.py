@@ -98,10 +98,8 @@ def test_settings_reach_the_metric(loader: Loader, rows: Path) -> None:
         "--reader-model", "./mine", "--chunk-size", 64, "--device", "cpu")
     (names, q2), (other, scale) = loader.asked
     assert (names, other) == (["q2"], ["scale"])
-    assert (q2["q2"], q2["models"], q2["device"]) == (
-        {"personal": "keep"}, {"reader_model": "./mine"}, "cpu"
-    )
-    assert scale["scale"] == {"chunk_size": 64}
+    given = {"personal": "keep", "reader_model": "./mine", "chunk_size": 64, "device": "cpu"}
+    assert q2 == scale == given
 
 
 def test_dnli_keeps_personal_questions(loader: Loader, tmp_path: Path) -> None:
@@ -113,10 +111,10 @@ def test_dnli_keeps_personal_questions(loader: Loader, tmp_path: Path) -> None:
     found = run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "--drop-unanswerable")
     assert found.exit_code == 0, found.output
     ((_, options),) = loader.asked
-    assert options["q2"] == {"personal": "keep", "drop_unanswerable": True}
+    assert options == {"personal": "keep", "drop_unanswerable": True}
     assert "Mean score by label" in found.stdout
     run("meta-eval", "dnli", path, "--metrics", "q2", "--no-cache", "--personal", "remove")
-    assert loader.asked[-1][1]["q2"] == {"personal": "remove"}
+    assert loader.asked[-1][1] == {"personal": "remove"}
 
 
 def test_usr(loader: Loader, tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""The figures that README, metric card and docs quote: one place, and the pages filled from it.
+
+``docs/results/figures.json`` has ``name -> {value, command, date}``. What a benchmark or an
+experiment measured is taken from the JSON that it left in ``docs/results``; what was read off by
+hand stands in the file and stays. A quoted figure is followed by its mark::
+
+    25.4<!-- figure: speed.responses --> responses a second
+
+    python benchmarks/quoted.py            # after new results: writes figures.json and the pages
+
+``tests/docs/test_figures.py`` fails where a page or the file says something else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+FIGURES = RESULTS / "figures.json"
+# The value just before a mark: a number or a date, and the interval or range behind it.
+MARKED = re.compile(
+    r"(?P<value>\d[\d.,e-]*(?: [\[(][^\])]+[\])])?)(?P<mark><!-- figure: (?P<name>[\w.-]+) -->)"
+)
+MARK = re.compile(r"<!-- figure: ")
+METRICS = {
+    "q2": "Q²",
+    "q2_no_nli": "Q² without NLI",
+    "scale": "SCALE",
+    "f1": "token F1",
+    "bleu": "BLEU",
+    "nli": "end-to-end NLI",
+}
+EGR = "bundled-selection-v1 + EGR (exact, margin 0.5)"
+
+Figure = dict[str, str]
+"""``value``, ``command`` and ``date`` of one figure."""
+
+
+def pages() -> list[Path]:
+    """The pages that may quote figures (those of ``docs/results`` are where they come from)."""
+    return [ROOT / "README.md", ROOT / "hf_metric_card" / "README.md",
+            *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def read(name: str) -> Any:
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
+def table(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The rows of one table of an experiment, by the titles of its columns."""
+    (made,) = (made for made in found["tables"] if made["name"] == name)
+    titles = [column["title"] for column in made["columns"]]
+    return [dict(zip(titles, row, strict=True)) for row in made["rows"]]
+
+
+def hundred(cell: dict[str, float]) -> str:
+    """``73.2 [70.3, 76.1]``."""
+    value, low, high = (100 * cell[key] for key in ("value", "low", "high"))
+    return f"{value:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def agreement() -> Iterator[tuple[str, Figure]]:
+    """AUC by metric and set, and what the Wizard of Wikipedia says of Q² at 0.5."""
+    true = read("true.json")
+    facts = {key: true["facts"][key] for key in ("command", "date")}
+    yield "date.agreement", {"value": facts["date"], **facts}
+    rows = {row["metric"]: row for row in table(true, "auc")}
+    for name, title in METRICS.items():
+        for key, cell in rows[title].items():
+            if key not in ("metric", "average"):
+                yield f"auc.{name}.{key}", {"value": hundred(cell), **facts}
+    wow = read("wow.json")
+    facts = {key: wow["facts"][key] for key in ("command", "date")}
+    for row in table(wow, "absolute"):
+        if row["responses are"] != "random":
+            value = f"{row['Q²']:.3f}"
+            name = f"wow.q2.{row['system'].lower()}.{row['responses are']}"
+            yield name, {"value": value, **facts}
+
+
+def ratio(found: dict[str, float]) -> str:
+    """``4.1 (3.8–4.6)``: the median of the turns, the least and the greatest."""
+    return f"{found['ratio']:.1f} ({found['ratio_least']:.1f}–{found['ratio_greatest']:.1f})"
+
+
+def speed() -> Iterator[tuple[str, Figure]]:
+    """What ``make bench`` measured."""
+    bundled, q2, scale = (read(f"speed/{name}.json") for name in ("bundled", "q2", "scale"))
+    for name, value, run in (
+        ("date.speed", bundled["machine"]["date"], bundled),
+        ("speed.responses", f"{bundled['responses_per_second']:.1f}", bundled),
+        ("speed.loop", ratio(bundled["against_the_loop"]), bundled),
+        ("speed.memory", f"{bundled['peak_memory_mb']:.0f}", bundled),
+        ("speed.import", f"{bundled['import_seconds']:.3f}", bundled),
+        ("speed.cold", f"{bundled['cold_score_of_twenty_seconds']:.1f}", bundled),
+        ("speed.loop_torch", ratio(q2["against_the_loop"]), q2),
+        ("speed.scale_score", ratio(scale["against_scale_score"]), scale),
+    ):
+        yield name, {"value": value, "command": run["command"], "date": run["machine"]["date"]}
+
+
+def knowledge() -> Iterator[tuple[str, Figure]]:
+    """R@1 and R@5 in percent of the bundled ranker with EGR, and of BM25."""
+    found = read("knowledge.json")
+    rows = {row["ranker"]: row["figures"]["all"] for row in found["rows"]}
+    facts = {key: found[key] for key in ("command", "date")}
+    for name, ranker in (("egr", EGR), ("bm25", "bm25")):
+        for key in ("r1", "r5"):
+            value = f"{100 * rows[ranker][key]:.1f}"
+            yield f"knowledge.{name}.{key}", {"value": value, **facts}
+
+
+def measured() -> dict[str, Figure]:
+    """All figures that stand in the JSON of a benchmark or an experiment."""
+    return dict([*agreement(), *speed(), *knowledge()])
+
+
+def filled(text: str, figures: dict[str, Figure]) -> str:
+    """The text with the figure before each mark; KeyError for a name that is no figure."""
+    return MARKED.sub(lambda m: figures[m["name"]]["value"] + m["mark"], text)
+
+
+def main() -> None:
+    kept = json.loads(FIGURES.read_text(encoding="utf-8"))
+    figures = dict(sorted({**kept, **measured()}.items()))
+    text = json.dumps(figures, indent=1, ensure_ascii=False)
+    FIGURES.write_text(text + "\n", encoding="utf-8")
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        page.write_text(filled(text, figures), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
