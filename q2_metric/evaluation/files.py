@@ -85,9 +85,7 @@ def read_json(path: str | Path) -> Report:
             for table in found.pop("tables")
         )
         return Report(tables=tables, **found)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: is not a result of q2 meta-eval") from error
 
 
