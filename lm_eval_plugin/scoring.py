@@ -18,6 +18,7 @@ from typing import Any
 from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.metrics.faults import score_each
+from q2_metric.metrics.registry import models as model_keywords
 from q2_metric.rows.io import is_blank, output_row
 from q2_metric.types import Example, Metric, Score
 
@@ -46,7 +47,7 @@ class Options:
         dtype: ``metric_dtype``.
         batch_size: ``metric_batch_size``.
         evidence: ``metric_evidence``, whether to look for each sentence's support.
-        models: Hub names or folders in place of the preset's, keys of ``metrics.STAGES``.
+        models: Hub names or folders in place of the preset's, by keyword.
     """
 
     preset: str = "bundled"
@@ -80,7 +81,7 @@ class Options:
             raise InputError(f"metric_batch_size must be a whole number from 1, not {size!r}")
         if not isinstance(given.get("evidence", True), bool):
             raise InputError(f"metric_evidence must be true or false, not {given['evidence']!r}")
-        models = {key: str(metadata[key]) for key in metrics.STAGES if key in metadata}
+        models = {key: str(metadata[key]) for key in model_keywords() if key in metadata}
         return cls(**given, models=models)
 
 
@@ -106,7 +107,7 @@ def score(examples: Sequence[Example], names: Sequence[str], options: Options) -
         device=options.device,
         dtype=options.dtype,
         batch_size=options.batch_size,
-        models=options.models,
+        **options.models,
     )
     scores = {metric.name: _scores(metric, examples, options.evidence) for metric in loaded}
     signatures = {metric.name: metric.signature for metric in loaded}

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.metrics import METRICS, STAGES, load_metrics, score_rows
+from q2_metric.metrics import load_metrics, score_rows
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.settings import refuse_unknown
-from q2_metric.metrics.system import Q2, Q2_NO_NLI, system_score
+from q2_metric.metrics.registry import METRICS, check_names, columns, entry, of_column
+from q2_metric.metrics.system import system_score
 from q2_metric.rows.io import BadRow, encodable, is_blank, kind, output_row
 from q2_metric.types import Example, Metric, Score
 
 NOTHING = "response or knowledge is empty"
 """Why a row has no score."""
-
-RUNNING = ("preset", "device", "dtype", "batch_size", "attn_implementation", "compile")
-
-
-def setting_names() -> dict[str, tuple[str, ...]]:
-    """The keywords of a scoring run, by the argument of ``load_metrics`` that takes them."""
-    from q2_metric.metrics.q2 import Q2Settings
-    from q2_metric.metrics.scale import ScaleSettings
-
-    return {
-        "running": RUNNING,
-        "models": tuple(STAGES),
-        "q2": tuple(field.name for field in dataclasses.fields(Q2Settings)),
-        "scale": ("prompt", *(field.name for field in dataclasses.fields(ScaleSettings))),
-    }
 
 
 def load(
@@ -40,8 +25,7 @@ def load(
 
     Args:
         metrics: names out of ``METRICS``, as a sequence or as "q2,scale".
-        settings: those of :data:`RUNNING`, a model for a stage (``reader_model=…``), SCALE's
-            ``prompt`` and the fields of ``Q2Settings`` and ``ScaleSettings``.
+        settings: ``preset``, and the keywords of :func:`q2_metric.metrics.load_metrics`.
         calibration: a file of ``q2 calibrate`` or a ``Calibration``, or several of them.
 
     Raises:
@@ -49,23 +33,12 @@ def load(
             fit the metrics.
         MissingExtra, ModelError: as ``load_metrics``.
     """
-    if isinstance(metrics, str):
-        metrics = [name.strip() for name in metrics.split(",")]
-    names = list(dict.fromkeys(metrics))
+    names = check_names(metrics)
     if not names:
         raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
-    groups = setting_names()
-    known = [name for group in groups.values() for name in group]
-    refuse_unknown(settings, known, "keyword")
-    given = {
-        group: {n: settings[n] for n in members if settings.get(n) is not None}
-        for group, members in groups.items()
-    }
-    running = given["running"]
-    loaded = load_metrics(
-        names, running.pop("preset", "bundled"), **running,
-        models=given["models"], q2=given["q2"], scale=given["scale"],
-    )
+    keywords = dict(settings)
+    preset = keywords.pop("preset", None) or "bundled"
+    loaded = load_metrics(names, preset, **keywords)
     return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
 
 
@@ -104,7 +77,7 @@ def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()
     return Example(response, text, tuple(turn for turn in history if turn.strip()))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """Metrics over rows: the numbers of the system and of each row.
 
@@ -135,34 +108,32 @@ class Run:
         return cls(metrics, rows, score_rows(metrics, rows, evidence=evidence, on_fault=on_fault))
 
     def column(self, name: str) -> list[float | None]:
-        """A score for each row, ``None`` where it has none; "q2_no_nli" comes with "q2"."""
-        if name == Q2_NO_NLI:
-            return [row[Q2].no_nli if Q2 in row else None for row in self.scores]
-        return [row[name].value if name in row else None for row in self.scores]
+        """A number of each row by the name of its column, ``None`` where it has none."""
+        metric, column = of_column(name)
+        return [
+            column.of(row[metric.name]) if metric.name in row else None for row in self.scores
+        ]
 
     def columns(self) -> list[str]:
         """The names of :meth:`column`, in order."""
-        names = []
-        for metric in self.metrics:
-            names += [Q2, Q2_NO_NLI] if metric.name == Q2 else [metric.name]
-        return names
+        return list(columns(metric.name for metric in self.metrics))
 
     def system(self) -> dict[str, float | None]:
-        """Means over the rows that have a score, in [0, 1], and what Q² rests on.
+        """Means over the rows that have a score, in [0, 1], and what they rest on.
 
-        Keys: each name of :meth:`columns`; with Q² also ``coverage``, the share of
-        responses with a valid question, and ``no_answer_rate``, the share of questions
-        that the knowledge does not answer. ``None`` where there is nothing to average.
+        Keys: each name of :meth:`columns`; with a metric that asks questions also
+        ``coverage``, the share of responses with a valid question, and ``no_answer_rate``,
+        the share of questions that the knowledge does not answer. ``None`` where there is
+        nothing to average.
         """
         found: dict[str, float | None] = {}
         for metric in self.metrics:
             scores = [row[metric.name] for row in self.scores if metric.name in row]
-            whole = system_score(metric.name, scores, metric.signature, n_bootstrap=0)
-            found[metric.name] = whole.value
-            if metric.name == Q2:
-                plain = system_score(Q2_NO_NLI, scores, metric.signature, n_bootstrap=0)
-                found |= {Q2_NO_NLI: plain.value, "coverage": whole.coverage,
-                          "no_answer_rate": whole.no_answer_rate}
+            for name in columns([metric.name]):
+                whole = system_score(name, scores, metric.signature, n_bootstrap=0)
+                found[name] = whole.value
+            if entry(metric.name).details == "questions":
+                found |= {"coverage": whole.coverage, "no_answer_rate": whole.no_answer_rate}
         return found
 
     def explanations(self) -> list[dict[str, Any]]:

@@ -128,19 +128,32 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A number that a combined score rests on.
+
+    ``pull`` says how far it moved the score's logit, up (positive) or down, from where an
+    average value would have left it.
+    """
+
+    name: str
+    value: float
+    pull: float
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """A response's score and what it rests on.
 
     ``value`` is in [0, 1], or ``None`` where the metric does not apply (Q² without a
-    valid question and without fallback). ``because`` holds the questions (Q²) or the
-    sentences (SCALE). ``fallback`` marks a Q² score that is end-to-end NLI.
-    ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics.
+    valid question and without fallback). ``because`` holds the questions (Q²), the
+    sentences (SCALE) or the parts of a combined score. ``fallback`` marks a Q² score that
+    is end-to-end NLI. ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics.
     ``consistent`` is the decision of a calibration's threshold, ``None`` without one.
     """
 
     example: Example
     value: float | None
-    because: tuple[Comparison, ...] | tuple[Evidence, ...] = ()
+    because: tuple[Comparison, ...] | tuple[Evidence, ...] | tuple[Part, ...] = ()
     fallback: bool = False
     no_nli: float | None = None
     verdict: Verdict | None = None

@@ -35,24 +35,21 @@ LAST_RATES = RATES | {
 """More of long texts and summaries, for the last stage."""
 
 GENERAL_RATES = {
-    "mnli_mlbench": 0.9, "mnli_train_sample": 0.9, "snli_train_subsamples": 0.2,
-    "docnli_mnli_dev": 0.3, "docnli_fever_dev": 0.4, "docnli_mctest": 0.4,
-    "tenp_base": 1.0, "tenp_edit_other": 1.0, "tenp_edit_premise": 1.0, "tenp_paragraph": 1.0,
-    "semiauto_nli_wiki": 0.8, "entailment_bank": 0.25, "inli": 0.25, "negation_nli": 0.6,
-    "nope_presupposition": 0.4, "fnc1_test": 0.1, "joci": 0.05, "mpe": 0.15,
-    "clapnq_dev": 0.4, "inscit_dev": 0.4, "quotesum_dev": 0.4, "attributionbench": 1.0,
-    "dstc9_auto_negatives": 0.2,
+    "mnli_mlbench": 0.25, "mnli_train_sample": 0.25, "docnli_fever_dev": 0.15,
+    "docnli_mctest": 0.05, "tenp_base": 0.7, "tenp_edit_other": 0.7, "tenp_edit_premise": 0.8,
+    "tenp_paragraph": 0.8, "semiauto_nli_wiki": 0.5, "entailment_bank": 0.1, "inli": 0.1,
+    "negation_nli": 0.4, "nope_presupposition": 0.2, "clapnq_dev": 0.15, "inscit_dev": 0.15,
+    "attributionbench": 0.7, "dstc9_auto_negatives": 0.15,
 }
-"""One pass over the second pack, in which much is met only once."""
+"""The second pack, in which nearly every row is met once or never."""
 
 REPLAYED_RATES = {
-    "fever_dev": 0.2, "fool_me_twice": 0.7, "fever_symmetric": 0.7, "snli_counterfactual": 0.15,
-    "lingnli_train": 0.2, "lingnli_val": 0.2, "rte": 0.4, "breaking_nli": 0.1, "monli": 0.1,
-    "conjnli_dev": 0.5, "dnc_function_words": 0.2, "healthver": 0.15, "covidfact": 0.15,
-    "wice_claims": 0.5, "wice_partial_subclaims": 0.5, "summedits": 0.4, "bump": 0.5,
-    "dialsummeval": 0.6, "faceval": 0.5, "cliff": 0.8, "goyal21": 0.4, "fib": 0.4,
-    "falke_sentence_pairs": 0.8, "cg2c_doc": 0.4, "faithdial_audit_wow": 1.0,
-    "faithdial_audit_topical": 0.7, "faithdial_audit_cmu": 0.7,
+    "fever_dev": 0.1, "fool_me_twice": 0.5, "fever_symmetric": 0.5, "lingnli_train": 0.1,
+    "lingnli_val": 0.1, "rte": 0.15, "conjnli_dev": 0.4, "dnc_function_words": 0.15,
+    "wice_claims": 0.15, "wice_partial_subclaims": 0.4, "summedits": 0.1, "bump": 0.1,
+    "dialsummeval": 0.4, "faceval": 0.3, "cliff": 0.4, "goyal21": 0.2, "fib": 0.15,
+    "falke_sentence_pairs": 0.6, "faithdial_audit_wow": 1.0, "faithdial_audit_topical": 0.4,
+    "faithdial_audit_cmu": 0.4,
 }
 """The first pack again, sparsely: it has been seen, and must not be forgotten."""
 
@@ -222,7 +219,7 @@ def _begin(folder: Path) -> Iterator[Source]:
     generic response says nothing that could be attributed."""
     labels = {"Fully attributable": "supported", "Not fully attributable": "not_supported",
               "Generic": "not_enough"}
-    for part, rate in (("test_wow", 2.0), ("dev_tc", 1.0), ("dev_cmu", 1.0)):
+    for part, rate in (("test_wow", 2.0), ("dev_tc", 0.5), ("dev_cmu", 0.5)):
         with (folder / f"begin_{part}.tsv").open(encoding="utf-8", newline="") as lines:
             rows = [
                 Example(row["response"], row["knowledge"], labels[row["begin_label"]],
@@ -346,7 +343,7 @@ def sources(
     return [*found, retold(folder / "qa", rng, sentences)]
 
 
-def general(folder: Path, seed: int = 4, sentences: int = 16_000) -> list[Source]:
+def general(folder: Path, seed: int = 4, sentences: int = 5_000) -> list[Source]:
     """Many rows met once, with a little of what the earlier stages have seen."""
     rng = random.Random(seed)
     found = [*_groundedness(folder / "groundedness2", GENERAL_RATES),
@@ -355,5 +352,5 @@ def general(folder: Path, seed: int = 4, sentences: int = 16_000) -> list[Source
     variation = Variation(rng.sample(short, 20_000))
     found = [Source(s.name, s.rate, s.examples, variation) for s in found]
     answers = _answers(folder / "qa", rng)
-    found.append(Source(answers.name, 0.15, answers.examples))
+    found.append(Source(answers.name, 0.06, answers.examples))
     return [*found, retold(folder / "qa", rng, sentences)]

@@ -94,15 +94,6 @@ MODEL_OPTIONS = all_options(
     click.option("--compile", is_flag=True, default=None, help="Compile models (torch.compile)."),
 )
 
-Q2_SETTINGS = (
-    "decoding",
-    "questions_per_span",
-    "personal",
-    "nli",
-    "fallback",
-    "drop_unanswerable",
-    "coreference",
-)
 Q2_OPTIONS = all_options(
     click.option(
         "--decoding",
@@ -148,7 +139,6 @@ Q2_OPTIONS = all_options(
     ),
 )
 
-SCALE_SETTINGS = ("chunk_size", "overlap", "chunking", "prompt", "aggregate", "branches")
 SCALE_OPTIONS = all_options(
     click.option(
         "--chunk-size",
@@ -224,22 +214,12 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> li
 
 
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of ``load_metrics`` for the command's options; only what was given."""
-    from q2_metric import metrics
+    """Keywords of ``load_metrics`` among the command's options; only what was given."""
+    from q2_metric.metrics.registry import keywords
     from q2_metric.models.english import parser as spacy_parser
 
     spacy_parser.LIGHT = True
-    given = {key: value for key, value in options.items() if value is not None}
-    return {
-        "device": options["device"],
-        "dtype": options["dtype"],
-        "batch_size": options["batch_size"],
-        "attn_implementation": options["attn_implementation"],
-        "compile": options["compile"],
-        "models": {key: given[key] for key in metrics.STAGES if key in given},
-        "q2": {key: given[key] for key in Q2_SETTINGS if key in given},
-        "scale": {key: given[key] for key in SCALE_SETTINGS if key in given},
-    }
+    return {key: options[key] for key in keywords() if options.get(key) is not None}
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:

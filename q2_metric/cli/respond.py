@@ -27,6 +27,7 @@ from q2_metric.cli.select import (
     writing,
 )
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import check_names
 
 if TYPE_CHECKING:
     from q2_metric.data.dstc import Label
@@ -65,7 +66,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
         raise InputError("--gold-knowledge needs --labels")
     if out is not None and out.suffix != ".jsonl":
         raise InputError(f"{out}: cannot be written: use .jsonl")
-    names = _metric_names(metrics)
+    names = check_names(metrics)
     pool = read_pool(pool_file)
     dialogues, gold = _dialogues(logs, labels, pool)
     responder = Responder(model, device=options["device"], beam=beam,
@@ -113,16 +114,6 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
     done = train_responder(base, parts[0], parts[1], folder, settings_of(options), device=device,
                            report=reporter("dev log-likelihood"))
     finished(done, folder)
-
-
-def _metric_names(text: str) -> list[str]:
-    from q2_metric.metrics import METRICS
-
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in METRICS:
-            raise InputError(f"there is no metric {name!r}; there are {', '.join(METRICS)}")
-    return names
 
 
 def _dialogues(

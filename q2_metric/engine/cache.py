@@ -23,11 +23,19 @@ from typing import Any
 
 import q2_metric
 from q2_metric.metrics import score_with
+from q2_metric.metrics.registry import entry
 from q2_metric.metrics.signature import parse
-from q2_metric.types import Comparison, Evidence, Example, Metric, Question, Score, Span, Verdict
-
-NEURAL = ("q2", "scale", "nli")
-"""Metrics over the models of this package: other weights, other scores."""
+from q2_metric.types import (
+    Comparison,
+    Evidence,
+    Example,
+    Metric,
+    Part,
+    Question,
+    Score,
+    Span,
+    Verdict,
+)
 
 LARGEST = 1_000_000_000
 """Bytes that the file may have by default; beyond, what was longest unused goes."""
@@ -202,7 +210,7 @@ class CachedMetric:
         self.name = name
         self._load, self._store = load, store
         self._metric: Metric | None = None
-        self._made_by = digest(name, made_by(name in NEURAL), _models(request or {}))
+        self._made_by = digest(name, made_by(entry(name).neural), _models(request or {}))
         known = store.get([self._made_by]).get(self._made_by)
         self.signature: str = known if isinstance(known, str) else self.metric.signature
 
@@ -231,7 +239,7 @@ class CachedMetric:
         def find(block: Sequence[Example]) -> list[Any]:
             return [to_json(one) for one in score_with(self.metric, block, evidence=evidence)]
 
-        what = "score with evidence" if evidence and self.name == "scale" else "score"
+        what = "score with evidence" if evidence and entry(self.name).evidence else "score"
         found = self.cached(what, examples, find, progress or (lambda _rows: None))
         return [from_json(example, one) for example, one in zip(examples, found, strict=True)]
 
@@ -293,7 +301,7 @@ def to_json(score: Score) -> dict[str, Any]:
     return {**whole, "because": because}
 
 
-def _fields(item: Score | Comparison | Evidence) -> dict[str, Any]:
+def _fields(item: Score | Comparison | Evidence | Part) -> dict[str, Any]:
     return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
 
 
@@ -312,7 +320,7 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
                 Comparison(**{**item, "question": question, "verdict": _verdict(item["verdict"])})
             )
         else:
-            because.append(Evidence(**item))
+            because.append(Part(**item) if "pull" in item else Evidence(**item))
     known = {**fields, "because": tuple(because), "verdict": _verdict(fields["verdict"])}
     return Score(example, **known)
 

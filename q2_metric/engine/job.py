@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric import metrics
-from q2_metric.engine.cache import LARGEST, NEURAL, Cache, CachedMetric
+from q2_metric.engine.cache import LARGEST, Cache, CachedMetric
 from q2_metric.metrics.calibration import Calibration, calibrate
+from q2_metric.metrics.registry import entry
 from q2_metric.rows.io import STDIN, BadRow, Columns, OutputRow, output_row, read_rows
 from q2_metric.types import Example, Metric
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 BLOCK = 256
 """Rows scored together and then kept: enough to fill batches, little to lose."""
-
-CACHED = (*NEURAL, "bertscore")
-"""Metrics that take longer to compute than to look up."""
 
 ROW = "row"
 """A pool of knowledge of its own for each row: the lines of its knowledge."""
@@ -115,9 +113,10 @@ class Job:
             (loaded,) = metrics.load_metrics([name], self.preset, **self.keywords)
             return loaded
 
-        if name not in CACHED:
+        if not entry(name).cached:
             return load()
-        return CachedMetric(name, load, store, request(name, self.preset, self.keywords))
+        made_from = entry(name).request(self.preset, self.keywords)
+        return CachedMetric(name, load, store, made_from)
 
     def blocks(
         self, file: str, on_columns: Callable[[Columns], None] | None = None
@@ -164,20 +163,6 @@ class Job:
                 out["error"] = f"{file}, row {first + i + 1}: {faults[i]}"
             rows.append(out)
         return rows
-
-
-def request(name: str, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """What a metric is made from, out of the arguments of ``load_metrics``.
-
-    Device and batch size do not belong to what a score is.
-    """
-    made_from: dict[str, Any] = {"preset": preset}
-    if keywords.get("dtype") is not None:
-        made_from["dtype"] = keywords["dtype"]
-    for stage, model in (keywords.get("models") or {}).items():
-        if name in metrics.STAGES[stage]:
-            made_from[stage] = model
-    return {**made_from, **(keywords.get(name) or {})}
 
 
 def rereadable(file: str) -> bool:

@@ -11,13 +11,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.engine.cache import NEURAL, Progress, digest, made_by
+from q2_metric.engine.cache import Progress, digest, made_by
 from q2_metric.engine.job import ROW, Job, Loaded, Row, rereadable
 from q2_metric.engine.manifest import Manifest, fingerprint, finished, manifest
 from q2_metric.engine.parts import Parts, finish, open_parts
 from q2_metric.engine.results import FileResult, as_json, from_json, total
 from q2_metric.engine.run import all_signatures, assemble, run_file
 from q2_metric.errors import BadRowError, InputError
+from q2_metric.metrics.registry import entry
 from q2_metric.rows.io import STDIN, BadRow, OutputRow, read_rows, with_texts
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class Scoring:
             self.signatures,
             # As it reads when it comes back from JSON.
             json.loads(json.dumps({**named, "block": job.block, "calibration": calibrations})),
-            digest(made_by(any(name in NEURAL for name in job.metrics))),
+            digest(made_by(any(entry(name).neural for name in job.metrics))),
         )
 
     def _score(self, report: str | None, parts: Parts | None) -> list[FileResult]:

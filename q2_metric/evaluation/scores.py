@@ -7,7 +7,7 @@ loaded where one is missing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,10 @@ class Scored:
     fallback: bool = False
     questions: int | None = None
     unanswered: int | None = None
+
+
+Scores = Mapping[str, Sequence[Scored | None]]
+"""A column of scores for each metric, over the same responses."""
 
 
 class Bar(Protocol):

@@ -7,14 +7,11 @@ import sys
 from collections.abc import Callable, Sequence
 
 from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.metrics.registry import entry
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
 """So many different responses that all fail are no accident of one row: the model is broken."""
-
-LONGEST = {"q2": 50_000}
-"""Characters of a response at most. Q² asks about each span and reads the whole response for
-each question: its cost grows with the square, and a megabyte would hold a run up for days."""
 
 Scorer = Callable[[Sequence[Example]], Sequence[Score]]
 
@@ -24,7 +21,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 
     Where scoring all of them raises, each half is scored by itself, and so on: too large a
     batch passes in parts, and a row that fails alone is the one to report. A score that is
-    not a number is reported too, and so is a response over :data:`LONGEST`.
+    not a number is reported too, and so is a response that is longer than the metric reads.
 
     Args:
         name: the metric's, for messages.
@@ -35,7 +32,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
         ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
             or the device is lost: no row is to blame, and none should count as finished.
     """
-    limit = LONGEST.get(name)
+    limit = entry(name).longest
     if limit is not None and any(len(example.response) > limit for example in examples):
         within = [example for example in examples if len(example.response) <= limit]
         rest = iter(score_each(name, score, within))

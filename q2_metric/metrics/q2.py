@@ -6,13 +6,14 @@ Question Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.settings import settings_from
-from q2_metric.metrics.signature import signature
+from q2_metric.metrics.settings import settings_and_running
+from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import normalise, token_f1
 from q2_metric.types import (
     Answer,
@@ -33,6 +34,9 @@ from q2_metric.types import (
 FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 """End-to-end NLI as a score (Q², section 4.2)."""
 
+PRIOR = 0.55
+"""What ``shrink`` draws a score towards: about the mean score of a question."""
+
 
 @dataclass(frozen=True, slots=True)
 class Q2Settings:
@@ -49,6 +53,15 @@ class Q2Settings:
             where it answers at least one (v1's Q²*, for persona data).
         coreference: resolve the response with its dialogue history first (v1, appendix A).
         seed: of ``decoding="sample"``.
+        comparison: what two different answers score: "verdict", by the class that NLI gives
+            them (section 2.3), or "expected", the mean of the classes' scores weighted with
+            their probabilities: e + n * token F1.
+        fallback_score: the same for end-to-end NLI: "verdict" gives 1, 0.5 or 0 (section
+            4.2), "expected" e + 0.5 n.
+        shrink: how many questions' worth of :data:`PRIOR` the score of a response is drawn
+            towards: (sum + shrink * PRIOR) / (questions + shrink). 0 is the paper's mean;
+            with 1 or 2 a response of which little was asked says less.
+        repeated: "keep" or "drop" a question that is asked of a second span of the response.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -59,17 +72,31 @@ class Q2Settings:
     drop_unanswerable: bool = False
     coreference: bool = False
     seed: int = 0
+    comparison: Literal["verdict", "expected"] = "verdict"
+    fallback_score: Literal["verdict", "expected"] = "verdict"
+    shrink: float = 0.0
+    repeated: Literal["keep", "drop"] = "keep"
 
     def __post_init__(self) -> None:
+        if not (0 <= self.shrink < math.inf):
+            raise InputError(f"shrink must be at least 0, not {self.shrink}")
         for name, allowed in (
             ("decoding", ("beam", "greedy", "sample")),
             ("questions_per_span", ("first_valid", "all")),
             ("personal", ("remove", "keep")),
+            ("comparison", ("verdict", "expected")),
+            ("fallback_score", ("verdict", "expected")),
+            ("repeated", ("keep", "drop")),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(
                     f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}"
                 )
+
+
+_FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
+            "repeated": "keep"}
+"""Settings that the papers do not have: they are signed where they are not as there."""
 
 
 class Q2:
@@ -103,31 +130,22 @@ class Q2:
         cls,
         preset: str = "bundled",
         *,
-        device: str = "auto",
-        dtype: str = "float32",
-        batch_size: int | None = None,
-        attn_implementation: str | None = None,
-        compile: bool = False,
         question_model: str | None = None,
         reader_model: str | None = None,
         nli_model: str | None = None,
         coreference_model: str | None = None,
-        **settings: Any,
+        **keywords: Any,
     ) -> Q2:
         """The metric with a preset's models, any of them replaced.
 
         Args:
             preset: "bundled" (offline), "paper", "paper-small" or "modern".
-            device: "auto", "cpu", "cuda", "cuda:1", "mps".
-            dtype: "float32", "bfloat16", "float16" (other presets than ``bundled`` on CPU).
-            batch_size: rows of a model call; ``None`` for as many as fit into memory (on a
-                CPU, as are fast).
-            attn_implementation: of transformers models: "sdpa", "flash_attention_2", …
-            compile: compile transformers models with ``torch.compile``.
             question_model, reader_model, nli_model: a Hub name or local folder in place
                 of the preset's model.
             coreference_model: of the coreference backend; its own default if ``None``.
-            settings: the fields of :class:`Q2Settings`.
+            keywords: the fields of :class:`Q2Settings` (what is not given is the preset's own,
+                or the paper's with another ``nli_model``), and those of
+                :class:`~q2_metric.running.Running`: device, dtype, batch_size, ….
 
         Raises:
             InputError: an unknown preset or setting.
@@ -136,11 +154,10 @@ class Q2:
         """
         from q2_metric.models import presets
 
-        chosen = settings_from(Q2Settings, settings)
-        common: dict[str, Any] = {
-            "device": device, "dtype": dtype, "batch_size": batch_size,
-            "attn_implementation": attn_implementation, "compile": compile}
         stages = presets.preset(preset)
+        defaults = {} if nli_model else stages.q2_settings
+        chosen, running = settings_and_running(Q2Settings, keywords, defaults)
+        common = running.keywords()
         spans, personal = presets.load_spans(), presets.load_personal()
         return cls(
             spans=spans,
@@ -150,7 +167,7 @@ class Q2:
             reader=presets.load_reader(stages, reader_model, **common),
             entailment=presets.load_nli(stages, nli_model, **common),
             personal=personal,
-            coreference=presets.load_coreference(coreference_model, device=device)
+            coreference=presets.load_coreference(coreference_model, device=running.device)
             if chosen.coreference else None,
             settings=chosen,
             preset=stages.name,
@@ -175,6 +192,8 @@ class Q2:
             "fallback": "nli" if chosen.fallback else "off",
             "unanswerable": "drop" if chosen.drop_unanswerable else "keep",
             "coref": self.coreference.name if self.coreference and chosen.coreference else "off",
+            **{name: getattr(chosen, name) for name, paper in _FURTHER.items()
+               if getattr(chosen, name) != paper},
         })
 
     def score(self, examples: Sequence[Example]) -> list[Score]:
@@ -232,7 +251,11 @@ class Q2:
             for i, answer in zip(turn, answers, strict=True):
                 if answer is not None and _agrees(answer, spans[i]):
                     valid[i].append(candidates[i][rank])
-        return [Question(spans[i], text) for i, found in valid.items() for text in found]
+        questions = [Question(spans[i], text) for i, found in valid.items() for text in found]
+        if self.settings.repeated == "drop":
+            questions = list({(q.span.example, q.text): q for q in reversed(questions)}.values())
+            questions.reverse()
+        return questions
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """The reader's answers; the same question about the same text is read once."""
@@ -254,7 +277,8 @@ class Q2:
         found = []
         for question, answer in zip(questions, answers, strict=True):
             pair = open_pairs.get((question, answer.text)) if answer is not None else None
-            found.append(compare(question, answer, verdicts[pair] if pair else None))
+            verdict = verdicts[pair] if pair else None
+            found.append(compare(question, answer, verdict, self.settings.comparison))
         return found
 
     def _total(
@@ -262,17 +286,24 @@ class Q2:
     ) -> Score:
         """The mean over a response's questions, or its fallback (section 2.4)."""
         if not because:
-            value = FALLBACK_SCORE[verdict.label] if verdict else None
+            value = self._fallback(verdict) if verdict else None
             return Score(example, value, (), verdict is not None, value, verdict)
         counted = because
         if self.settings.drop_unanswerable:
             counted = [c for c in because if c.knowledge_answer is not None] or because
+        shrink = self.settings.shrink
         return Score(
             example,
-            value=sum(c.score for c in counted) / len(counted),
+            value=(sum(c.score for c in counted) + shrink * PRIOR) / (len(counted) + shrink),
             because=tuple(counted),
             no_nli=sum(c.f1 for c in counted) / len(counted),
         )
+
+    def _fallback(self, verdict: Verdict) -> float:
+        """End-to-end NLI as a score (section 4.2)."""
+        if self.settings.fallback_score == "expected":
+            return verdict.entailment + 0.5 * verdict.neutral
+        return FALLBACK_SCORE[verdict.label]
 
 
 def _agrees(answer: Answer, span: Span) -> bool:
@@ -290,11 +321,17 @@ def answer_sentence(question: str, answer: str) -> str:
     return f"{question} {answer.rstrip(' .')}."
 
 
-def compare(question: Question, answer: Answer | None, verdict: Verdict | None) -> Comparison:
+def compare(
+    question: Question,
+    answer: Answer | None,
+    verdict: Verdict | None,
+    comparison: Literal["verdict", "expected"] = "verdict",
+) -> Comparison:
     """One question's score (section 2.3).
 
     No answer 0; equal after normalisation 1; entailment 1, contradiction 0; neutral, or
-    no verdict, token F1.
+    no verdict, token F1. With ``comparison="expected"`` the mean of the three, weighted
+    with their probabilities.
     """
     span = question.span.text
     if answer is None:
@@ -302,7 +339,20 @@ def compare(question: Question, answer: Answer | None, verdict: Verdict | None) 
     if normalise(answer.text) == normalise(span):
         return Comparison(question, span, answer.text, 1.0, None, "equal", 1.0, answer.start)
     f1 = token_f1(span, answer.text)
+    if verdict is not None and comparison == "expected":
+        score = verdict.entailment + verdict.neutral * f1
+        return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
     if verdict is None or verdict.label == "neutral":
         return Comparison(question, span, answer.text, f1, verdict, "token_f1", f1, answer.start)
     score = 1.0 if verdict.label == "entailment" else 0.0
     return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
+
+
+def without_nli(signed: str) -> str:
+    """The signature of "Q² without NLI", which comes out of the same run as Q²."""
+    _, settings = parse(signed)
+    settings["compare"] = "f1"
+    if settings.get("fallback") == "off":
+        settings["nli"] = "off"
+    settings.pop("calibration", None)  # it is not applied to this variant
+    return signature("q2_no_nli", settings)

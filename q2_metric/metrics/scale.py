@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.settings import settings_from
+from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import signature
+from q2_metric.text.claims import has_claim
 from q2_metric.text.search import Part, tree_search
 from q2_metric.text.windows import PAPER_CHUNK_SIZE, chunks
 from q2_metric.types import (
@@ -23,10 +24,15 @@ from q2_metric.types import (
     PromptBackbone,
     Score,
     SentenceSplitter,
+    Verdict,
 )
 
 OVERLAP = 0.25
 """Share of a chunk that the next repeats (the authors' code)."""
+
+NEUTRAL_WEIGHT = 0.2
+"""How much P(neutral) counts against a sentence when ``support="consistent"``. At 0 an unrelated
+sentence would be scored by the noise of two tiny probabilities; at 1 it would be P(entailment)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +45,27 @@ class ScaleSettings:
         chunking: what ``chunk_size`` counts: the tokens of the knowledge (section 3.1), or
             of the whole prompt, windows and all as in the authors' package scale-score
             (of Yes/No backbones only).
+        prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
+            package's) or "minicheck"; ``None`` for the one that fits the model.
         aggregate: how a response's sentences make its score: their mean (the paper),
             the least of them, or their harmonic mean.
         branches: parts a level of the evidence search, at least 2.
+        support: what a three-way backbone's verdict is read as: "attributable", whether the
+            sentence stands in the knowledge, e; "consistent", whether it is not contradicted
+            or invented, e / (e + c + 0.2 n), with e, n, c the probabilities of entailment,
+            neutral and contradiction. The same for a Yes/No backbone, whose "No" is neither.
+        chat: "keep" sentences that claim nothing among the response's sentences (the paper),
+            or "skip" them where another sentence claims something.
     """
 
     chunk_size: int = PAPER_CHUNK_SIZE
     overlap: float = OVERLAP
     chunking: Literal["knowledge", "prompt"] = "knowledge"
+    prompt: str | None = None
     aggregate: Literal["mean", "min", "hmean"] = "mean"
     branches: int = 2
+    support: Literal["attributable", "consistent"] = "attributable"
+    chat: Literal["keep", "skip"] = "keep"
 
     def __post_init__(self) -> None:
         if self.chunk_size < 1:
@@ -59,6 +76,10 @@ class ScaleSettings:
             raise InputError(f"chunking must be knowledge or prompt, not {self.chunking!r}")
         if self.aggregate not in ("mean", "min", "hmean"):
             raise InputError(f"aggregate must be mean, min or hmean, not {self.aggregate!r}")
+        if self.support not in ("attributable", "consistent"):
+            raise InputError(f"support must be attributable or consistent, not {self.support!r}")
+        if self.chat not in ("keep", "skip"):
+            raise InputError(f"chat must be keep or skip, not {self.chat!r}")
         if self.branches < 2:
             raise InputError(
                 f"branches must be at least 2, not {self.branches}: the search would never end"
@@ -93,6 +114,8 @@ class Scale:
             "overlap": self.settings.overlap,
             **({"chunking": "prompt"} if by_prompt else {}),
             "aggregate": self.settings.aggregate,
+            **({"support": "consistent"} if self.settings.support == "consistent" else {}),
+            **({"chat": "skip"} if self.settings.chat == "skip" else {}),
         })
 
     @classmethod
@@ -100,26 +123,18 @@ class Scale:
         cls,
         preset: str = "bundled",
         *,
-        device: str = "auto",
-        dtype: str = "float32",
-        batch_size: int | None = None,
-        attn_implementation: str | None = None,
-        compile: bool = False,
         scale_model: str | None = None,
-        prompt: str | None = None,
-        **settings: Any,
+        **keywords: Any,
     ) -> Scale:
         """The metric with a preset's backbone, or with ``scale_model`` in its place.
 
         Args:
-            preset, device, dtype, batch_size, attn_implementation, compile: as for
-                :meth:`Q2.from_preset`.
+            preset: as for :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model
                 or any NLI cross-encoder.
-            prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
-                package's) or "minicheck"; ``None`` for the one that fits the model.
-            settings: the fields of :class:`ScaleSettings`; unless given, ``chunk_size``
-                is the preset's own, or the paper's with another ``scale_model``.
+            keywords: the fields of :class:`ScaleSettings` (what is not given is the preset's
+                own, or the paper's with another ``scale_model``), and those of
+                :class:`~q2_metric.running.Running`: device, dtype, batch_size, ….
 
         Raises:
             InputError: an unknown preset or setting.
@@ -129,12 +144,10 @@ class Scale:
         from q2_metric.models import presets
 
         stages = presets.preset(preset)
-        if settings.get("chunk_size") is None:
-            settings["chunk_size"] = PAPER_CHUNK_SIZE if scale_model else stages.chunk_size
-        chosen = settings_from(ScaleSettings, settings)
+        defaults = {} if scale_model else stages.scale_settings
+        chosen, running = settings_and_running(ScaleSettings, keywords, defaults)
         backbone = presets.load_backbone(
-            stages, scale_model, prompt=prompt, device=device, dtype=dtype,
-            batch_size=batch_size, attn_implementation=attn_implementation, compile=compile)
+            stages, scale_model, prompt=chosen.prompt, **running.keywords())
         return cls(backbone, presets.load_sentences(), chosen, stages.name)
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
@@ -145,7 +158,7 @@ class Scale:
         response or knowledge without any sentence.
         """
         unique = list(dict.fromkeys(examples))
-        split = self.sentences.split([example.response for example in unique])
+        split = self._claims(unique)
         claims = [
             (i, start, end) for i, found in enumerate(split) for start, end in found
         ]
@@ -162,10 +175,28 @@ class Scale:
         }
         return [replace(totals[example], example=example) for example in examples]
 
+    def _claims(self, examples: Sequence[Example]) -> list[list[tuple[int, int]]]:
+        """The sentences of each response; with ``chat="skip"`` those that claim something."""
+        split = self.sentences.split([example.response for example in examples])
+        if self.settings.chat == "keep":
+            return split
+        claims = [
+            [(start, end) for start, end in found if has_claim(e.response[start:end], e.history)]
+            for e, found in zip(examples, split, strict=True)
+        ]
+        return [some or found for some, found in zip(claims, split, strict=True)]
+
+    def _read(self, verdict: Verdict) -> float:
+        """How far a verdict is support, in [0, 1]."""
+        e, n, c = verdict.entailment, verdict.neutral, verdict.contradiction
+        if self.settings.support == "attributable" or c == 0:  # two-way: "No" is neither
+            return e
+        return e / (e + c + NEUTRAL_WEIGHT * n)
+
     def _judge_chunks(
         self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]]
     ) -> list[float | None]:
-        """P(entailment) from the best chunk for each claim (section 3.1)."""
+        """Support from the best chunk for each claim (section 3.1)."""
         settings = self.settings
         if settings.chunking == "prompt":
             return self._judge_documents(examples, claims)
@@ -181,7 +212,7 @@ class Scale:
         judged = dict(zip(pairs, self.backbone.judge(pairs), strict=True)) if pairs else {}
         return [
             max(
-                (judged[chunk, examples[i].response[start:end]].entailment for chunk in cut[i]),
+                (self._read(judged[chunk, examples[i].response[start:end]]) for chunk in cut[i]),
                 default=None,
             )
             for i, start, end in claims
@@ -199,7 +230,7 @@ class Scale:
             backbone.judge_long(asked, self.settings.chunk_size, self.settings.overlap),
             strict=True,
         ))
-        return [judged[pair].entailment if pair in judged else None for pair in pairs]
+        return [self._read(judged[pair]) if pair in judged else None for pair in pairs]
 
     def _with_support(
         self, examples: Sequence[Example], because: Sequence[list[Evidence]]
@@ -220,7 +251,7 @@ class Scale:
                 i, evidence = searches[part.search]
                 start, end = units[i][part.first][0], units[i][part.last - 1][1]
                 pairs.append((examples[i].knowledge[start:end], evidence.sentence))
-            return [verdict.entailment for verdict in self.backbone.judge(pairs)]
+            return [self._read(verdict) for verdict in self.backbone.judge(pairs)]
 
         best = tree_search(
             [sizes[i] for i, _ in searches], judge, self.settings.branches,

@@ -8,18 +8,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from q2_metric.errors import InputError
+from q2_metric.running import RUNNING, Running
 
 T = TypeVar("T")
 
 
-def settings_from(kind: type[T], given: Mapping[str, Any]) -> T:
-    """``kind(**given)`` for a settings dataclass.
+def settings_and_running(
+    kind: type[T], given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> tuple[T, Running]:
+    """A settings dataclass and :class:`Running`, out of one call's keywords.
+
+    What is not given or ``None`` is as in ``defaults``, or else as the dataclass has it.
 
     Raises:
-        InputError: a name that ``kind`` does not have, with the nearest that it has.
+        InputError: a name that neither has, with the nearest that one has.
     """
-    refuse_unknown(given, [f.name for f in dataclasses.fields(kind)], "setting")  # type: ignore[arg-type]
-    return kind(**given)
+    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    refuse_unknown(given, [*names, *RUNNING], "setting")
+    settings = {name: value for name, value in given.items()
+                if name in names and value is not None}
+    return kind(**{**(defaults or {}), **settings}), Running.of(given)
 
 
 def refuse_unknown(given: Iterable[str], known: Sequence[str], what: str) -> None:

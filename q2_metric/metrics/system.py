@@ -6,31 +6,21 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 
-from q2_metric.metrics.signature import parse, signature
+from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, bootstrap_interval
+from q2_metric.metrics.q2 import without_nli as without_nli
+from q2_metric.metrics.registry import of_column
 from q2_metric.types import Comparison, Score, SystemScore
-
-N_BOOTSTRAP = 1000
-"""Resamples behind an interval (sacrebleu's default)."""
-
-SEED = 12345
-"""Seed of the resampling (sacrebleu's default): the same scores, the same interval."""
-
-LEVEL = 0.95
 
 Q2 = "q2"
 Q2_NO_NLI = "q2_no_nli"
-"""The name under which the token-F1 variant of Q² ("Q² without NLI") is averaged."""
-
-_DRAWS_AT_ONCE = 1 << 20
-"""Values drawn at a time (16 MB), or one resample where that is more."""
+# The two names and without_nli go when no other file imports them from here.
 
 
 class Tally:
     """Adds up the scores of responses, block by block, keeping 8 bytes for each.
 
     Args:
-        name: the metric's name. ``"q2_no_nli"`` averages ``Score.no_nli`` of Q² scores
-            instead of their ``value``.
+        name: of the column that is averaged, such as "q2_no_nli".
 
     Scores without a value (``None`` or not finite) are left out of the mean, and still
     count for coverage.
@@ -38,6 +28,8 @@ class Tally:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        metric, self._column = of_column(name)
+        self._asks = metric.details == "questions"
         self._values = array("d")
         self._fallbacks = 0
         self._responses = 0
@@ -48,9 +40,8 @@ class Tally:
     def add(self, scores: Iterable[Score]) -> None:
         """Counts the scores of further responses."""
         for score in scores:
-            value = score.no_nli if self.name == Q2_NO_NLI else score.value
             how = [item.how for item in score.because if isinstance(item, Comparison)]
-            self.count(value, score.fallback, how)
+            self.count(self._column.of(score), score.fallback, how)
 
     def count(
         self, value: float | None, fallback: bool = False, how: Sequence[str] = ()
@@ -75,7 +66,7 @@ class Tally:
     ) -> SystemScore:
         """The system's score so far; see :func:`system_score`."""
         n = len(self._values)
-        asks = self.name in (Q2, Q2_NO_NLI)
+        share = self._with_question / self._responses if self._responses else None
         return SystemScore(
             name=self.name,
             value=math.fsum(self._values) / n if n else None,
@@ -83,14 +74,14 @@ class Tally:
             n_fallback=self._fallbacks,
             interval=bootstrap_interval(self._values, n_bootstrap=n_bootstrap, seed=seed),
             signature=signature,
-            coverage=self._with_question / self._responses if asks and self._responses else None,
+            coverage=share if self._asks else None,
             no_answer_rate=self._unanswered / self._questions if self._questions else None,
-            n_questions=self._questions if asks else None,
+            n_questions=self._questions if self._asks else None,
         )
 
 
 def system_score(
-    metric_name: str,
+    column: str,
     scores: Sequence[Score],
     signature: str,
     *,
@@ -106,47 +97,12 @@ def system_score(
     where no response has a value.
 
     Args:
-        metric_name: "q2", "scale", …; "q2_no_nli" averages ``Score.no_nli``.
+        column: of a metric, such as "q2" or "q2_no_nli".
         scores: one for each response; those without a value are left out of the mean.
         signature: of the metric, kept with the result.
         n_bootstrap: resamples behind the interval; 0 for no interval.
         seed: of the resampling.
     """
-    tally = Tally(metric_name)
+    tally = Tally(column)
     tally.add(scores)
     return tally.result(signature, n_bootstrap=n_bootstrap, seed=seed)
-
-
-def without_nli(q2: str) -> str:
-    """The signature of "Q² without NLI", which comes out of the same run as Q²."""
-    _, settings = parse(q2)
-    settings["compare"] = "f1"
-    if settings.get("fallback") == "off":
-        settings["nli"] = "off"
-    settings.pop("calibration", None)  # it is not applied to this variant
-    return signature(Q2_NO_NLI, settings)
-
-
-def bootstrap_interval(
-    values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
-) -> tuple[float, float] | None:
-    """95 % percentile interval of the mean, ``None`` without values or resamples.
-
-    Each resample draws ``len(values)`` values with replacement; the interval runs from
-    the 2.5th to the 97.5th percentile of their means (Efron and Tibshirani, 1993, §13.3).
-    """
-    if not len(values) or n_bootstrap <= 0:
-        return None
-    import numpy as np
-
-    pool = np.asarray(values, dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    at_once = max(1, _DRAWS_AT_ONCE // len(pool))
-    means = np.empty(n_bootstrap)
-    for start in range(0, n_bootstrap, at_once):
-        rows = min(at_once, n_bootstrap - start)
-        drawn = rng.integers(0, len(pool), size=(rows, len(pool)))
-        means[start : start + rows] = pool[drawn].mean(axis=1)
-    tail = 100 * (1 - LEVEL) / 2
-    low, high = np.percentile(means, [tail, 100 - tail])
-    return float(low), float(high)

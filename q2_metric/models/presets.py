@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.text.windows import PAPER_CHUNK_SIZE
+from q2_metric.running import Running
 
 if TYPE_CHECKING:
-    from q2_metric.models.bundled.models import Runtime
-    from q2_metric.models.hub.common import AutoClass, Loaded
-    from q2_metric.models.hub.entailment import Prompt
+    from q2_metric.models.bundled.runtimes import Runtime
+    from q2_metric.models.hub.loading import AutoClass, Loaded
+    from q2_metric.models.hub.prompts import Prompt
     from q2_metric.models.hub.questions import Decoding
     from q2_metric.types import (
         Backbone,
@@ -59,8 +59,11 @@ class Preset:
         name: what :func:`preset` knows it by.
         questions, reader, nli: Q²'s stages.
         scale: SCALE's backbone.
-        chunk_size: tokens of SCALE's chunks: the paper's 512 for prompts; 200 for the bundled
-            model, which then reads a chunk and a sentence in one window.
+        scale_settings: of SCALE where they are not the paper's. The bundled model reads a
+            chunk of 200 tokens and a sentence in one window; its three classes tell what is
+            not contradicted from what stands in the knowledge.
+        q2_settings: of Q² where they are not the paper's.
+        head: file of the groundedness head that was fitted on these models, if any.
         description: one line for people.
         needs_network: whether models are downloaded at first use.
         extra: the extra of q2-metric that it needs, "" for none.
@@ -71,10 +74,12 @@ class Preset:
     reader: Stage
     nli: Stage
     scale: Stage
-    chunk_size: int
     description: str
     needs_network: bool
     extra: str
+    scale_settings: Mapping[str, Any] = field(default_factory=dict)
+    q2_settings: Mapping[str, Any] = field(default_factory=dict)
+    head: Path | None = None
 
 
 _OURS = Stage("bundled")
@@ -89,10 +94,12 @@ PRESETS: dict[str, Preset] = {
             reader=_OURS,
             nli=_OURS,
             scale=_OURS,
-            chunk_size=200,
             description="the package's own small models: offline, no torch",
             needs_network=False,
             extra="",
+            scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip"},
+            q2_settings={"fallback_score": "expected"},
+            head=Path(__file__).parent / "bundled" / "weights" / "groundedness.json",
         ),
         Preset(
             name="paper",
@@ -104,7 +111,6 @@ PRESETS: dict[str, Preset] = {
             reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2"),
             nli=_SNLI,
             scale=Stage("yes-no", "google/flan-t5-xl", "scale"),
-            chunk_size=PAPER_CHUNK_SIZE,
             description="the models of the Q² and SCALE papers",
             needs_network=True,
             extra="torch",
@@ -115,7 +121,6 @@ PRESETS: dict[str, Preset] = {
             reader=Stage("reader", "twmkn9/albert-base-v2-squad2"),
             nli=_SNLI,
             scale=Stage("yes-no", "google/flan-t5-base", "scale"),
-            chunk_size=PAPER_CHUNK_SIZE,
             description="smaller models of the same kinds, for smaller machines",
             needs_network=True,
             extra="torch",
@@ -126,7 +131,6 @@ PRESETS: dict[str, Preset] = {
             reader=Stage("reader", "deepset/deberta-v3-large-squad2"),
             nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
             scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck"),
-            chunk_size=PAPER_CHUNK_SIZE,
             description="stronger models than the papers had",
             needs_network=True,
             extra="torch",
@@ -169,9 +173,9 @@ def load_spans() -> SpanFinder:
 
 def load_sentences() -> SentenceSplitter:
     """The sentence splitter of every preset."""
-    from q2_metric.models.english.parser import SpacySentences
+    from q2_metric.text.sentences import RuleSentences
 
-    return SpacySentences()
+    return RuleSentences()
 
 
 def load_personal() -> PersonalFilter:
@@ -208,159 +212,123 @@ def load_coreference(model: str | None = None, *, device: str = "auto") -> Coref
 def load_questions(
     chosen: str | Preset = DEFAULT,
     model: str | None = None,
+    running: Running | None = None,
     *,
     template: str | None = None,
     decoding: Decoding = "beam",
     seed: int = 0,
-    device: str = "auto",
-    dtype: str = "float32",
-    batch_size: int | None = None,
-    attn_implementation: str | None = None,
-    compile: bool = False,
+    **keywords: Any,
 ) -> QuestionGenerator:
     """The question generator of a preset.
 
     Args:
         chosen: preset.
         model: Hub name or folder of an encoder-decoder model to use instead.
-        template: its input format (a key of ``torch_questions.TEMPLATES``); by default the
+        running: where and how to run; ``keywords`` are its fields where it is not given.
+        template: its input format (a key of ``hub.templates.TEMPLATES``); by default the
             preset's own for the preset's model, else what the tokenizer suggests.
         decoding, seed: see ``Seq2SeqQuestions``; syntactic questions have neither.
-        device, dtype: where and how to run.
-        batch_size: rows of a model call; ``None`` for as many as fit.
-        attn_implementation, compile: see ``load_pretrained``; of transformers models only.
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
-    stage = _replaced(preset(chosen).questions, model, Stage("seq2seq", model or ""))
+    running = running or Running(**keywords)
+    stage = _replaced(preset(chosen).questions, model, "seq2seq")
     if stage.kind == "syntactic":
         from q2_metric.models.questions.syntactic import SyntacticQuestions
 
-        _transformers_only(attn_implementation, compile)
+        _transformers_only(running)
         return SyntacticQuestions()
     from q2_metric.models.hub.questions import Seq2SeqQuestions
 
     return Seq2SeqQuestions(
-        _weights("AutoModelForSeq2SeqLM", stage.model, device, dtype,
-                 attn_implementation, compile),
+        _weights("AutoModelForSeq2SeqLM", stage.model, running),
         template=template or stage.template or None,
         decoding=decoding,
         seed=seed,
-        batch_size=batch_size,
+        batch_size=running.batch_size,
     )
 
 
 def load_reader(
     chosen: str | Preset = DEFAULT,
     model: str | None = None,
+    running: Running | None = None,
     *,
     threshold: float = 0.0,
-    device: str = "auto",
-    dtype: str = "float32",
-    batch_size: int | None = None,
-    attn_implementation: str | None = None,
-    compile: bool = False,
     runtime: Runtime = "auto",
+    **keywords: Any,
 ) -> Reader:
     """The reader of a preset.
 
     Args:
-        chosen: preset.
+        chosen, running, keywords: as for :func:`load_questions`.
         model: Hub name or folder of an extractive question answering model.
         threshold: how far above "no answer" an answer must score (torch models; the
             bundled reader has its own, tuned one).
-        device, dtype: where and how to run.
-        batch_size: rows of a model call; ``None`` for as many as fit.
-        attn_implementation, compile: see ``load_pretrained``; of transformers models only.
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
-    stage = _replaced(preset(chosen).reader, model, Stage("reader", model or ""))
+    running = running or Running(**keywords)
+    stage = _replaced(preset(chosen).reader, model, "reader")
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledReader
 
-        _transformers_only(attn_implementation, compile)
-        return BundledReader(runtime, device, dtype, batch_size)
+        _transformers_only(running)
+        return BundledReader(runtime, running.device, running.dtype, running.batch_size)
     from q2_metric.models.hub.reader import TorchReader
 
-    return TorchReader(
-        _weights("AutoModelForQuestionAnswering", stage.model, device, dtype,
-                 attn_implementation, compile),
-        threshold=threshold,
-        batch_size=batch_size,
-    )
+    weights = _weights("AutoModelForQuestionAnswering", stage.model, running)
+    return TorchReader(weights, threshold=threshold, batch_size=running.batch_size)
 
 
 def load_nli(
     chosen: str | Preset = DEFAULT,
     model: str | None = None,
-    *,
-    labels: Sequence[str] | None = None,
-    prompt: str | Prompt | None = None,
-    device: str = "auto",
-    dtype: str = "float32",
-    batch_size: int | None = None,
-    attn_implementation: str | None = None,
-    compile: bool = False,
-    runtime: Runtime = "auto",
+    running: Running | None = None,
+    **options: Any,
 ) -> Entailment:
     """The NLI model of a preset; arguments as for :func:`load_backbone`."""
-    stage = preset(chosen).nli
-    return _entailment(stage, model, labels, prompt, device, dtype, batch_size,
-                       attn_implementation, compile, runtime)
+    return _entailment(preset(chosen).nli, model, running, **options)
 
 
 def load_backbone(
     chosen: str | Preset = DEFAULT,
     model: str | None = None,
-    *,
-    labels: Sequence[str] | None = None,
-    prompt: str | Prompt | None = None,
-    device: str = "auto",
-    dtype: str = "float32",
-    batch_size: int | None = None,
-    attn_implementation: str | None = None,
-    compile: bool = False,
-    runtime: Runtime = "auto",
+    running: Running | None = None,
+    **options: Any,
 ) -> Backbone:
     """The SCALE backbone of a preset.
 
     Args:
-        chosen: preset.
+        chosen, running: as for :func:`load_questions`.
         model: Hub name or folder; its config says whether it is a sequence classifier or
             an encoder-decoder model to be asked Yes or No.
-        labels: class names in the order of a classifier's logits, where its config has
-            none.
-        prompt: the Yes/No prompt (a key of ``torch_entailment.PROMPTS``, or a ``Prompt``);
-            by default the preset's own, else "minicheck" for MiniCheck models and "scale".
-        device, dtype: where and how to run.
-        batch_size: rows of a model call; ``None`` for as many as fit.
-        attn_implementation, compile: see ``load_pretrained``; of transformers models only.
-        runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
+        options: ``labels``, class names in the order of a classifier's logits, where its
+            config has none; ``prompt``, the Yes/No prompt (a key of
+            ``hub.prompts.PROMPTS``, or a ``Prompt``), by default the preset's own, else
+            "minicheck" for MiniCheck models and "scale"; ``runtime``, as for
+            :func:`load_reader`; and the fields of ``running`` where it is not given.
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
-    stage = preset(chosen).scale
-    return _entailment(stage, model, labels, prompt, device, dtype, batch_size,
-                       attn_implementation, compile, runtime)
+    return _entailment(preset(chosen).scale, model, running, **options)
 
 
 def _entailment(
     stage: Stage,
     model: str | None,
-    labels: Sequence[str] | None,
-    prompt: str | Prompt | None,
-    device: str,
-    dtype: str,
-    batch_size: int | None,
-    attn_implementation: str | None,
-    compile: bool,
-    runtime: Runtime,
+    running: Running | None,
+    *,
+    labels: Sequence[str] | None = None,
+    prompt: str | Prompt | None = None,
+    runtime: Runtime = "auto",
+    **keywords: Any,
 ) -> Backbone:
+    running = running or Running(**keywords)
     if model is not None and model != stage.model:
         kind = entailment_kind(model)
         template = "minicheck" if "minicheck" in Path(model).name.lower() else "scale"
@@ -373,17 +341,18 @@ def _entailment(
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledEntailment
 
-        _transformers_only(attn_implementation, compile)
-        return BundledEntailment(runtime, device, dtype, batch_size)
-    from q2_metric.models.hub.entailment import TorchNli, YesNoEntailment
+        _transformers_only(running)
+        return BundledEntailment(runtime, running.device, running.dtype, running.batch_size)
+    if stage.kind == "nli":
+        from q2_metric.models.hub.nli import TorchNli
 
-    yes_no = stage.kind != "nli"
-    loaded = _weights(
-        "AutoModelForSeq2SeqLM" if yes_no else "AutoModelForSequenceClassification",
-        stage.model, device, dtype, attn_implementation, compile)
-    if not yes_no:
-        return TorchNli(loaded, labels=labels, batch_size=batch_size)
-    return YesNoEntailment(loaded, prompt=prompt or stage.template, batch_size=batch_size)
+        weights = _weights("AutoModelForSequenceClassification", stage.model, running)
+        return TorchNli(weights, labels=labels, batch_size=running.batch_size)
+    from q2_metric.models.hub.yes_no import YesNoEntailment
+
+    weights = _weights("AutoModelForSeq2SeqLM", stage.model, running)
+    asked = prompt or stage.template
+    return YesNoEntailment(weights, prompt=asked, batch_size=running.batch_size)
 
 
 def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
@@ -393,7 +362,7 @@ def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
         MissingExtra: torch or transformers is not installed.
         ModelError: it is neither, or it cannot be loaded.
     """
-    from q2_metric.models.hub.common import load_config
+    from q2_metric.models.hub.loading import load_config
 
     config = load_config(model)
     architectures = [str(item) for item in config.architectures or ()]
@@ -407,49 +376,38 @@ def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
     )
 
 
-def _transformers_only(attn_implementation: str | None, compile: bool) -> None:
-    if attn_implementation is not None or compile:
+def _transformers_only(running: Running) -> None:
+    if running.attn_implementation is not None or running.compile:
         raise InputError(
             "attn_implementation and compile are for transformers models; this run has a stage "
             "of the package's own (choose another preset, or replace the stage's model)"
         )
 
 
-def _replaced(stage: Stage, model: str | None, replacement: Stage) -> Stage:
-    """The stage, or its replacement where another model is asked for."""
-    return stage if model is None or model == stage.model else replacement
+def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
+    """The stage, or one of another model where that is asked for."""
+    return stage if model is None or model == stage.model else Stage(kind, model)
 
 
 # --- loaded once ------------------------------------------------------------------------
 
 
-def _weights(
-    auto_class: AutoClass,
-    model: str,
-    device: str,
-    dtype: str,
-    attn_implementation: str | None,
-    compile: bool,
-) -> Loaded:
-    from q2_metric.models.hub.common import resolve_device
+def _weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
+    from q2_metric.models.hub.loading import resolve_device
 
-    # "auto" and the device that it stands for are the same weights.
-    return _cached_weights(
-        auto_class, model, resolve_device(device), dtype, attn_implementation, compile)
+    # "auto" and the device that it stands for are the same weights, and so is any batch.
+    device = resolve_device(running.device)
+    return _cached_weights(auto_class, model, replace(running, device=device, batch_size=None))
 
 
 @functools.cache
-def _cached_weights(
-    auto_class: AutoClass,
-    model: str,
-    device: str,
-    dtype: str,
-    attn_implementation: str | None,
-    compile: bool,
-) -> Loaded:
-    from q2_metric.models.hub.common import load_pretrained
+def _cached_weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
+    from q2_metric.models.hub.loading import load_pretrained
 
-    return load_pretrained(auto_class, model, device, dtype, attn_implementation, compile)
+    return load_pretrained(
+        auto_class, model, running.device, running.dtype, running.attn_implementation,
+        running.compile,
+    )
 
 
 def clear_cache() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from q2_metric.metrics.system import bootstrap_interval
+from q2_metric.metrics.bootstrap import bootstrap_interval
 
 How = Literal["id", "knowledge", "order"]
 """What rows were matched by."""

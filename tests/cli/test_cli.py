@@ -328,10 +328,7 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
     path = write(tmp_path / "rows.jsonl", ROWS[0])
     run("score", path)
     assert loader.preset == "bundled"
-    nothing: dict[str, Any] = {"q2": {}, "scale": {}, "models": {}}
-    options = ("device", "dtype", "batch_size", "attn_implementation", "compile")
-    running: dict[str, Any] = dict.fromkeys(options)
-    assert loader.keywords == {**nothing, **running}
+    assert loader.keywords == {}
 
     settings = (
         "--preset paper --device cuda --dtype bfloat16 --batch-size 8 --decoding sample "
@@ -349,31 +346,25 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
         "batch_size": 8,
         "attn_implementation": "sdpa",
         "compile": True,
-        "models": {
-            "question_model": "a",
-            "reader_model": "b",
-            "nli_model": "c",
-            "scale_model": "d",
-            "bertscore_model": "e",
-            "coreference_model": "f",
-        },
-        "q2": {
-            "decoding": "sample",
-            "questions_per_span": "all",
-            "personal": "keep",
-            "nli": False,
-            "fallback": False,
-            "drop_unanswerable": True,
-            "coreference": True,
-        },
-        "scale": {
-            "chunk_size": 1000,
-            "overlap": 0.0,
-            "chunking": "prompt",
-            "prompt": "scale-score",
-            "aggregate": "min",
-            "branches": 3,
-        },
+        "question_model": "a",
+        "reader_model": "b",
+        "nli_model": "c",
+        "scale_model": "d",
+        "bertscore_model": "e",
+        "coreference_model": "f",
+        "decoding": "sample",
+        "questions_per_span": "all",
+        "personal": "keep",
+        "nli": False,
+        "fallback": False,
+        "drop_unanswerable": True,
+        "coreference": True,
+        "chunk_size": 1000,
+        "overlap": 0.0,
+        "chunking": "prompt",
+        "prompt": "scale-score",
+        "aggregate": "min",
+        "branches": 3,
     }
 
 

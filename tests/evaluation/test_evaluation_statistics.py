@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.statistics import Bin, Detection, Interval
 
 # Two consistent responses (0.9, 0.4) and two that are not (0.6, 0.1).
+FEW = replace(st.SYSTEMS, repeats=20)
 TRUTH, SCORES = [True, True, False, False], [0.9, 0.4, 0.6, 0.1]
 # Alternating, so that every threshold changes something.
 ZIGZAG, FALLING = [True, False, True, False], [0.9, 0.8, 0.7, 0.1]
@@ -39,7 +41,7 @@ def test_the_ranks_behind_the_interval_give_the_same_auc() -> None:
     rng = np.random.default_rng(3)
     truth = rng.random((5, 40)) < 0.4
     scores = rng.integers(0, 6, (5, 40)) / 5  # many equal ones
-    assert st._aucs(truth, scores) == pytest.approx(
+    assert st.aucs(truth, scores) == pytest.approx(
         [st.roc_auc(t, s) for t, s in zip(truth, scores, strict=True)]
     )
 
@@ -150,13 +152,14 @@ def test_pearson() -> None:
     ("good", "bad", "wanted"), [(1.0, 0.0, 1.0), (0.0, 1.0, -1.0), (0.5, 0.5, 0.0)]
 )
 def test_systems_are_ranked_by_their_quality(good: float, bad: float, wanted: float) -> None:
-    found = st.system_correlation([good] * 5, [bad] * 5, repeats=20)
+    found = st.system_correlation([good] * 5, [bad] * 5, FEW)
     assert found == Interval(pytest.approx(wanted), pytest.approx(wanted), pytest.approx(wanted))
 
 
 def test_systems_of_a_metric_that_knows_nothing() -> None:
     rng = np.random.default_rng(5)
-    found = st.system_correlation(rng.random(400), rng.random(400), repeats=400)
+    drawn = replace(st.SYSTEMS, repeats=400)
+    found = st.system_correlation(rng.random(400), rng.random(400), drawn)
     assert abs(found.value) < 0.25
     assert found.low < -0.5 < 0.5 < found.high
 
@@ -165,12 +168,12 @@ def test_system_draws_are_paired_by_context() -> None:
     # The better response of a context scores 0.01 more than the worse, contexts differ by
     # far more: with the contexts shared, systems still come in the right order.
     contexts = np.arange(50.0)
-    found = st.system_correlation(contexts + 0.01, contexts, repeats=20)
+    found = st.system_correlation(contexts + 0.01, contexts, FEW)
     assert found.value == pytest.approx(1.0)
 
 
 def test_robustness_is_a_straight_line() -> None:
-    found = st.robustness([1.0], [0.2], shares=(0, 0.25, 1), size=8, repeats=10)
+    found = st.robustness([1.0], [0.2], st.Simulation((0, 0.25, 1), size=8, repeats=10))
     assert [one.value for one in found] == pytest.approx([1.0, 0.8, 0.2])
     assert all(one.low == pytest.approx(one.value) for one in found)
 

@@ -9,7 +9,9 @@ from fakes import FakeEntailment
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.metrics import load_metrics
-from q2_metric.metrics.overlap import BertScore, Bleu, EndToEndNli, TokenF1
+from q2_metric.metrics.bertscore import BertScore
+from q2_metric.metrics.nli import EndToEndNli
+from q2_metric.metrics.overlap import Bleu, TokenF1
 from q2_metric.metrics.signature import parse
 from q2_metric.types import Example, Metric, Verdict
 

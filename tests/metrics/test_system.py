@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from q2_metric.metrics import system
-from q2_metric.metrics.system import Tally, bootstrap_interval, system_score
+from q2_metric.metrics import bootstrap
+from q2_metric.metrics.bootstrap import bootstrap_interval
+from q2_metric.metrics.system import Tally, system_score
 from q2_metric.types import Comparison, Example, How, Question, Score, Span
 
 EXAMPLE = Example("r", "k")
@@ -93,7 +94,7 @@ def test_interval_worked_by_hand(values: list[float], interval: tuple[float, flo
 
 @pytest.mark.parametrize("at_once", [1, 1000, 1 << 20])
 def test_interval_of_many_is_the_normal_one(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system, "_DRAWS_AT_ONCE", at_once)
+    monkeypatch.setattr(bootstrap, "_DRAWS_AT_ONCE", at_once)
     found = bootstrap_interval([0.0, 1.0] * 200, n_bootstrap=2000)
     assert found is not None
     half = 1.96 * 0.5 / math.sqrt(400)  # 0.049

@@ -82,8 +82,8 @@ def test_the_formats_are_the_models_own() -> None:
 
 
 def test_every_format_is_known() -> None:
-    from q2_metric.models.hub.entailment import PROMPTS
-    from q2_metric.models.hub.questions import TEMPLATES
+    from q2_metric.models.hub.prompts import PROMPTS
+    from q2_metric.models.hub.templates import TEMPLATES
 
     for item in PRESETS.values():
         assert item.questions.template in ("", *TEMPLATES)
@@ -207,13 +207,15 @@ def mine(saved: dict[str, str]) -> Preset:
 
 
 def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
-    from q2_metric.models.hub.entailment import PROMPTS, TorchNli, YesNoEntailment
+    from q2_metric.models.hub.nli import TorchNli
+    from q2_metric.models.hub.prompts import PROMPTS
     from q2_metric.models.hub.questions import Seq2SeqQuestions
     from q2_metric.models.hub.reader import TorchReader
+    from q2_metric.models.hub.yes_no import YesNoEntailment
 
     questions = presets.load_questions(mine, decoding="sample", seed=3, device="cpu", batch_size=2)
     assert isinstance(questions, Seq2SeqQuestions)
-    assert questions.batches.batch_size == 1  # samples are drawn one by one
+    assert questions.batches.budget.rows == 1  # samples are drawn one by one
     assert (questions.template, questions.decoding, questions.seed) == (
         "highlight-spaced",
         "sample",
@@ -221,7 +223,7 @@ def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
     )
     reader = presets.load_reader(mine, threshold=1.5, device="cpu")
     assert isinstance(reader, TorchReader)
-    assert (reader.threshold, reader.batches.batch_size) == (1.5, None)
+    assert (reader.threshold, reader.batches.budget.rows) == (1.5, None)
     nli, backbone = presets.load_nli(mine, device="cpu"), presets.load_backbone(mine, device="cpu")
     assert isinstance(nli, TorchNli)
     assert isinstance(backbone, YesNoEntailment)
@@ -230,9 +232,11 @@ def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
 
 
 def test_a_replacement_decides_its_own_kind(saved: dict[str, str]) -> None:
-    from q2_metric.models.hub.entailment import PROMPTS, TorchNli, YesNoEntailment
+    from q2_metric.models.hub.nli import TorchNli
+    from q2_metric.models.hub.prompts import PROMPTS
     from q2_metric.models.hub.questions import Seq2SeqQuestions
     from q2_metric.models.hub.reader import TorchReader
+    from q2_metric.models.hub.yes_no import YesNoEntailment
 
     for load in (presets.load_nli, presets.load_backbone):
         assert isinstance(load("bundled", saved["nli"], device="cpu"), TorchNli)
@@ -273,21 +277,21 @@ def test_labels_reach_the_classifier(tmp_path: Path) -> None:
 def test_weights_load_once_for_each_device_and_dtype(
     mine: Preset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from q2_metric.models.hub import common as torch_common
+    from q2_metric.models.hub import loading
 
     loads: list[tuple[str, ...]] = []
-    real = torch_common.load_pretrained
+    real = loading.load_pretrained
 
     def counted(*arguments: Any) -> Any:
         loads.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(torch_common, "load_pretrained", counted)
+    monkeypatch.setattr(loading, "load_pretrained", counted)
     first = presets.load_nli(mine, device="cpu")
     second = presets.load_nli(mine, device="cpu", batch_size=2)
     assert len(loads) == 1
     assert first._loaded is second._loaded  # type: ignore[attr-defined]
-    sizes = [nli.batches.batch_size for nli in (first, second)]  # type: ignore[attr-defined]
+    sizes = [nli.batches.budget.rows for nli in (first, second)]  # type: ignore[attr-defined]
     assert sizes == [None, 2]
     assert presets.load_backbone("bundled", mine.nli.model, device="cpu").prompt == ""
     assert len(loads) == 1

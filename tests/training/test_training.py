@@ -50,7 +50,7 @@ def test_surroundings_keep_the_premise_and_stay_in_its_passage() -> None:
 
 
 def test_places_of_answers_in_tokens() -> None:
-    tokenise = bundled.tokeniser()
+    tokenise = bundled.tokenizer()
     row = pair(tokenise("When?"), tokenise("Ann was born in 1954."))
     assert reader.place(row, None) == (0, 0)
     first, last = reader.place(row, (16, 20))
@@ -85,7 +85,7 @@ def test_two_way_labels_do_not_choose_between_neutral_and_contradiction() -> Non
         def forward(self, *_: object) -> torch.Tensor:
             return self.logits
 
-    tokenise = bundled.tokeniser()
+    tokenise = bundled.tokenizer()
     rows = [pair(tokenise("a"), tokenise("b"))]
 
     def value(logits: list[float], label: str) -> float:
@@ -133,7 +133,7 @@ def train_reader(folder: Path, settings: Settings | None = None,
 
     torch.manual_seed(0)
     network = ReaderNetwork()
-    train(network, sources or SOURCES, bundled.tokeniser(), reader.loss, lambda _: {},
+    train(network, sources or SOURCES, bundled.tokenizer(), reader.loss, lambda _: {},
           settings or Settings(examples=64, tokens=256, save_minutes=0.0), folder,
           torch.device("cpu"))
     return network

@@ -1,0 +1,71 @@
+"""Every statistic of the experiments, on plain arrays, from numpy, scipy and scikit-learn.
+
+``truth`` is true where people found a response consistent; ``scores`` rise with
+consistency. What is drawn at random is drawn with :data:`SEED`.
+
+Raises throughout: InputError where a statistic is not defined, as an AUC of one class.
+"""
+
+from q2_metric.evaluation.statistics.auc import (
+    Difference,
+    auc_difference,
+    auc_interval,
+    aucs,
+    average_precision,
+    roc_auc,
+)
+from q2_metric.evaluation.statistics.correlation import Correlation, pearson, spearman
+from q2_metric.evaluation.statistics.decisions import (
+    THRESHOLD,
+    Curve,
+    Detection,
+    detection,
+    precision_recall,
+    roc_curve,
+)
+from q2_metric.evaluation.statistics.intervals import Interval, share_interval
+from q2_metric.evaluation.statistics.reliability import N_BINS, Bin, ece, min_max, reliability
+from q2_metric.evaluation.statistics.systems import (
+    ROBUSTNESS,
+    SYSTEMS,
+    Simulation,
+    robustness,
+    system_correlation,
+)
+from q2_metric.evaluation.statistics.values import Bools, Floats, checked
+from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED
+
+__all__ = [
+    "N_BINS",
+    "N_BOOTSTRAP",
+    "ROBUSTNESS",
+    "SEED",
+    "SYSTEMS",
+    "THRESHOLD",
+    "Bin",
+    "Bools",
+    "Correlation",
+    "Curve",
+    "Detection",
+    "Difference",
+    "Floats",
+    "Interval",
+    "Simulation",
+    "auc_difference",
+    "auc_interval",
+    "aucs",
+    "average_precision",
+    "checked",
+    "detection",
+    "ece",
+    "min_max",
+    "pearson",
+    "precision_recall",
+    "reliability",
+    "robustness",
+    "roc_auc",
+    "roc_curve",
+    "share_interval",
+    "spearman",
+    "system_correlation",
+]

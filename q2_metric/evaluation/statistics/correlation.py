@@ -1,0 +1,54 @@
+"""Do scores rise with people's ratings?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from q2_metric.errors import InputError
+from q2_metric.evaluation.statistics.intervals import Interval, around
+from q2_metric.evaluation.statistics.values import Bools, Floats, Places, scipy_stats
+from q2_metric.metrics.bootstrap import resampled
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """A correlation coefficient, its bootstrap interval over pairs, and its p-value."""
+
+    interval: Interval
+    p: float
+
+
+def spearman(first: ArrayLike, second: ArrayLike) -> Correlation:
+    """Spearman's rank correlation of two series."""
+    return _correlation(scipy_stats().spearmanr, first, second)
+
+
+def pearson(first: ArrayLike, second: ArrayLike) -> Correlation:
+    """Pearson's correlation of two series."""
+    return _correlation(scipy_stats().pearsonr, first, second)
+
+
+def _correlation(
+    measure: Callable[..., Any], first: ArrayLike, second: ArrayLike
+) -> Correlation:
+    x, y = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if len(x) != len(y) or len(x) < 3:
+        raise InputError(f"a correlation needs 3 pairs at least; there are {len(x)} and {len(y)}")
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        raise InputError("a correlation is not defined where all values are equal")
+
+    def varied(rows: Places) -> Bools:
+        both: Bools = (np.ptp(x[rows], axis=1) > 0) & (np.ptp(y[rows], axis=1) > 0)
+        return both
+
+    def each(rows: Places) -> Floats:
+        return np.array([measure(x[one], y[one]).statistic for one in rows], np.float64)
+
+    found = measure(x, y)
+    drawn = resampled(len(x), each, usable=varied)
+    return Correlation(around(float(found.statistic), drawn), float(found.pvalue))

@@ -1,0 +1,79 @@
+"""Telling consistent from inconsistent: at one threshold, and over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from q2_metric.evaluation.statistics.values import checked, sklearn_metrics
+
+THRESHOLD = 0.5
+"""Above it a response counts as consistent; 0.5 itself is inconsistent (Q², section 5.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """Decisions at a threshold: shares in [0, 1], precision 0 where nothing is found."""
+
+    accuracy: float
+    balanced_accuracy: float
+    consistent_precision: float
+    consistent_recall: float
+    inconsistent_precision: float
+    inconsistent_recall: float
+
+
+def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Detection:
+    """How well ``score > threshold`` tells consistent from inconsistent responses."""
+    labels, values = checked(truth, scores)
+    found = values > threshold
+    precision, recall, _, _ = sklearn_metrics().precision_recall_fscore_support(
+        labels, found, labels=[True, False], zero_division=0.0
+    )
+    return Detection(
+        accuracy=float((found == labels).mean()),
+        balanced_accuracy=float(recall.mean()),
+        consistent_precision=float(precision[0]),
+        consistent_recall=float(recall[0]),
+        inconsistent_precision=float(precision[1]),
+        inconsistent_recall=float(recall[1]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of a curve over all thresholds.
+
+    ``threshold[i]`` belongs to the point ``i``: what scores at least it is found.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    threshold: tuple[float, ...]
+
+
+def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
+    """False positive rate and true positive rate over all thresholds."""
+    labels, values = checked(truth, scores)
+    false, true, thresholds = sklearn_metrics().roc_curve(labels, values)
+    return Curve(_floats(false[1:]), _floats(true[1:]), _floats(thresholds[1:]))
+
+
+def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
+    """Recall (x) and precision (y) of finding one class, over all thresholds.
+
+    ``consistent=False`` finds inconsistent responses by low scores: what scores at most
+    the threshold is found.
+    """
+    labels, values = checked(truth, scores)
+    sign = 1 if consistent else -1
+    precision, recall, thresholds = sklearn_metrics().precision_recall_curve(
+        labels if consistent else ~labels, sign * values
+    )
+    return Curve(_floats(recall[:-1]), _floats(precision[:-1]), _floats(sign * thresholds))
+
+
+def _floats(values: Any) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

@@ -1,0 +1,39 @@
+"""A figure with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from q2_metric.errors import InputError
+from q2_metric.evaluation.statistics.values import Floats
+from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value with the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def around(value: float, drawn: Floats) -> Interval:
+    """A value with the middle 95 % of what was drawn, at least one of it."""
+    return Interval(value, *percentiles(drawn))
+
+
+def share_interval(hits: ArrayLike) -> Interval:
+    """A mean (of shares, of zeros and ones) with its bootstrap percentile interval.
+
+    Raises:
+        InputError: there is no value.
+    """
+    values = np.asarray(hits, np.float64)
+    ends = bootstrap_interval(list(values))
+    if ends is None:
+        raise InputError("a mean needs a value")
+    return Interval(float(values.mean()), *ends)

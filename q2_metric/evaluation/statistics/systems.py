@@ -1,0 +1,92 @@
+"""Systems of a known quality, simulated out of labelled responses (Q², section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from q2_metric.errors import InputError
+from q2_metric.evaluation.statistics.intervals import Interval, around
+from q2_metric.evaluation.statistics.values import scipy_stats
+from q2_metric.metrics.bootstrap import SEED
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What is drawn.
+
+    Attributes:
+        shares: of inconsistent responses, one simulated system for each, in [0, 1].
+        size: responses of a system.
+        repeats: how often all systems are drawn.
+    """
+
+    shares: tuple[float, ...]
+    size: int
+    repeats: int = 1000
+
+
+SYSTEMS = Simulation((0.05, 0.10, 0.15, 0.20, 0.25), size=350)
+"""Of the system level (Q², section 5.1)."""
+
+ROBUSTNESS = Simulation(tuple(i / 10 for i in range(11)), size=400)
+"""Of the robustness curve (Q², section 5.4; the authors' code)."""
+
+
+def system_correlation(
+    consistent: ArrayLike, inconsistent: ArrayLike, drawn: Simulation = SYSTEMS
+) -> Interval:
+    """Spearman between a simulated system's score and its share of consistent responses.
+
+    Each repeat draws ``size`` contexts with replacement, the same for all its systems, as in
+    the authors' code (sys_level.py); for each share c, the inconsistent response is taken in
+    ``round(c * size)`` of them, drawn anew, and the consistent one in the others. The system's
+    score is the mean. Where all scores of a repeat are equal, the correlation is taken as 0.
+
+    Args:
+        consistent, inconsistent: scores of the two responses of each context, in the same
+            order of contexts.
+
+    Returns:
+        The mean over the repeats, and the 2.5th and 97.5th percentile of the repeats.
+    """
+    good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
+    if len(good) != len(bad) or not len(good):
+        raise InputError(f"{len(good)} consistent and {len(bad)} inconsistent responses: no pairs")
+    rng = np.random.default_rng(SEED)
+    quality = -np.asarray(drawn.shares)
+    found = np.empty(drawn.repeats)
+    for repeat in range(drawn.repeats):
+        rows = rng.integers(0, len(good), drawn.size)
+        systems = np.empty(len(drawn.shares))
+        for i, share in enumerate(drawn.shares):
+            values = good[rows]
+            spoilt = rng.choice(drawn.size, round(share * drawn.size), replace=False)
+            values[spoilt] = bad[rows[spoilt]]
+            systems[i] = values.mean()
+        level = np.ptp(systems) == 0
+        found[repeat] = 0.0 if level else scipy_stats().spearmanr(quality, systems).statistic
+    return around(float(found.mean()), found)
+
+
+def robustness(
+    consistent: ArrayLike, inconsistent: ArrayLike, drawn: Simulation = ROBUSTNESS
+) -> list[Interval]:
+    """Mean score of simulated systems, for each share of inconsistent responses.
+
+    A system is ``size`` responses drawn with replacement, ``round(share * size)`` from the
+    inconsistent ones (Q², section 5.4; the authors' code).
+    """
+    good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
+    if not len(good) or not len(bad):
+        raise InputError("robustness needs consistent and inconsistent responses")
+    rng = np.random.default_rng(SEED)
+    found = []
+    for share in drawn.shares:
+        spoilt = round(share * drawn.size)
+        sums = rng.choice(bad, (drawn.repeats, spoilt)).sum(axis=1)
+        sums += rng.choice(good, (drawn.repeats, drawn.size - spoilt)).sum(axis=1)
+        found.append(around(float((sums / drawn.size).mean()), sums / drawn.size))
+    return found

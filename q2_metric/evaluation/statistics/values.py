@@ -1,0 +1,56 @@
+"""Labels and scores as arrays, and the libraries that come with the extra [meta]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from q2_metric.errors import InputError, MissingExtra
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+
+def scipy_stats() -> Any:
+    """``scipy.stats``, which has no types.
+
+    Raises:
+        MissingExtra: scipy is not installed.
+    """
+    try:
+        import scipy.stats
+    except ImportError as error:
+        raise MissingExtra("agreement with people", "scipy", "meta") from error
+    return scipy.stats
+
+
+def sklearn_metrics() -> Any:
+    """``sklearn.metrics``, which has no types.
+
+    Raises:
+        MissingExtra: scikit-learn is not installed.
+    """
+    try:
+        import sklearn.metrics
+    except ImportError as error:
+        raise MissingExtra("agreement with people", "scikit-learn", "meta") from error
+    return sklearn.metrics
+
+
+def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
+    """Labels and scores as arrays.
+
+    Raises:
+        InputError: not as many of both, one class only, or a score that is not finite.
+    """
+    labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
+    if len(labels) != len(values):
+        raise InputError(f"{len(labels)} labels for {len(values)} scores")
+    if labels.all() or not labels.any():
+        raise InputError("the labels are all the same; agreement needs both classes")
+    if not np.isfinite(values).all():
+        raise InputError("a score is not a finite number")
+    return labels, values

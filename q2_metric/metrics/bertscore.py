@@ -1,0 +1,120 @@
+"""BERTScore of the response with the knowledge (Zhang et al., ICLR 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.metrics.signature import signature
+from q2_metric.types import Example, Score
+
+DEFAULT_MODEL = "roberta-large"
+"""bert-score's model for English."""
+
+_POSITIONS = 512
+"""Tokens that an encoder reads where its configuration does not say."""
+
+
+class BertScore:
+    """BERTScore F1 of the response with the knowledge (Zhang et al., ICLR 2020).
+
+    In [0, 1]: not rescaled, and cut at the ends (a cosine can be under 0, a rounding
+    error over 1). Texts are read up to the encoder's length. A blank text scores 0.
+
+    Args:
+        model: a Hub name or a local folder of an encoder.
+        layer: the layer whose vectors are compared; by default the one that bert-score
+            found best for ``model``, or the last of a model it does not know.
+        device: "cpu", "cuda", …; ``None`` or "auto" takes a GPU where there is one.
+        batch_size: texts encoded at a time.
+
+    Raises:
+        MissingExtra: bert-score is not installed.
+        ModelError: the encoder cannot be loaded.
+    """
+
+    name = "bertscore"
+
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        *,
+        layer: int | None = None,
+        device: str | None = None,
+        batch_size: int = 64,
+    ) -> None:
+        try:
+            bert_score: Any = import_module("bert_score")  # it has no types
+            from transformers import AutoConfig
+        except ImportError as error:
+            package = "torch" if error.name == "torch" else "bert-score"
+            raise MissingExtra("the metric 'bertscore'", package, "bertscore") from error
+
+        try:
+            config = AutoConfig.from_pretrained(model)
+            if layer is None:
+                layer = bert_score.utils.model2layers.get(model, config.num_hidden_layers)
+            self._scorer: Any = bert_score.BERTScorer(
+                model_type=model,
+                num_layers=layer,
+                device=None if device == "auto" else device,
+                batch_size=batch_size,
+            )
+        except (OSError, ValueError, AssertionError, AttributeError) as error:
+            raise ModelError(
+                f"BERTScore cannot use the encoder {model!r}: {_first_line(error)}"
+            ) from error
+        tokenizer = self._scorer._tokenizer
+        # bert-score cuts at this length, which is 10^30 where the tokenizer's files do not say.
+        tokenizer.model_max_length = min(tokenizer.model_max_length, _positions(config))
+        self._batch_size = batch_size
+        self.signature = signature(
+            self.name,
+            {
+                "model": model,
+                "layer": layer,
+                "idf": False,
+                "rescale": False,
+                "bert-score": bert_score.__version__,
+            },
+        )
+
+    @classmethod
+    def from_preset(
+        cls,
+        _preset: str = "bundled",
+        *,
+        bertscore_model: str = DEFAULT_MODEL,
+        device: str | None = None,
+        batch_size: int = 64,
+    ) -> BertScore:
+        """The metric with its own encoder, whatever the preset; arguments as above."""
+        return cls(bertscore_model, device=device, batch_size=batch_size)
+
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        """One score for each example, in order."""
+        full = [item for item in examples if item.response.strip() and item.knowledge.strip()]
+        values: dict[Example, float] = {}
+        if full:
+            _, _, f1 = self._scorer.score(
+                [item.response for item in full],
+                [item.knowledge for item in full],
+                batch_size=self._batch_size,
+            )
+            clipped = [min(1.0, max(0.0, value)) for value in f1.tolist()]
+            values = dict(zip(full, clipped, strict=True))
+        return [Score(item, values.get(item, 0.0)) for item in examples]
+
+
+def _positions(config: Any) -> int:
+    positions = getattr(config, "max_position_embeddings", None) or _POSITIONS
+    # RoBERTa's positions start after the padding's, so that two of them hold no token.
+    offset = 2 if "roberta" in getattr(config, "model_type", "") else 0
+    return int(positions) - offset
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,82 @@
+"""The bootstrap behind every interval: one seed, one way of drawing and of cutting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Places = NDArray[np.int64]
+
+N_BOOTSTRAP = 1000
+"""Resamples behind an interval (sacrebleu's default)."""
+
+SEED = 12345
+"""Of every draw (sacrebleu's default): the same scores, the same interval."""
+
+LEVEL = 0.95
+
+_DRAWS_AT_ONCE = 1 << 20
+"""Places drawn at a time (8 MB), or one resample where that is more."""
+
+
+def bootstrap_interval(
+    values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
+) -> tuple[float, float] | None:
+    """95 % percentile interval of the mean, ``None`` without values or resamples."""
+    if not len(values) or n_bootstrap <= 0:
+        return None
+    import numpy as np
+
+    pool = np.asarray(values, dtype=np.float64)
+    means = resampled(
+        len(pool), lambda rows: pool[rows].mean(axis=1), n_bootstrap=n_bootstrap, seed=seed
+    )
+    return percentiles(means)
+
+
+def resampled(
+    size: int,
+    measure: Callable[[Places], Floats],
+    *,
+    usable: Callable[[Places], NDArray[np.bool_]] | None = None,
+    n_bootstrap: int = N_BOOTSTRAP,
+    seed: int = SEED,
+) -> Floats:
+    """A statistic of resamples (Efron and Tibshirani, 1993, §13.3).
+
+    Args:
+        size: number of items; each resample draws as many, with replacement.
+        measure: from the places of many resamples, (resamples, size), to their statistics.
+        usable: which of the resamples have the statistic; the others are drawn again.
+
+    Returns:
+        ``n_bootstrap`` statistics.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    at_once = max(1, _DRAWS_AT_ONCE // size)
+    found: list[Floats] = []
+    missing = n_bootstrap
+    while missing > 0:
+        rows = rng.integers(0, size, (min(at_once, missing), size))
+        if usable is not None:
+            rows = rows[usable(rows)]
+        if len(rows):
+            found.append(measure(rows))
+            missing -= len(rows)
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def percentiles(drawn: Floats) -> tuple[float, float]:
+    """The ends of the middle 95 % of drawn statistics, of which there is at least one."""
+    import numpy as np
+
+    tail = 100 * (1 - LEVEL) / 2
+    low, high = np.percentile(drawn, [tail, 100 - tail])
+    return float(low), float(high)

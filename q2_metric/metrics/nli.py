@@ -1,0 +1,61 @@
+"""End-to-end NLI, which Q² and SCALE are compared with (Q², section 4; TRUE, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from q2_metric.metrics.q2 import FALLBACK_SCORE
+from q2_metric.metrics.settings import refuse_unknown
+from q2_metric.metrics.signature import signature
+from q2_metric.running import RUNNING, Running
+from q2_metric.types import Entailment, Example, Score
+
+
+class EndToEndNli:
+    """Entailment of the whole response by the knowledge: 1, 0.5 (neutral) or 0.
+
+    Premise = knowledge, hypothesis = response, as where Q² falls back. ``verdict`` is
+    kept in the score.
+
+    Args:
+        entailment: the model that judges.
+        preset: named in the signature.
+    """
+
+    name = "nli"
+
+    def __init__(self, entailment: Entailment, *, preset: str = "custom") -> None:
+        self._entailment = entailment
+        self.signature = signature(self.name, {"preset": preset, "nli": entailment.name})
+
+    @classmethod
+    def from_preset(
+        cls, preset: str = "bundled", *, nli_model: str | None = None, **keywords: Any
+    ) -> EndToEndNli:
+        """The metric with a preset's NLI model, or with ``nli_model`` in its place.
+
+        Args:
+            preset: "bundled" (offline), "paper", "paper-small" or "modern".
+            nli_model: a Hub name or a local folder.
+            keywords: the fields of :class:`~q2_metric.running.Running`.
+
+        Raises:
+            InputError: an unknown preset or keyword.
+            MissingExtra: the preset needs a package that is not installed.
+            ModelError: the model cannot be loaded.
+        """
+        from q2_metric.models import presets
+
+        refuse_unknown(keywords, RUNNING, "keyword")
+        chosen, running = presets.preset(preset), Running.of(keywords)
+        model = presets.load_nli(chosen, nli_model, **running.keywords())
+        return cls(model, preset=chosen.name)
+
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        """One score for each example, in order; the model is asked once, for all."""
+        verdicts = self._entailment.judge([(item.knowledge, item.response) for item in examples])
+        return [
+            Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)
+            for item, verdict in zip(examples, verdicts, strict=True)
+        ]

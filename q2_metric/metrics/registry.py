@@ -1,0 +1,239 @@
+"""The metrics there are: an :class:`Entry` for each, and all that the others ask about one.
+
+A metric is a file with a class that implements :class:`q2_metric.types.Metric`, and one entry
+of :data:`METRICS`. Command line, reports and plug-ins read its name, title, columns, settings
+and models here; none of them names a metric. Nothing heavy is imported: a class is loaded
+when it is asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.settings import refuse_unknown
+from q2_metric.running import RUNNING
+from q2_metric.types import Metric, Score
+
+Details = Literal["questions", "sentences", "parts"]
+"""What ``Score.because`` holds: Q²'s questions, or judged sentences or parts of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A number that a metric gives each response.
+
+    Attributes:
+        name: in outputs and tables.
+        title: for people.
+        field: of :class:`~q2_metric.types.Score` that holds it.
+        sign: "module:function" from the metric's signature to the column's; "" where they
+            are the same.
+    """
+
+    name: str
+    title: str
+    field: Literal["value", "no_nli"] = "value"
+    sign: str = ""
+
+    def of(self, score: Score) -> float | None:
+        """Its number of a score."""
+        value: float | None = getattr(score, self.field)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A metric, before it is loaded.
+
+    Attributes:
+        name: of the metric, and of its first column.
+        title: for people.
+        loader: "module:Class". Where the entry has a stage, a setting or a field of
+            ``Running``, ``Class.from_preset(preset, **keywords)`` makes the metric, else
+            ``Class()``.
+        settings: "module:Class" of the dataclass of its settings; "" for none.
+        more: columns beside its first.
+        details: what ``because`` of its scores holds; ``None`` for nothing.
+        models: keywords of models that may replace the preset's, as "reader_model".
+        running: fields of :class:`~q2_metric.running.Running` that it takes.
+        cached: whether its scores take longer to compute than to look up.
+        neural: whether it runs models of this package: other weights, other scores.
+        evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
+        longest: characters of a response at most; ``None`` for no limit.
+    """
+
+    name: str
+    title: str
+    loader: str
+    settings: str = ""
+    more: tuple[Column, ...] = ()
+    details: Details | None = None
+    models: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+    cached: bool = False
+    neural: bool = False
+    evidence: bool = False
+    longest: int | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The numbers that it gives each response, the metric's own first."""
+        return (Column(self.name, self.title), *self.more)
+
+    def signatures(self, signed: str) -> dict[str, str]:
+        """By column, for the metric's signature."""
+        return {
+            column.name: _named(column.sign)(signed) if column.sign else signed
+            for column in self.columns
+        }
+
+    def setting_fields(self) -> tuple[dataclasses.Field[Any], ...]:
+        """Of the settings dataclass, in order."""
+        return dataclasses.fields(_named(self.settings)) if self.settings else ()
+
+    def keywords(self) -> tuple[str, ...]:
+        """What :meth:`load` takes: running, models, settings."""
+        return (*self.running, *self.models, *(field.name for field in self.setting_fields()))
+
+    def request(self, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """What makes its scores what they are, out of the arguments of ``load_metrics``.
+
+        Device and batch size do not belong to it.
+        """
+        how = {name for name in RUNNING if name != "dtype"}
+        own = [name for name in self.keywords() if name not in how]
+        return {"preset": preset, **_given(keywords, own)}
+
+    def load(self, preset: str, keywords: Mapping[str, Any]) -> Metric:
+        """The metric; keywords that it does not take, and those that are ``None``, are left out.
+
+        Raises:
+            InputError: an unknown preset, or a setting's value.
+            MissingExtra: a package is not installed.
+            ModelError: a model cannot be loaded.
+        """
+        kind, takes = _named(self.loader), self.keywords()
+        metric: Metric = kind.from_preset(preset, **_given(keywords, takes)) if takes else kind()
+        return metric
+
+
+METRICS: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            "q2", "Q²", "q2_metric.metrics.q2:Q2",
+            settings="q2_metric.metrics.q2:Q2Settings",
+            more=(Column("q2_no_nli", "Q² without NLI", "no_nli",
+                         "q2_metric.metrics.q2:without_nli"),),
+            details="questions",
+            models=("question_model", "reader_model", "nli_model", "coreference_model"),
+            running=RUNNING, cached=True, neural=True,
+            # It asks about each span and reads the whole response for each question: its
+            # cost grows with the square, and a megabyte would hold a run up for days.
+            longest=50_000,
+        ),
+        Entry(
+            "scale", "SCALE", "q2_metric.metrics.scale:Scale",
+            settings="q2_metric.metrics.scale:ScaleSettings",
+            details="sentences", models=("scale_model",),
+            running=RUNNING, cached=True, neural=True, evidence=True,
+        ),
+        Entry(
+            "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
+            details="parts", running=RUNNING, cached=True, neural=True,
+        ),
+        Entry("f1", "token F1", "q2_metric.metrics.overlap:TokenF1"),
+        Entry("bleu", "BLEU", "q2_metric.metrics.overlap:Bleu"),
+        Entry(
+            "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
+            models=("nli_model",), running=RUNNING, cached=True, neural=True,
+        ),
+        Entry(
+            "bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore",
+            models=("bertscore_model",), running=("device", "batch_size"), cached=True,
+        ),
+    )
+}
+"""By name, in the order in which they are shown."""
+
+
+def entry(name: str) -> Entry:
+    """The metric of that name; of a metric that is not registered what can be said of any."""
+    return METRICS.get(name) or Entry(name, name, "")
+
+
+def columns(names: Iterable[str] | None = None) -> dict[str, Column]:
+    """The columns of these metrics (of all, by default), by name, in their order."""
+    return {
+        column.name: column
+        for name in (METRICS if names is None else names)
+        for column in entry(name).columns
+    }
+
+
+def of_column(name: str) -> tuple[Entry, Column]:
+    """The metric that a column is of, and the column."""
+    for one in METRICS.values():
+        for column in one.columns:
+            if column.name == name:
+                return one, column
+    one = entry(name)
+    return one, one.columns[0]
+
+
+def signatures(signed: Mapping[str, str]) -> dict[str, str]:
+    """By column, for the signatures of metrics by name."""
+    found: dict[str, str] = {}
+    for name, text in signed.items():
+        found |= entry(name).signatures(text)
+    return found
+
+
+def models() -> tuple[str, ...]:
+    """Keywords of the models that may replace a preset's, of all metrics."""
+    return tuple(dict.fromkeys(name for one in METRICS.values() for name in one.models))
+
+
+def keywords() -> tuple[str, ...]:
+    """All keywords of ``load_metrics``: running, models, settings."""
+    settings = (field.name for one in METRICS.values() for field in one.setting_fields())
+    return tuple(dict.fromkeys([*RUNNING, *models(), *settings]))
+
+
+def check_names(names: Iterable[str] | str) -> list[str]:
+    """Names of metrics, as a sequence or as "q2,scale"; each once.
+
+    Raises:
+        InputError: one that there is not.
+    """
+    if isinstance(names, str):
+        names = [name.strip() for name in names.split(",") if name.strip()]
+    listed = list(dict.fromkeys(names))
+    for name in listed:
+        if name not in METRICS:
+            raise InputError(f"there is no metric {name!r}; there are {', '.join(METRICS)}")
+    return listed
+
+
+def check_keywords(given: Iterable[str]) -> None:
+    """Nothing where some metric takes each of these keywords.
+
+    Raises:
+        InputError: one that none takes, with the nearest that one does.
+    """
+    refuse_unknown(given, keywords(), "keyword")
+
+
+def _given(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: keywords[name] for name in names if keywords.get(name) is not None}
+
+
+def _named(where: str) -> Any:
+    """What "module:name" names."""
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)

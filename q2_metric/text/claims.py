@@ -1,0 +1,204 @@
+"""Whether a text claims anything that could be checked, by rule and without a model.
+
+A text of small talk has nothing that knowledge could support or refute; a metric's number
+for it says nothing about it. The rule is careful the other way: any word outside the lists
+of this module, in a sentence that is not a plain question, is a claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_FUNCTION_WORDS = """
+a an the this that these those i me my mine myself you your yours yourself we us our ours he him
+his she her hers it its they them their theirs one ones someone somebody something anyone anybody
+anything everyone everybody everything no nobody nothing none who whom whose which what whatever
+when where why how if whether because since so than then as at by for from in into of off on onto
+out over to too up down with without about around after before again also and or but nor not only
+just even still yet very really quite pretty much many more most less least some any each every
+all both either neither other others another such same own here there now ever never always someday
+sometimes often usually maybe perhaps probably definitely certainly surely absolutely totally
+exactly actually basically honestly seriously literally especially though although while until
+once soon later today tonight tomorrow yesterday anyway either else instead though
+be am is are was were been being do does did done doing have has had having can could will would
+shall should may might must ought ca wo sha ai gon wan na ta got get gets getting go goes going
+gone went come comes coming came let lets
+"""
+
+_SMALL_TALK = """
+yes yeah yep yup nope nah ok okay alright sure right true correct well oh ah wow hey hi hello bye
+goodbye welcome please thanks thank thx ty cheers sorry excuse pardon congrats congratulations
+greetings morning afternoon evening night hmm lol omg oops gosh gee goodness god heck damn dang
+indeed cool nice neat great good better best fine bad worse worst awesome amazing fantastic
+wonderful excellent lovely perfect brilliant incredible unbelievable fascinating interesting
+interested impressive exciting excited fun funny hilarious silly crazy weird strange scary sad
+happy glad pleased delighted lucky jealous surprised surprising curious afraid worried tired bored
+boring annoying awful terrible horrible delicious yummy tasty beautiful gorgeous cute sweet
+favorite favourite kidding joking wrong
+like likes liked love loves loved loving enjoy enjoys enjoyed enjoying hate hates hated adore
+appreciate prefer hope hopes hoping wish wishes want wants wanted need guess think thinks thought
+thinking believe suppose know knew known knows wonder wondering mean means meant feel feels feeling
+feelings felt agree agreed disagree understand understood remember forgot forget imagine see saw
+seen look looks looking sound sounds sounded seem seems hear heard hearing tell telling told say
+says said saying talk talking talked chat chatting chatted ask asking asked answer question
+questions share sharing speak try trying tried bet care bother mind matter meet meeting met help
+helps helped check wait
+thing things stuff way kind sort lot lots bit ton tons bunch time times day days week weekend
+idea clue point sense fan person guy guys man dude buddy friend people luck pleasure shame pity
+loss joke info information conversation story take make makes sure deal problem worries
+worry while opinion experience
+"""
+
+NOT_CLAIMED = frozenset((_FUNCTION_WORDS + _SMALL_TALK).split())
+"""Words that state nothing by themselves."""
+
+_SOUND = re.compile(
+    r"(ha|he|ho|ja){2,}h?|l+o+l+|(lo){2,}l|r?o?f?lmf?ao+|rofl|h+m+|m+|mhm+|w+o+w+|wo+h+o+|wo+a+h*"
+    r"|o+h+|a+h+|u+h+|u+m+|e+h+|hu+h|e+w+|a+w+|ya+y+|ye+a+h+|ye+s+|no+|na+h+|oo+ps|yu+m+|ug+h+"
+    r"|ee+k|sh+|z+|so+|su+re|thank+s+|he+y+|hi+|ok+|x+d+|idk|imo|imho|btw|tbh|brb|pls|im|ive|id"
+    r"|dont|cant|wont|didnt|doesnt|isnt|thats|its|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
+)
+"""Sounds and spellings of chats."""
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
+_CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
+_ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
+_HEART = re.compile(r"<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
+
+_ASKING = frozenset("who whom whose what which when where why how any ever anyone anything".split())
+_AUXILIARIES = frozenset(
+    "do does did is are was were am have has had can could will would shall should may might must "
+    "is n't".split()
+)
+_OPENERS = frozenset("and but so well then oh ah wow hey ok okay yes no yeah sure really".split())
+_SUBJECTS = frozenset("it he she they this that there i we".split())
+_TOLD = re.compile(
+    r"did (?:you|u|ya) (?:know|hear|realise|realize)\b|have you heard\b"
+    r"|(?:did|do) you (?:ever )?(?:know|hear|notice|realise|realize|remember) (?=that\b)"
+)
+_ABOUT_WHAT = frozenset(
+    "what who whom whose which when where why how if whether about any anything much many of"
+    .split()
+)
+"""After "did you know", what makes it a question and not a way of telling."""
+
+
+def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
+    """Whether a sentence, or a text of several, states anything.
+
+    Nothing is stated by a text without a word, by sounds, greetings, thanks, feelings and
+    agreement ("i love it !"), by questions, by the same word or two over and over, and by
+    what a turn before has said word for word.
+
+    Args:
+        sentence: cased or not, tokenised ("do n't") or not.
+        history: the turns before it.
+
+    >>> has_claim("yes , it was built in 1889 .")
+    True
+    >>> has_claim("that's awesome! what do you think ?")
+    False
+    """
+    text = _plain(sentence)
+    said = {tuple(_words(part)) for turn in history for part in (turn, *_parts(_plain(turn)))}
+    echoed = {words for words in said if len(words) > 2}  # a mere name may be said again
+    words = _words(text)
+    if _repeats(words) or tuple(words) in echoed:
+        return False
+    return any(_states(part) and tuple(_words(part)) not in echoed for part in _parts(text))
+
+
+def _plain(text: str) -> str:
+    """Lower-case, with contractions in one piece and no emoticons."""
+    text = text.lower().replace("’", "'").replace("`", "'").replace(" n't", "n't")
+    return _HEART.sub(" ", _APART.sub(r"'\1", text))
+
+
+def _parts(text: str) -> list[str]:
+    """The sentences of a text; too many cuts do no harm here."""
+    return [part for part in _ENDS.split(text) if part.strip()]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_plain(text))
+
+
+def _repeats(words: Sequence[str]) -> bool:
+    """Whether the words are one or two, three times and more, or one letter drawn out."""
+    if len(words) == 1:
+        return len(words[0]) > 2 and len(set(words[0])) == 1 and not words[0].isdigit()
+    return any(
+        len(words) >= 3 * period and all(
+            word == words[place % period] for place, word in enumerate(words)
+        )
+        for period in (1, 2)
+    )
+
+
+def _states(part: str) -> bool:
+    words = _words(part)
+    return _any_content(words) and not _only_asks(part, words)
+
+
+def _any_content(words: Sequence[str]) -> bool:
+    return any(_is_content(word) for word in words)
+
+
+def _is_content(word: str) -> bool:
+    stem = _CONTRACTED.sub("", word)
+    return not (
+        stem in NOT_CLAIMED
+        or (len(stem) == 1 and stem.isascii() and stem.isalpha())
+        or not stem
+        or _SOUND.fullmatch(stem)
+    )
+
+
+def _only_asks(part: str, words: Sequence[str]) -> bool:
+    """Whether a sentence is a question through and through.
+
+    "did you know (that) …" tells, and so does a clause behind a comma with a subject of its
+    own ("have you been there , it is in paris ?").
+    """
+    clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
+    while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
+        clauses.pop(0)  # "oh wow , …"
+    first, *rest = clauses
+    told = _TOLD.match(" ".join(_opened(_words(first))))
+    if told:
+        after = " ".join(_opened(_words(", ".join(clauses))))[told.end() :].split()
+        return not after or after[0] in _ABOUT_WHAT or not _any_content(after)
+    marked = part.rstrip(" \"')]").endswith("?")
+    if not (_asks(first) if marked else _asks_you(first)):
+        return False
+    return not any(_words(clause)[0] in _SUBJECTS and _any_content(_words(clause))
+                   for clause in rest)
+
+
+def _opened(words: Sequence[str]) -> list[str]:
+    """The words behind "so", "and", "oh", …"""
+    place = 0
+    while place < len(words) - 1 and words[place] in _OPENERS:
+        place += 1
+    return list(words[place:])
+
+
+def _asks(clause: str) -> bool:
+    """Whether a clause with a question mark begins like a question, or is about "you"."""
+    first = _CONTRACTED.sub("", _opened(_words(clause))[0])
+    return first in _ASKING | _AUXILIARIES | {"you", "your"} and not _denies(clause)
+
+
+def _denies(clause: str) -> bool:
+    """ "isn't it the largest desert ?" wants to hear yes: it states something."""
+    words = _opened(_words(clause))
+    return words[0].endswith("n't") and "you" not in words[:2]
+
+
+def _asks_you(clause: str) -> bool:
+    """Whether a clause without a question mark asks all the same: "what do you do for work"."""
+    words = _opened(_words(clause))
+    words = words[words[0] in _ASKING :]
+    return len(words) > 1 and words[0] in _AUXILIARIES and words[1] == "you"

@@ -1,0 +1,66 @@
+"""How much of a response's wording occurs in the knowledge: evidence that needs no model."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+
+from q2_metric.text.alignment import FUNCTION_WORDS, stem
+
+_WORD = re.compile(r"[a-z]+|\d[\d,.]*\d|\d")
+UNKNOWN = 0.5
+"""A share of nothing: a response without content words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Shares in [0, 1] of what a response has that the knowledge has too.
+
+    Attributes:
+        words: of its content words, exactly or by their stem; ``None`` where it has none.
+        numbers: of its numbers; 1.0 where it has none.
+        phrases: of its pairs of neighbouring words; 0.0 where it has none.
+    """
+
+    words: float | None
+    numbers: float
+    phrases: float
+
+
+def word_tokens(text: str) -> list[str]:
+    """The lower-case words and numbers of a text.
+
+    >>> word_tokens("In 1,994 he's 3.5")
+    ['in', '1,994', 'he', 's', '3.5']
+    """
+    return _WORD.findall(text.lower())
+
+
+def content_words(text: str) -> list[str]:
+    """The words that are not function words or single letters, in order, and all numbers."""
+    return [word for word in word_tokens(text)
+            if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
+
+
+def overlap(response: str, knowledge: str) -> Overlap:
+    """What of the response's wording occurs in the knowledge.
+
+    >>> overlap("He painted in 1991.", "Bob paints; 1994.")
+    Overlap(words=0.5, numbers=0.0, phrases=0.0)
+    """
+    said, known = word_tokens(response), word_tokens(knowledge)
+    vocabulary, pairs = set(known), set(itertools.pairwise(known))
+    stems = {stem(word) for word in vocabulary}
+    content = content_words(response)
+    numbers = [word for word in said if word[0].isdigit()]
+    phrases = list(itertools.pairwise(said))
+    return Overlap(
+        words=_share([w in vocabulary or stem(w) in stems for w in content]) if content else None,
+        numbers=_share([w in vocabulary for w in numbers]) if numbers else 1.0,
+        phrases=_share([pair in pairs for pair in phrases]) if phrases else 0.0,
+    )
+
+
+def _share(found: list[bool]) -> float:
+    return sum(found) / len(found)

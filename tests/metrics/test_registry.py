@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from q2_metric.errors import InputError
+from q2_metric.metrics import load_metrics
+from q2_metric.metrics.q2 import Q2Settings
+from q2_metric.metrics.registry import (
+    METRICS,
+    Entry,
+    check_names,
+    columns,
+    entry,
+    keywords,
+    models,
+    of_column,
+    signatures,
+)
+from q2_metric.metrics.scale import ScaleSettings
+from q2_metric.metrics.system import Tally
+from q2_metric.running import RUNNING, Running
+from q2_metric.types import Example, Score
+
+CHRF = '''
+from dataclasses import dataclass
+
+from sacrebleu.metrics.chrf import CHRF
+
+from q2_metric.metrics.settings import settings_and_running
+from q2_metric.metrics.signature import signature
+from q2_metric.types import Score
+
+
+@dataclass(frozen=True)
+class Settings:
+    order: int = 6
+
+
+class ChrF:
+    name = "chrf"
+
+    def __init__(self, settings=None):
+        self.settings = settings or Settings()
+        self.signature = signature(self.name, {"order": self.settings.order})
+
+    @classmethod
+    def from_preset(cls, preset="bundled", **keywords):
+        return cls(settings_and_running(Settings, keywords)[0])
+
+    def score(self, examples):
+        chrf = CHRF(char_order=self.settings.order)
+        return [
+            Score(e, chrf.sentence_score(e.response, [e.knowledge]).score / 100) for e in examples
+        ]
+'''
+
+
+@pytest.fixture
+def chrf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Entry:
+    """A metric in a module of its own, and its one line in the registry."""
+    (tmp_path / "metric_of_a_user.py").write_text(CHRF)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "metric_of_a_user", raising=False)
+    new = Entry("chrf", "chrF", "metric_of_a_user:ChrF", settings="metric_of_a_user:Settings")
+    monkeypatch.setitem(METRICS, "chrf", new)
+    return new
+
+
+def test_entries_are_under_their_names() -> None:
+    assert all(name == one.name for name, one in METRICS.items())
+    assert list(columns()) == ["q2", "q2_no_nli", "scale", "f1", "bleu", "nli", "bertscore"]
+
+
+def test_keywords_are_running_models_and_settings() -> None:
+    found = keywords()
+    assert set(found) >= {*RUNNING, *models(), "decoding", "chunk_size", "prompt"}
+    assert len(set(found)) == len(found)
+    assert METRICS["f1"].keywords() == ()
+    assert METRICS["bertscore"].keywords() == ("device", "batch_size", "bertscore_model")
+
+
+def test_a_request_leaves_out_where_it_runs() -> None:
+    given = {"device": "cuda", "batch_size": 4, "dtype": "float16", "chunk_size": 9, "seed": 1,
+             "nli_model": "m", "scale_model": None}
+    assert METRICS["scale"].request("paper", given) == {
+        "preset": "paper", "dtype": "float16", "chunk_size": 9}
+    assert METRICS["nli"].request("paper", given) == {
+        "preset": "paper", "dtype": "float16", "nli_model": "m"}
+
+
+def test_signatures_by_column() -> None:
+    signed = {"scale": "scale|version:1", "q2": "q2|compare:nli|fallback:nli|version:1"}
+    assert signatures(signed) == {
+        "scale": "scale|version:1",
+        "q2": "q2|compare:nli|fallback:nli|version:1",
+        "q2_no_nli": "q2_no_nli|compare:f1|fallback:nli|version:1",
+    }
+
+
+def test_a_metric_that_is_not_registered_has_one_column() -> None:
+    metric, column = of_column("mine")
+    assert (metric, column.name, column.title) == (entry("mine"), "mine", "mine")
+    tally = Tally("mine")
+    tally.add([Score(Example("r", "k"), 0.25)])
+    assert tally.result("mine").value == 0.25
+
+
+def test_names_and_keywords_are_checked() -> None:
+    assert check_names("scale, q2,scale") == ["scale", "q2"]
+    with pytest.raises(InputError, match=r"no metric 'rouge'; there are q2, scale, f1"):
+        check_names(["f1", "rouge"])
+    with pytest.raises(InputError, match="unknown keyword 'chunksize'; did you mean 'chunk_size'"):
+        load_metrics(["f1"], chunksize=3)
+
+
+def test_settings_and_running_of_presets_do_not_overlap() -> None:
+    taken = {*Q2Settings.__dataclass_fields__, *ScaleSettings.__dataclass_fields__, *models()}
+    assert taken.isdisjoint(RUNNING)
+    assert Running.of({"device": "cpu", "dtype": None}).keywords() == {
+        "device": "cpu", "dtype": "float32", "batch_size": None, "attn_implementation": None,
+        "compile": False}
+
+
+def test_a_new_metric_is_loaded_with_its_settings(chrf: Entry) -> None:
+    assert "order" in keywords()
+    (metric,) = load_metrics(["chrf"], order=2, device="cpu", chunk_size=7)
+    assert metric.signature.startswith("chrf|order:2|version:")
+    (score,) = metric.score([Example("abc", "abc")])
+    assert score.value == 1.0

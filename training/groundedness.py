@@ -1,0 +1,114 @@
+"""``python -m training.groundedness --data FOLDER``: fits the head of ``groundedness``.
+
+A logistic regression on the sources that no network was trained on (``KEPT_BACK``), each
+source and each of its two classes with the same weight, so that neither a large source nor
+its base rate decides. Where the networks had seen the rows, their judgements would look better
+than they are and the head would lean on them alone. The development sets are not touched.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.metrics.groundedness import evidence
+from q2_metric.metrics.q2 import Q2
+from q2_metric.metrics.scale import Scale
+from q2_metric.types import Example
+from training.entailment_data import KEPT_BACK
+from training.examples import read_jsonl
+
+FEATURES = ("sentences", "weakest", "questions", "words", "numbers", "phrases")
+LONGEST = 6000
+"""Characters of a premise: a few web pages are books."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A source: (rows, features) values and whether each is supported."""
+
+    values: NDArray[np.float64]
+    supported: NDArray[np.bool_]
+
+    def weights(self) -> NDArray[np.float64]:
+        """One a source, half of it for each class."""
+        n_supported = float(self.supported.sum())
+        of_class = np.where(self.supported, n_supported, len(self.supported) - n_supported)
+        return np.divide(0.5, of_class, dtype=np.float64)
+
+
+@click.command(help=__doc__)
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
+              help="folder with groundedness2/")
+@click.option("--rows", default=300, show_default=True, help="of a source, at most")
+@click.option("--name", required=True, help="of the head, in signatures")
+@click.option("--out", type=click.Path(path_type=Path), required=True)
+def main(data: Path, rows: int, name: str, out: Path) -> None:
+    sources = dict(collect(data, rows))
+    fitted = {"name": name, **fit(list(sources.values())),
+              "sources": {source: len(found.supported) for source, found in sources.items()},
+              "left_out": left_out(sources)}
+    out.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+    click.echo(json.dumps(fitted, indent=1))
+
+
+def collect(data: Path, rows: int) -> Iterator[tuple[str, Rows]]:
+    """The evidence of each source's rows, a sample that is the same every time."""
+    q2 = Q2.from_preset("bundled", comparison="expected")
+    scale = Scale.from_preset("bundled")
+    for source in KEPT_BACK:
+        found = list(read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"))
+        if len(found) > rows:
+            found = random.Random(5).sample(found, rows)
+        examples = [Example(row["hypothesis"], row["premise"][:LONGEST]) for row in found]
+        scores = zip(examples, found, q2.score(examples), scale.score(examples), strict=True)
+        kept = [(evidence(example, asked, judged), row["label"] == "supported")
+                for example, row, asked, judged in scores if judged.because]
+        yield source, Rows(np.array([[one[key] for key in FEATURES] for one, _ in kept]),
+                           np.array([label for _, label in kept]))
+        click.echo(f"{source}: {len(kept)}")
+
+
+def fit(sources: Sequence[Rows]) -> dict[str, Any]:
+    """Intercept, and mean, deviation and weight of each feature."""
+    from sklearn.linear_model import LogisticRegression
+
+    values = np.concatenate([one.values for one in sources])
+    supported = np.concatenate([one.supported for one in sources])
+    weights = np.concatenate([one.weights() for one in sources])
+    mean = np.average(values, axis=0, weights=weights)
+    deviation = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights))
+    model = LogisticRegression(C=1.0).fit(
+        (values - mean) / deviation, supported, sample_weight=weights / weights.mean())
+    features = {
+        name: {"mean": round(float(m), 4), "deviation": round(float(d), 4),
+               "weight": round(float(w), 4)}
+        for name, m, d, w in zip(FEATURES, mean, deviation, model.coef_[0], strict=True)
+    }
+    return {"intercept": round(float(model.intercept_[0]), 4), "features": features}
+
+
+def left_out(sources: Mapping[str, Rows]) -> dict[str, float]:
+    """ROC-AUC on each source with the head fitted on the others, and the mean of them."""
+    from sklearn.metrics import roc_auc_score
+
+    found = {}
+    for name, one in sources.items():
+        if len(set(one.supported.tolist())) == 2:
+            head = fit([other for key, other in sources.items() if key != name])["features"]
+            logits = sum(head[key]["weight"] * (one.values[:, i] - head[key]["mean"])
+                         / head[key]["deviation"] for i, key in enumerate(FEATURES))
+            found[name] = round(float(roc_auc_score(one.supported, logits)), 3)
+    return {**found, "mean": round(sum(found.values()) / len(found), 3)}
+
+
+if __name__ == "__main__":
+    main()
