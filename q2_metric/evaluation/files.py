@@ -70,8 +70,9 @@ def read_json(path: str | Path) -> Report:
     Raises:
         InputError: the file is missing or no such report.
     """
-    found = files.read_json(path)
+    text = files.read_text(path)
     try:
+        found = json.loads(text)
         if found.pop("format") != FORMAT:
             raise KeyError("format")
         tables = tuple(
@@ -85,7 +86,7 @@ def read_json(path: str | Path) -> Report:
             for table in found.pop("tables")
         )
         return Report(tables=tables, **found)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: is not a result of q2 meta-eval") from error
 
 
