@@ -17,7 +17,8 @@ from q2_metric.engine.cache import CachedMetric, Progress
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry
 from q2_metric.metrics.signature import signature
-from q2_metric.rows.io import ALIASES, read_fields
+from q2_metric.rows.columns import ALIASES
+from q2_metric.rows.formats import read_fields
 from q2_metric.types import Comparison, Example, Score
 
 NEUTRAL = 0.5

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from q2_metric.rows.io import OutputRow
+from q2_metric.rows.fields import OutputRow
 
 State = Literal["supported", "differs", "open"]
 """What a question found; ``open``: no answer, or a neutral verdict."""

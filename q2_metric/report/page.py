@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
 from q2_metric.errors import InputError
+from q2_metric.files import STDIN, replacing
 from q2_metric.metrics.registry import columns, of_column
 from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run, SideBySide, compare_runs, places
-from q2_metric.rows.io import STDIN, OutputRow, replacing
+from q2_metric.rows.fields import OutputRow
 
 if TYPE_CHECKING:
     from jinja2 import Environment

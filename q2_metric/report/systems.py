@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 
 from q2_metric.report.compare import Column, Difference, How, differences, match
-from q2_metric.rows.io import OutputRow
+from q2_metric.rows.fields import OutputRow
 from q2_metric.types import SystemScore
 
 
