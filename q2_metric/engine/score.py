@@ -25,7 +25,7 @@ from q2_metric.rows.read import BadRow, read_rows
 
 if TYPE_CHECKING:
     from q2_metric.engine.ray import Cluster
-    from q2_metric.report.page import Spool
+    from q2_metric.report.spool import Spool
 
 ERRORS_SHOWN = 5
 """Bad rows that are explained; the others are counted."""
