@@ -13,7 +13,8 @@ import gradio as gr
 
 from q2_metric import Q2, Example, Q2Error, Scale
 from q2_metric.report.page import explanation
-from q2_metric.rows.io import is_blank, output_row
+from q2_metric.rows.fields import Layout, output_row
+from q2_metric.rows.texts import is_blank
 
 TITLE = "Is this response supported by its knowledge?"
 INTRO = (
@@ -60,7 +61,7 @@ def explain(response: str, knowledge: str, history: str) -> tuple[str, dict[str,
     except Q2Error as error:
         raise gr.Error(str(error), print_exception=False) from error
     scores = {"q2": asked, "scale": judged}
-    row = output_row(0, example, scores, ["q2", "scale"], texts=True)
+    row = output_row(0, example, scores, Layout(["q2", "scale"], texts=True))
     signatures = [q2.signature, scale.signature]
     page = explanation(row, signatures)
     return FRAME.format(page=escape(page)), row | {"signatures": signatures}

@@ -19,7 +19,8 @@ from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.metrics.faults import score_each
 from q2_metric.metrics.registry import models as model_keywords
-from q2_metric.rows.io import is_blank, output_row
+from q2_metric.rows.fields import output_row
+from q2_metric.rows.texts import is_blank
 from q2_metric.types import Example, Metric, Score
 
 _LOG = logging.getLogger(__name__)
@@ -131,7 +132,7 @@ def _scores(metric: Metric, examples: Sequence[Example], evidence: bool) -> list
 
 def _release() -> None:
     """Frees the memory of models that nobody holds any more."""
-    from q2_metric.models.presets import clear_cache
+    from q2_metric.models.stages import clear_cache
 
     clear_cache()
     gc.collect()

@@ -20,7 +20,7 @@ from parlai.utils import logging
 from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.metrics.faults import score_each
-from q2_metric.rows.io import OutputRow, output_row
+from q2_metric.rows.fields import OutputRow, output_row
 from q2_metric.types import Comparison, Example, Score
 from q2_metric.types import Metric as Q2Metric
 

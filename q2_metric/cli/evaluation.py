@@ -327,7 +327,7 @@ def calibrate(
     from q2_metric.evaluation import labels
     from q2_metric.evaluation.scores import Columns
     from q2_metric.metrics.signature import signature
-    from q2_metric.rows.io import Columns as Names
+    from q2_metric.rows.columns import Columns as Names
 
     if len(metric) > 1:
         raise InputError("a calibration is of one metric; fit one for each")

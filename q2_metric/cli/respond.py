@@ -161,7 +161,7 @@ def _scored(
     """A line for each response, and the mean of each metric; empty responses have no score."""
     from q2_metric.metrics import load_metrics, score_rows
     from q2_metric.metrics.system import Tally
-    from q2_metric.rows.io import is_blank
+    from q2_metric.rows.texts import is_blank
     from q2_metric.types import Example
 
     rows = [

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from q2_metric import files
 from q2_metric.errors import InputError
 from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.statistics import Interval
@@ -44,10 +45,7 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
     text = {".json": to_json, ".csv": to_csv}[suffix](report) if suffix != ".md" else (
         to_markdown(report, note=note)
     )
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    files.write_text(path, text)
 
 
 def to_json(report: Report) -> str:
@@ -72,8 +70,8 @@ def read_json(path: str | Path) -> Report:
     Raises:
         InputError: the file is missing or no such report.
     """
+    found = files.read_json(path)
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
         if found.pop("format") != FORMAT:
             raise KeyError("format")
         tables = tuple(
@@ -87,9 +85,7 @@ def read_json(path: str | Path) -> Report:
             for table in found.pop("tables")
         )
         return Report(tables=tables, **found)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: is not a result of q2 meta-eval") from error
 
 

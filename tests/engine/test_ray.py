@@ -19,7 +19,8 @@ from q2_metric.engine import ray as on_ray
 from q2_metric.engine.parts import Parts
 from q2_metric.engine.ray import Cluster, fill, missing, pack, unpack
 from q2_metric.errors import MissingExtra, ModelError
-from q2_metric.rows.io import BadRow, Columns
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.read import BadRow
 from q2_metric.types import Example
 
 ROWS = 40

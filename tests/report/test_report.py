@@ -12,8 +12,11 @@ import pytest
 
 from q2_metric.engine.results import FileResult
 from q2_metric.errors import InputError
-from q2_metric.report.page import Run, check_page, explanation, open_page, state, write_page
-from q2_metric.rows.io import BadRow, output_row
+from q2_metric.report.encode import state
+from q2_metric.report.page import check_page, explanation, open_page, write_page
+from q2_metric.report.systems import Run
+from q2_metric.rows.fields import output_row
+from q2_metric.rows.read import BadRow
 from q2_metric.types import (
     Comparison,
     Evidence,
@@ -131,6 +134,8 @@ def test_everything_is_on_the_page(path: Path) -> None:
     assert data(page, "facts") == {
         "systems": ["rows.jsonl"],
         "titles": {"q2": "Q²", "scale": "SCALE"},
+        "metrics": [{"columns": ["q2"], "details": "questions"},
+                    {"columns": ["scale"], "details": "sentences"}],
         "pairs": [],
     }
 
@@ -302,7 +307,11 @@ def test_one_response_alone(path: Path) -> None:
     path.write_text(explanation(row, ["scale|<b>"]), encoding="utf-8")
     page = Page(path)
     assert data(page)[0]["response"] == "</script> a"
-    assert data(page, "facts") == {"alone": True, "titles": {"scale": "SCALE"}}
+    assert data(page, "facts") == {
+        "alone": True,
+        "titles": {"scale": "SCALE"},
+        "metrics": [{"columns": ["scale"], "details": "sentences"}],
+    }
     assert page.texts("code") == ["scale|<b>"]
     assert page.texts("table") == page.texts("form") == []
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from browsers import chromium
 
-from q2_metric.report.page import Run, explanation, write_page
-from q2_metric.rows.io import OutputRow
+from q2_metric.report.page import explanation, write_page
+from q2_metric.report.systems import Run
+from q2_metric.rows.fields import OutputRow
 from q2_metric.types import SystemScore
 
 HOSTILE = (
