@@ -26,7 +26,7 @@ import numpy as np
 
 from q2_metric import Q2, Example, Scale
 from q2_metric.engine.job import Job, Loaded
-from q2_metric.rows.io import Columns
+from q2_metric.rows.columns import Columns
 from q2_metric.types import Score
 
 WAIT = 0.5

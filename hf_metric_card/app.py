@@ -13,7 +13,8 @@ import gradio as gr
 
 from q2_metric import Example, Q2Error, scoring
 from q2_metric.report.page import explanation
-from q2_metric.rows.io import is_blank, output_row
+from q2_metric.rows.fields import Layout, output_row
+from q2_metric.rows.texts import is_blank
 
 TITLE = "Is this response supported by its knowledge?"
 INTRO = (
@@ -59,7 +60,7 @@ def explain(response: str, knowledge: str, history: str) -> tuple[str, dict[str,
         [scores] = scoring.score(metrics, [example], evidence=True)
     except Q2Error as error:
         raise gr.Error(str(error), print_exception=False) from error
-    row = output_row(0, example, scores, list(scores), texts=True)
+    row = output_row(0, example, scores, Layout(list(scores), texts=True))
     signatures = [metric.signature for metric in metrics]
     page = explanation(row, signatures)
     return FRAME.format(page=escape(page)), row | {"signatures": signatures}

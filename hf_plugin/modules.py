@@ -14,7 +14,7 @@ import evaluate
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.rows.io import kind
+from q2_metric.rows.texts import kind
 from q2_metric.scoring import check_text, check_texts
 from q2_metric.types import Example
 

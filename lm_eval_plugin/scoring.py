@@ -18,7 +18,8 @@ from lm_eval_plugin.tables import details
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.system import NoClaim
-from q2_metric.rows.io import is_blank, output_row
+from q2_metric.rows.fields import output_row
+from q2_metric.rows.texts import is_blank
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Score
 
@@ -60,7 +61,7 @@ def score(
 
 def _release() -> None:
     """Frees the memory of models that nobody holds any more."""
-    from q2_metric.models.presets import clear_cache
+    from q2_metric.models.stages import clear_cache
 
     clear_cache()
     gc.collect()

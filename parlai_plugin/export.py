@@ -21,7 +21,7 @@ from parlai_plugin import hook
 from parlai_plugin.notices import NO_KNOWLEDGE, NO_RESPONSE
 from parlai_plugin.options import add_options
 from q2_metric.errors import InputError
-from q2_metric.rows.io import check_output
+from q2_metric.rows.writers import check_output
 
 
 @register_script("q2_export")

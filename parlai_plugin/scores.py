@@ -20,7 +20,7 @@ from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
 from q2_metric.metrics.system import NoClaim
-from q2_metric.rows.io import OutputRow, output_row
+from q2_metric.rows.fields import OutputRow, output_row
 from q2_metric.types import Example, Score
 from q2_metric.types import Metric as Q2Metric
 

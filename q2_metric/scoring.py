@@ -25,7 +25,9 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.registry import METRICS, check_names, columns, entry, of_column
 from q2_metric.metrics.system import NOT_TRIED, NoClaim, counted, system_score
-from q2_metric.rows.io import BadRow, encodable, is_blank, kind, output_row
+from q2_metric.rows.fields import output_row
+from q2_metric.rows.read import BadRow
+from q2_metric.rows.texts import encodable, is_blank, kind
 from q2_metric.types import Comparison, Example, Metric, Reason, Score
 
 SHARES = ("coverage", "fallback", "no_claim")

@@ -16,8 +16,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from q2_metric.files import replacing
 from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, pair
-from q2_metric.rows.io import replacing
 from training.examples import Example, Source, draw
 
 STATE = "state.safetensors"

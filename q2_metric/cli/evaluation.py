@@ -195,10 +195,11 @@ def render(result: Path, **options: Any) -> None:
 
 def _check(options: Mapping[str, Any]) -> None:
     """Refuses outputs that cannot be written, before hours of scoring."""
-    from q2_metric.evaluation.files import check_output
+    from q2_metric.evaluation.files import SUFFIXES
+    from q2_metric.files import check_place
 
     for path in options["outs"]:
-        check_output(path)
+        check_place(path, SUFFIXES)
     needed = ["scipy", "scikit-learn", *(["matplotlib"] if options["figures"] else [])]
     for package in needed:
         if find_spec({"scikit-learn": "sklearn"}.get(package, package)) is None:
@@ -327,7 +328,7 @@ def calibrate(
     from q2_metric.evaluation import labels
     from q2_metric.evaluation.scores import Columns
     from q2_metric.metrics.signature import signature
-    from q2_metric.rows.io import Columns as Names
+    from q2_metric.rows.columns import Columns as Names
 
     if len(metric) > 1:
         raise InputError("a calibration is of one metric; fit one for each")

@@ -392,7 +392,8 @@ def score(
     from q2_metric.engine.job import ROW, Job
     from q2_metric.engine.score import Scoring, check_inputs
     from q2_metric.metrics.calibration import Calibration
-    from q2_metric.rows.io import Columns, check_output
+    from q2_metric.rows.columns import Columns
+    from q2_metric.rows.writers import check_output
 
     cluster = _cluster(options)
     if rankers and knowledge_pool is None:
@@ -476,7 +477,7 @@ def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progre
         return
     from q2_metric.cli.render import progress_bar
     from q2_metric.engine.job import rereadable
-    from q2_metric.rows.io import read_rows
+    from q2_metric.rows.read import read_rows
 
     total = None
     if all(map(rereadable, files)):
@@ -517,7 +518,8 @@ def evidence(as_json: bool, **options: Any) -> None:
 
 def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> None:
     from q2_metric.metrics import score_rows
-    from q2_metric.rows.io import is_blank, output_row
+    from q2_metric.rows.fields import output_row
+    from q2_metric.rows.texts import is_blank
     from q2_metric.types import Example
 
     for field in ("response", "knowledge"):

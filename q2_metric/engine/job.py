@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric import metrics
 from q2_metric.engine.cache import LARGEST, Cache, CachedMetric
+from q2_metric.files import STDIN
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.registry import entry
-from q2_metric.rows.io import STDIN, BadRow, Columns, OutputRow, output_row, read_rows
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.fields import Layout, OutputRow, output_row
+from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.types import Example, Metric
 
 if TYPE_CHECKING:
@@ -50,7 +53,7 @@ class Job:
     """Files, metrics and settings.
 
     Attributes:
-        files: to read, as for :func:`q2_metric.rows.io.read_rows`.
+        files: to read, as for :func:`q2_metric.rows.read.read_rows`.
         columns: to read.
         metrics: names, in the order of :data:`q2_metric.metrics.METRICS`.
         preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
@@ -82,6 +85,14 @@ class Job:
     def decided(self) -> list[str]:
         """Metrics that have a calibration."""
         return [calibration.metric for calibration in self.calibrations]
+
+    @property
+    def layout(self) -> Layout:
+        """The fields of the output's rows."""
+        return Layout(
+            self.metrics, with_file=len(self.files) > 1, decided=self.decided, texts=self.texts,
+            selected=self.knowledge_pool is not None,
+        )
 
     def load(self, warn: Warn | None = None) -> Loaded:
         """What scores the job; with a cache, models are loaded when they are needed.
@@ -151,13 +162,10 @@ class Job:
         scores = metrics.score_rows(
             loaded.metrics, examples, evidence=self.evidence, on_fault=on_fault
         )
-        label = file if len(self.files) > 1 else None
         rows = []
         for i, (row, found) in enumerate(zip(block, scores, strict=True)):
             out = output_row(
-                first + i, row, found, self.metrics,
-                file=label, decided=self.decided, texts=self.texts,
-                selected=loaded.selector is not None,
+                first + i, row, found, self.layout, file=file,
             )
             if i in faults:
                 out["error"] = f"{file}, row {first + i + 1}: {faults[i]}"

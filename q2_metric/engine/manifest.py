@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -23,23 +22,10 @@ from typing import Any
 
 from q2_metric._version import __version__
 from q2_metric.errors import InputError
+from q2_metric.files import fingerprint, read_json, replacing
 from q2_metric.metrics.signature import parse
-from q2_metric.rows.io import replacing
 
 Manifest = dict[str, Any]
-
-
-def fingerprint(path: str | Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def manifest(
@@ -104,8 +90,8 @@ def _shown(value: object) -> str:
 def read_manifest(path: Path) -> Manifest | None:
     """The manifest in a file; ``None`` where there is none that can be read."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = read_json(path)
+    except InputError:
         return None
     return found if isinstance(found, dict) else None
 

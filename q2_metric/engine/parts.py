@@ -21,13 +21,14 @@ from q2_metric.engine.manifest import (
     Manifest,
     beside,
     difference,
-    fingerprint,
     parts_folder,
     read_manifest,
     write_manifest,
 )
 from q2_metric.errors import InputError
-from q2_metric.rows.io import OutputRow, json_line, replacing
+from q2_metric.files import fingerprint, replacing
+from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.writers import json_line
 
 _IN_FOLDER = 1000
 """Parts of one folder: listing a folder of a million files is slow."""

@@ -23,7 +23,8 @@ from typing import Any
 from q2_metric.engine.job import Job, Loaded, Row
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.errors import MissingExtra, ModelError, Q2Error
-from q2_metric.rows.io import BadRow, OutputRow
+from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.read import BadRow
 from q2_metric.types import Example
 
 RETRIES = 2

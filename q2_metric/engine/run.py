@@ -10,8 +10,11 @@ from pathlib import Path
 from q2_metric.engine.job import Job, Loaded, Row
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.engine.results import FileResult
+from q2_metric.files import replacing
 from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
-from q2_metric.rows.io import Columns, OutputRow, open_writer, replacing
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.writers import open_writer
 
 Seen = Callable[[Sequence[Row], Sequence[OutputRow]], None]
 """Given each block, in order, as it was read and as its output rows."""
@@ -106,10 +109,7 @@ def assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str | P
         with replacing(out) as unfinished, open(unfinished, "wb") as file:
             parts.copy(((number, n) for number, n, _ in blocks), file)
         return
-    with open_writer(
-        out, job.metrics, with_file=len(job.files) > 1, inputs=job.files,
-        decided=job.decided, texts=job.texts, selected=job.knowledge_pool is not None,
-    ) as writer:
+    with open_writer(out, job.layout, inputs=job.files) as writer:
         for number, n, size in blocks:
             rows = parts.read(number, n, size)
             if rows is None:

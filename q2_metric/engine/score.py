@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric.engine.cache import Progress, digest, made_by
 from q2_metric.engine.job import ROW, Job, Loaded, Row, rereadable
-from q2_metric.engine.manifest import Manifest, fingerprint, finished, manifest
+from q2_metric.engine.manifest import Manifest, finished, manifest
 from q2_metric.engine.parts import Parts, finish, open_parts
 from q2_metric.engine.results import FileResult, as_json, from_json, total
 from q2_metric.engine.run import all_signatures, assemble, run_file
 from q2_metric.errors import BadRowError, InputError
+from q2_metric.files import STDIN, fingerprint
 from q2_metric.metrics.registry import entry
-from q2_metric.rows.io import STDIN, BadRow, OutputRow, read_rows, with_texts
+from q2_metric.rows.fields import OutputRow, with_texts
+from q2_metric.rows.read import BadRow, read_rows
 
 if TYPE_CHECKING:
     from q2_metric.engine.ray import Cluster
-    from q2_metric.report.page import Spool
+    from q2_metric.report.spool import Spool
 
 ERRORS_SHOWN = 5
 """Bad rows that are explained; the others are counted."""

@@ -8,7 +8,9 @@ from pathlib import Path
 from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError
 from q2_metric.evaluation.scores import number_of
-from q2_metric.rows.io import BadRow, Columns, read_fields, read_rows
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.formats import read_fields
+from q2_metric.rows.read import BadRow, read_rows
 
 LABEL_NAMES = ("label", "consistent", "agg_label", "gold", "human")
 """Columns that are taken for the label, the first that is there."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from q2_metric.cli.render import TITLES
+from q2_metric.metrics.registry import columns
 
 
-def title(metric: str) -> str:
+def title(column: str) -> str:
     """A column's name for people; that of a metric of others is its own."""
-    return TITLES.get(metric, metric)
+    known = columns()
+    return known[column].title if column in known else column

@@ -12,7 +12,7 @@ from q2_metric.knowledge.pools import passages, read_pool
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature
-from q2_metric.rows.io import BadRow
+from q2_metric.rows.read import BadRow
 from q2_metric.types import Example
 
 

@@ -24,7 +24,7 @@ from q2_metric.evaluation import labels
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.thresholds import best_threshold
 from q2_metric.metrics.calibration import Calibration
-from q2_metric.rows.io import Columns
+from q2_metric.rows.columns import Columns
 
 # In falling order: 0.8 (consistent), 0.4 (not), 0.35 (consistent), 0.1 (not).
 TRUTH, SCORES = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]

@@ -20,10 +20,7 @@ from q2_metric.evaluation.wow.responses import (
     pairs,
     sample,
 )
-from q2_metric.metrics.system import Q2
-
-OURS = (Q2, "scale")
-BASELINES = ("f1", "bleu", "nli", "bertscore")
+from q2_metric.metrics.registry import METRICS, entry
 
 _MEASURES = (
     ("detection_selected", "ROC-AUC", "AUC, selected"),
@@ -35,9 +32,10 @@ _MEASURES = (
 def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
     """Which baselines our metrics are above, in words, so that a page cannot leave it out."""
     by_name = {table.name: table for table in tables}
-    baselines = [title(name) for name in names if name in BASELINES]
+    # Ours say what their scores rest on; metrics of others in a file are neither.
+    baselines = [title(name) for name in names if name in METRICS and not entry(name).details]
     lines: list[tuple[Cell, ...]] = []
-    for own in (title(name) for name in names if name in OURS):
+    for own in (title(name) for name in names if entry(name).details):
         cells: list[Cell] = [own]
         for name, column, _ in _MEASURES:
             table = by_name[name]

@@ -20,8 +20,8 @@ from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.bundled.encoding import Batch
 
 WEIGHTS = Path(__file__).parent / "weights"
-VERSION = "2"
-"""Of the weights: part of every signature, raised with each retraining."""
+VERSIONS = {"reader": "2", "entailment": "2"}
+"""Of each network's weights: part of every signature, raised with each retraining."""
 
 Runtime = Literal["auto", "onnx", "torch"]
 Forward = Callable[[Batch], NDArray[np.float32]]
