@@ -27,6 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 TESTS = Path(__file__).parent
 MARKED = {
     "slow": (
+        "docs/test_contributing.py",
         "engine/test_killed.py",
         "engine/test_ray*.py",
         "evaluation/test_agreement.py",
