@@ -23,8 +23,9 @@ from sklearn.metrics import roc_auc_score
 
 from q2_metric.data.wow import read_annotated
 from q2_metric.models.bundled import models as bundled
-from q2_metric.models.bundled.encoding import Batch
-from q2_metric.models.bundled.models import BundledEntailment, encoding
+from q2_metric.models.bundled import runtimes
+from q2_metric.models.bundled.encoding import Batch, collate
+from q2_metric.models.bundled.models import BundledEntailment
 from q2_metric.models.english import parser as spacy_parser
 
 Pairs = list[tuple[str, str]]
@@ -37,9 +38,9 @@ def int8(threads: int) -> Callable[[Batch], Any]:
     from onnx import numpy_helper
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    model = onnx.load_model_from_string((bundled.WEIGHTS / "entailment.onnx").read_bytes())
-    values = {"words.weight": bundled._words()}
-    for name, value in bundled._load("entailment.").items():
+    model = onnx.load_model_from_string((runtimes.WEIGHTS / "entailment.onnx").read_bytes())
+    values = {"words.weight": runtimes._words()}
+    for name, value in runtimes.load_weights("entailment.").items():
         value = value.astype(np.float32)
         if value.ndim == 2 and not name.endswith(("types.weight", "positions.weight")):
             value = np.ascontiguousarray(value.T)
@@ -76,7 +77,7 @@ class Unsorted(BundledEntailment):
         return [
             logits
             for at in range(0, len(rows), size)
-            for logits in self._forward(encoding.collate(rows[at : at + size]))
+            for logits in self._forward(collate(rows[at : at + size]))
         ]
 
 

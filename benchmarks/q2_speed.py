@@ -35,10 +35,11 @@ from q2_metric import Q2, Example
 from q2_metric.metrics import q2 as recipe
 from q2_metric.models import presets
 from q2_metric.models.hub import questions as torch_questions
-from q2_metric.models.hub.common import Loaded, load_pretrained
-from q2_metric.models.hub.entailment import TorchNli
-from q2_metric.models.hub.questions import TEMPLATES, Seq2SeqQuestions
+from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.nli import TorchNli
+from q2_metric.models.hub.questions import Seq2SeqQuestions
 from q2_metric.models.hub.reader import TorchReader
+from q2_metric.models.hub.templates import TEMPLATES
 from q2_metric.types import Answer, Span
 from reference import sized_models
 from reference.q2 import Model, ReferenceQ2

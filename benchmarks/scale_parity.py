@@ -26,8 +26,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from local_models import WORDS, t5
 
 from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.models.hub.common import Loaded, load_pretrained
-from q2_metric.models.hub.entailment import PROMPTS, YesNoEntailment
+from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.prompts import PROMPTS
+from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.types import Example
 
 SEED = 20231016

@@ -35,8 +35,8 @@ from scale_parity import Whole
 
 from q2_metric import Example
 from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.models.hub.common import Loaded, load_pretrained
-from q2_metric.models.hub.entailment import YesNoEntailment
+from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.yes_no import YesNoEntailment
 from reference import sized_models
 
 CHUNK_SIZE, OVERLAP = 1000, 0.25

@@ -27,7 +27,7 @@ from harness import (
 )
 
 from q2_metric import Q2, Example, Scale
-from q2_metric.models.bundled import models as bundled
+from q2_metric.models.bundled import runtimes
 from q2_metric.models.bundled.encoding import Batch
 
 
@@ -119,7 +119,7 @@ def main() -> None:
             name: {"calls": one.calls, "rows": one.rows, "tokens": one.tokens,
                    "padding": round(1 - one.tokens / max(1, one.padded), 3)}
             for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
-        "weights": bundled.VERSION,
+        "weights": runtimes.VERSION,
         "import_seconds": round(process_seconds("-c", "import q2_metric", times=5)
                                 - process_seconds("-c", "pass", times=5), 3),
         "cold_score_of_twenty_seconds": round(

@@ -132,7 +132,7 @@ def _scores(metric: Metric, examples: Sequence[Example], evidence: bool) -> list
 
 def _release() -> None:
     """Frees the memory of models that nobody holds any more."""
-    from q2_metric.models.presets import clear_cache
+    from q2_metric.models.stages import clear_cache
 
     clear_cache()
     gc.collect()

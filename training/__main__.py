@@ -78,9 +78,9 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
     import torch
 
     from q2_metric.metrics.q2 import Q2
-    from q2_metric.models.bundled.encoding import Tokeniser
-    from q2_metric.models.bundled.models import WEIGHTS
+    from q2_metric.models.bundled.encoding import Tokenizer
     from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+    from q2_metric.models.bundled.runtimes import WEIGHTS
     from training import entailment, entailment_data, reader, reader_data
     from training.base import base_folder, load_base
     from training.compared import comparisons
@@ -90,7 +90,7 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
     if threads:
         torch.set_num_threads(threads)
     base = base_folder()
-    tokeniser = Tokeniser(base / "tokenizer.json")
+    tokenizer = Tokenizer(base / "tokenizer.json")
     place = torch.device(device)
     torch.manual_seed(seed)
     networks = ReaderNetwork(), EntailmentNetwork()
@@ -101,7 +101,7 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
     def run(network: nn.Module, stages: tuple[Stage, ...], number: int, name: str,
             data: Sequence[Source], loss: Loss, evaluate: Any) -> None:
         stage = stages[number - 1]
-        train(network, data, tokeniser, loss, evaluate,
+        train(network, data, tokenizer, loss, evaluate,
               stage.settings(scale, seed + number - 1), runs / f"{name}-{number}", place,
               stop=stage.end(scale))
 
@@ -110,7 +110,7 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
         asked = reader_data.asked(data)
         dev = split([*own, *asked])[1]
         dev = [reader_data.shorten(example, rng) for example in rng.sample(dev, 1800)]
-        evaluate = reader.evaluator(dev, tokeniser, place)
+        evaluate = reader.evaluator(dev, tokenizer, place)
         more = reader_data.asked(data, seed=3, sentences=20_000)
         for number, sources in enumerate(([], asked, more), start=1):
             run(networks[0], READER, number, "reader", split([*own, *sources])[0], reader.loss,
@@ -123,7 +123,7 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
             groups[example.source].append(example)
         kept = [example for _, group in sorted(groups.items())
                 for example in rng.sample(group, min(150, len(group)))]
-        score = entailment.evaluator([entailment_data.narrowed(e) for e in kept], tokeniser, place)
+        score = entailment.evaluator([entailment_data.narrowed(e) for e in kept], tokenizer, place)
         for number, sources in enumerate((first, second), start=1):
             run(networks[1], ENTAILMENT, number, "entailment", sources, entailment.loss, score)
 
@@ -153,7 +153,7 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
                     for s in some]
 
         mixed = rated(new, COMPARED_SHARE) + rated(old, 1 - COMPARED_SHARE)
-        score = entailment.evaluator(dev, tokeniser, place)
+        score = entailment.evaluator(dev, tokenizer, place)
         run(networks[1], ENTAILMENT, 3, "entailment", mixed, entailment.loss, score)
         last = [*entailment_data.sources(data, seed=3, rates=entailment_data.LAST_RATES),
                 Source(compared.name, 1.0, compared.examples)]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.encoding import Batch, Tokeniser, Window, collate, pair
+from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate, pair
 from training.examples import Example
 from training.train import as_tensor, predict
 
@@ -44,12 +44,12 @@ def loss(
     return (logits.logsumexp(-1) - right).mean() * 0.95 + 0.05 * smooth.mean()
 
 
-def evaluator(examples: Sequence[Example], tokeniser: Tokeniser, device: torch.device):  # type: ignore[no-untyped-def]
+def evaluator(examples: Sequence[Example], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
     """A function of the network: AUC of P(entailment) overall and by source."""
     from sklearn.metrics import roc_auc_score
 
     rows = [
-        pair(tokeniser(e.query).cut(0, 128), tokeniser(e.text).cut(0, 300)) for e in examples
+        pair(tokenizer(e.query).cut(0, 128), tokenizer(e.text).cut(0, 300)) for e in examples
     ]
 
     def evaluate(network: nn.Module) -> dict[str, float]:

@@ -39,7 +39,7 @@ def stored(name: str, value: Tensor) -> dict[str, Tensor]:
 
 def export(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Path,
            folder: Path) -> None:
-    """Writes weights (the word vectors once), graphs and tokeniser to ``folder``.
+    """Writes weights (the word vectors once), graphs and tokenizer to ``folder``.
 
     Matrices are stored in 8 bits with a float32 scale for each row, vectors in float16; both
     runtimes compute in floating point from the same restored values.

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.encoding import Batch, Tokeniser, Window, collate, pair
-from q2_metric.models.bundled.models import best_span
+from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate, pair
+from q2_metric.models.bundled.models import answer_span
 from q2_metric.text.normalise import token_f1
 from training.examples import Example
 from training.train import as_tensor, predict
@@ -63,10 +63,10 @@ def loss(
                                        places.reshape(-1))
 
 
-def evaluator(examples: Sequence[Example], tokeniser: Tokeniser, device: torch.device):  # type: ignore[no-untyped-def]
+def evaluator(examples: Sequence[Example], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
     """A function of the network: exact match, F1 and balanced no-answer accuracy."""
     rows = [
-        pair(tokeniser(e.query).cut(0, 64), tokeniser(e.text).cut(0, 320)) for e in examples
+        pair(tokenizer(e.query).cut(0, 64), tokenizer(e.text).cut(0, 320)) for e in examples
     ]
 
     def evaluate(network: nn.Module) -> dict[str, float]:
@@ -75,7 +75,7 @@ def evaluator(examples: Sequence[Example], tokeniser: Tokeniser, device: torch.d
         for logits, row, example in zip(found, rows, examples, strict=True):
             score, answer = float("-inf"), ""
             if row.offsets:
-                best, start, end = best_span(logits.numpy(), row)
+                best, start, end = answer_span(logits.numpy(), row)
                 score, answer = best - float(logits[0].sum()), example.text[start:end]
             if example.target is None:
                 sums["no_answer"].append(float(score <= 0))

@@ -70,11 +70,11 @@ class Vectors(nn.Module):
         self._ids: dict[str, list[int]] = {}
 
     def forward(self, texts: Sequence[str]) -> Tensor:
-        from q2_metric.models.bundled.models import tokeniser
+        from q2_metric.models.bundled.models import tokenizer
 
         for text in texts:
             if text not in self._ids:
-                self._ids[text] = tokeniser()(text).ids[:CUT]
+                self._ids[text] = tokenizer()(text).ids[:CUT]
         ids = [self._ids[text] for text in texts]
         offsets = torch.tensor(np.cumsum([0, *map(len, ids)])[:-1])
         flat = torch.tensor([i for row in ids for i in row], dtype=torch.long)
@@ -277,7 +277,7 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
          seed: int, out: Path | None) -> None:
     from safetensors.numpy import save_file
 
-    from q2_metric.models.bundled.models import WEIGHTS
+    from q2_metric.models.bundled.runtimes import WEIGHTS
 
     data = read_data(knowledge, labels, qa, 40_000)
     texts = data.questions + data.answers + [text for text, _ in data.responses]

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from q2_metric.files import replacing
-from q2_metric.models.bundled.encoding import Tokeniser, Window, collate, pair
+from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, pair
 from training.examples import Example, Source, draw
 
 STATE = "state.safetensors"
@@ -48,7 +48,7 @@ Loss = Callable[[nn.Module, Sequence[Window], Sequence[Example], torch.device], 
 
 
 def batches(
-    sources: Sequence[Source], tokeniser: Tokeniser, settings: Settings
+    sources: Sequence[Source], tokenizer: Tokenizer, settings: Settings
 ) -> Iterator[tuple[list[Window], list[Example]]]:
     """An endless stream of batches, the same for the same seed.
 
@@ -60,8 +60,8 @@ def batches(
         for at in range(0, len(epoch), 4096):
             rows = []
             for example in epoch[at : at + 4096]:
-                query = tokeniser(example.query).cut(0, settings.length // 2)
-                text = tokeniser(example.text)
+                query = tokenizer(example.query).cut(0, settings.length // 2)
+                text = tokenizer(example.text)
                 rows.append((pair(query, text.cut(0, settings.length - len(query.ids) - 3)),
                              example))
             rows.sort(key=lambda row: len(row[0].ids))
@@ -82,7 +82,7 @@ def batches(
 def train(
     network: nn.Module,
     sources: Sequence[Source],
-    tokeniser: Tokeniser,
+    tokenizer: Tokenizer,
     loss: Loss,
     evaluate: Callable[[nn.Module], dict[str, float]],
     settings: Settings,
@@ -136,7 +136,7 @@ def train(
     log = (folder / "log.jsonl").open("a", encoding="utf-8")
     half = bfloat16_is_faster(device)
     _write(log, bfloat16=half)
-    stream = batches(sources, tokeniser, settings)
+    stream = batches(sources, tokenizer, settings)
     for _ in range(step):
         next(stream)
     started = saved_at = time.monotonic()

@@ -78,7 +78,7 @@ def meta_eval() -> None:
 @EXPERIMENT_OPTIONS
 def wow(control: bool, **options: Any) -> None:
     """Wizard of Wikipedia: the experiments of the Q² paper."""
-    from q2_metric.evaluation import wow as protocol
+    from q2_metric.evaluation.wow import experiment as protocol
 
     _check(options)
     rows = [row.example for row in protocol.rows()]
@@ -184,7 +184,7 @@ def evidence(file: Path, **options: Any) -> None:
 @OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:
     """Show, write or draw again a RESULT that --out wrote as .json."""
-    from q2_metric.evaluation.tables import read_json
+    from q2_metric.evaluation.files import read_json
 
     _check(options)
     _finish(read_json(result), options)
@@ -195,7 +195,7 @@ def render(result: Path, **options: Any) -> None:
 
 def _check(options: Mapping[str, Any]) -> None:
     """Refuses outputs that cannot be written, before hours of scoring."""
-    from q2_metric.evaluation.tables import check_output
+    from q2_metric.evaluation.files import check_output
 
     for path in options["outs"]:
         check_output(path)
@@ -246,7 +246,8 @@ def _bar(options: Mapping[str, Any]) -> Bar:
 
 def _finish(report: Report, options: Mapping[str, Any]) -> None:
     """Shows the report and writes what was asked for."""
-    from q2_metric.evaluation.tables import print_report, write
+    from q2_metric.cli.tables import print_report
+    from q2_metric.evaluation.files import write
 
     if not report.facts:
         report = replace(report, facts=_facts())
@@ -323,6 +324,7 @@ def calibrate(
     and knowledge. What is saved is applied by "q2 score --calibration".
     """
     from q2_metric.evaluation import calibrate as fitting
+    from q2_metric.evaluation import labels
     from q2_metric.evaluation.scores import Columns
     from q2_metric.metrics.signature import signature
     from q2_metric.rows.columns import Columns as Names
@@ -334,7 +336,7 @@ def calibrate(
     if not Path(out).parent.is_dir():
         raise InputError(f"{out}: cannot be written: there is no folder {str(Path(out).parent)!r}")
     if column is None:
-        rows = fitting.read_labelled(file, Names(response, knowledge, history), label)
+        rows = labels.read_labelled(file, Names(response, knowledge, history), label)
         source = metric_source(metric[0], options, _cache(options))
         columns = Columns([source], _bar(options))
         found = columns.scores([row.example for row in rows])[metric[0]]
@@ -347,8 +349,8 @@ def calibrate(
         truth, scores = [label for label, _ in known], [score for _, score in known]
         signed = source.signature
     else:
-        truth = fitting.read_labels(file, label)
-        scores = fitting.read_scores(file, column)
+        truth = labels.read_labels(file, label)
+        scores = labels.read_scores(file, column)
         metric = [column]
         signed = signature(column, {"file": file.name, "version": "unknown"})
     fitted = fitting.fit(

@@ -6,25 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from q2_metric.cli.render import TITLES
 from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.scores import Scored, values
+from q2_metric.evaluation.scores import Scores, values
 from q2_metric.evaluation.statistics import SEED, THRESHOLD
 from q2_metric.evaluation.tables import Cell, Column, Table
-
-Scores = Mapping[str, Sequence[Scored | None]]
-"""A column of scores for each metric, over the same responses."""
+from q2_metric.evaluation.titles import title
 
 HISTOGRAM_BINS = 20
 
 MOST_POINTS = 201
 """Of a curve that is kept; its statistics come from all of them."""
-
-
-def title(metric: str) -> str:
-    """A metric's name for people."""
-    return TITLES.get(metric, metric)
 
 
 def detection_table(

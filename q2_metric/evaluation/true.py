@@ -22,11 +22,11 @@ from q2_metric.evaluation.detection import (
     detection_curves,
     detection_table,
     reliability_table,
-    title,
 )
 from q2_metric.evaluation.scores import Columns, Scored, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.evaluation.titles import title
 
 SETS = ("q2", "dialfact", "dialfact_a", "summeval", "qags_cnndm")
 """Sets that are known by name."""

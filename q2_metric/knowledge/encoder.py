@@ -50,7 +50,8 @@ class HeadedEncoder:
         self, model: str, heads: Sequence[str], *, device: str = "auto", trained: bool = True,
         length: int = LENGTH,
     ) -> None:
-        from q2_metric.models.hub.common import load_pretrained, window_size
+        from q2_metric.models.hub.loading import load_pretrained
+        from q2_metric.models.hub.tokens import window_size
 
         folder = Path(model).expanduser()
         has_heads = (folder / HEADS_FILE).is_file()
@@ -102,7 +103,7 @@ class HeadedEncoder:
         (folder / ABOUT).write_text(json.dumps({"heads": self.heads}), encoding="utf-8")
 
     def _row(self, dialogue: Dialogue, text: str) -> dict[str, list[int]]:
-        from q2_metric.models.hub.common import cut, raw_offsets
+        from q2_metric.models.hub.tokens import cut, raw_offsets
 
         tokenizer = self.loaded.tokenizer
         specials = tokenizer.num_special_tokens_to_add(pair=bool(text))

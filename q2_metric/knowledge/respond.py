@@ -55,7 +55,8 @@ class Responder:
         self, model: str = MODEL, *, device: str = "auto", batch_size: int = 8, beam: int = BEAM,
         length: int = LENGTH,
     ) -> None:
-        from q2_metric.models.hub.common import load_pretrained, window_size
+        from q2_metric.models.hub.loading import load_pretrained
+        from q2_metric.models.hub.tokens import window_size
 
         if beam < 1:
             raise InputError(f"the beam must be at least 1, not {beam}")
@@ -89,7 +90,7 @@ class Responder:
 
         The knowledge has at most three quarters of the input.
         """
-        from q2_metric.models.hub.common import cut, raw_offsets
+        from q2_metric.models.hub.tokens import cut, raw_offsets
 
         tokenizer = self.loaded.tokenizer
         knowledge = f"knowledge: {item.snippet.text} dialogue:"

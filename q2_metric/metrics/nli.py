@@ -45,11 +45,11 @@ class EndToEndNli:
             MissingExtra: the preset needs a package that is not installed.
             ModelError: the model cannot be loaded.
         """
-        from q2_metric.models import presets
+        from q2_metric.models import presets, stages
 
         refuse_unknown(keywords, RUNNING, "keyword")
         chosen, running = presets.preset(preset), Running.of(keywords)
-        model = presets.load_nli(chosen, nli_model, **running.keywords())
+        model = stages.load_nli(chosen, nli_model, running)
         return cls(model, preset=chosen.name)
 
     def score(self, examples: Sequence[Example]) -> list[Score]:

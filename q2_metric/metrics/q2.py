@@ -152,25 +152,23 @@ class Q2:
             MissingExtra: the preset needs a package that is not installed.
             ModelError: a model cannot be loaded.
         """
-        from q2_metric.models import presets
+        from q2_metric.models import presets, stages
 
-        stages = presets.preset(preset)
-        defaults = {} if nli_model else stages.q2_settings
+        models = presets.preset(preset)
+        defaults = {} if nli_model else models.q2_settings
         chosen, running = settings_and_running(Q2Settings, keywords, defaults)
-        common = running.keywords()
-        spans, personal = presets.load_spans(), presets.load_personal()
+        spans, personal = stages.load_spans(), stages.load_personal()
         return cls(
             spans=spans,
-            questions=presets.load_questions(
-                stages, question_model, decoding=chosen.decoding, seed=chosen.seed,
-                **common),
-            reader=presets.load_reader(stages, reader_model, **common),
-            entailment=presets.load_nli(stages, nli_model, **common),
+            questions=stages.load_questions(
+                models, question_model, running, decoding=chosen.decoding, seed=chosen.seed),
+            reader=stages.load_reader(models, reader_model, running),
+            entailment=stages.load_nli(models, nli_model, running),
             personal=personal,
-            coreference=presets.load_coreference(coreference_model, device=running.device)
+            coreference=stages.load_coreference(coreference_model)
             if chosen.coreference else None,
             settings=chosen,
-            preset=stages.name,
+            preset=models.name,
         )
 
     def _signature(self, preset: str) -> str:

@@ -141,14 +141,13 @@ class Scale:
             MissingExtra: the preset needs a package that is not installed.
             ModelError: the model cannot be loaded.
         """
-        from q2_metric.models import presets
+        from q2_metric.models import presets, stages
 
-        stages = presets.preset(preset)
-        defaults = {} if scale_model else stages.scale_settings
+        models = presets.preset(preset)
+        defaults = {} if scale_model else models.scale_settings
         chosen, running = settings_and_running(ScaleSettings, keywords, defaults)
-        backbone = presets.load_backbone(
-            stages, scale_model, prompt=chosen.prompt, **running.keywords())
-        return cls(backbone, presets.load_sentences(), chosen, stages.name)
+        backbone = stages.load_backbone(models, scale_model, running, prompt=chosen.prompt)
+        return cls(backbone, stages.load_sentences(), chosen, models.name)
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from q2_metric.types import Verdict
 
+OVERLAP = 0.25
+"""Share of a window that the next one repeats, where a premise is too long for one."""
+
 
 def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int) -> list[Verdict]:
     """For each of ``count`` items the verdict with the highest P(entailment)."""

@@ -11,19 +11,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from q2_metric.cli.render import TITLES
 from q2_metric.engine.manifest import beside, read_manifest
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN
+from q2_metric.metrics import registry
 from q2_metric.metrics.signature import parse
-from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
-from q2_metric.report.page import Run, Spool, spool
+from q2_metric.metrics.system import Tally
+from q2_metric.report.spool import Spool, spool
+from q2_metric.report.systems import Run
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OutputRow, with_texts
 from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.texts import kind
-from q2_metric.types import Comparison, Example, Question, Score, Span
+from q2_metric.types import Example
 
 _ITEMS: Mapping[str, Mapping[str, type]] = {
     "questions": {
@@ -52,8 +53,6 @@ _ITEMS: Mapping[str, Mapping[str, type]] = {
 
 _TYPES: Mapping[str, type] = {
     **dict.fromkeys(("file", "id", "error", "response", "knowledge"), str),
-    **dict.fromkeys(TITLES, float),
-    **dict.fromkeys((f"{name}_consistent" for name in TITLES), bool),
     "fallback": bool,
     "history": list,
     "questions": list,
@@ -130,7 +129,7 @@ class _System:
     def add(self, row: OutputRow) -> None:
         self._rows += 1
         self.spool.write([row])
-        for name in TITLES:
+        for name in registry.columns():
             if name in row and name not in self._tallies:
                 self._tallies[name] = Tally(name)
         failed = row.get("error") is not None
@@ -140,11 +139,13 @@ class _System:
         for name, tally in self._tallies.items():
             # One metric may have failed where another has a score.
             if name in row and not (failed and row[name] is None):
-                tally.add([_score(row, name)])
+                asks = registry.of_column(name)[0].details == "questions"
+                questions = (row.get("questions") or ()) if asks else ()
+                fallback = asks and bool(row.get("fallback"))
+                tally.count(row[name], fallback, [one["how"] for one in questions])
 
     def run(self, signatures: dict[str, str], complete: bool) -> Run:
-        if Q2 in signatures:
-            signatures.setdefault(Q2_NO_NLI, without_nli(signatures[Q2]))
+        signatures = registry.signatures(signatures) | signatures
         return Run(
             self.name,
             self._rows,
@@ -171,11 +172,14 @@ def _recorded(path: str) -> tuple[dict[str, str], bool]:
 
 
 def _rows(path: str) -> Iterator[tuple[str, OutputRow]]:
+    columns = registry.columns()
+    known = {**_TYPES, **dict.fromkeys(columns, float),
+             **dict.fromkeys((f"{name}_consistent" for name in columns), bool)}
     for where, fields in read_fields(path):
-        if not fields.get("id") or not any(name in fields for name in TITLES):
+        if not fields.get("id") or not any(name in fields for name in columns):
             raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
         row = {name: _value(fields[name], type_, f"{where}: the field {name!r}")
-               for name, type_ in _TYPES.items() if name in fields}
+               for name, type_ in known.items() if name in fields}
         for name, types in _ITEMS.items():
             if row.get(name) is not None:
                 row[name] = [_item(item, types, f"{where}: an item of {name!r}")
@@ -208,26 +212,6 @@ def _value(value: object, type_: type, where: str) -> Any:
     if not fits or (isinstance(value, float) and not math.isfinite(value)):
         raise InputError(f"{where} is not {_IN_WORDS[type_]}")
     return value
-
-
-def _score(row: Mapping[str, Any], name: str) -> Score:
-    """The score that the row was made of, as far as a system's score needs it."""
-    example = Example(row.get("response") or "", row.get("knowledge") or "")
-    asked = (row.get("questions") or ()) if name in (Q2, Q2_NO_NLI) else ()
-    return Score(
-        example,
-        row.get(name),
-        tuple(
-            Comparison(
-                Question(Span(example, item["span"], item["start"]), item["question"]),
-                item["response_answer"], item["knowledge_answer"], item["f1"], None,
-                item["how"], item["score"],
-            )
-            for item in asked
-        ),
-        fallback=bool(row.get("fallback")) and name in (Q2, Q2_NO_NLI),
-        no_nli=row.get(Q2_NO_NLI),
-    )
 
 
 # --- texts from elsewhere --------------------------------------------------------------

@@ -23,6 +23,11 @@ def normalise(text: str) -> str:
     return " ".join(word for word in words if word not in DROPPED)
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a blank-separated list, as word lists are written."""
+    return frozenset(text.split())
+
+
 def tokens(text: str) -> list[str]:
     """The words of the normalised text."""
     return normalise(text).split()

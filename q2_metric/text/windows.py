@@ -1,11 +1,48 @@
-"""Cutting knowledge into overlapping chunks (SCALE, section 3.1)."""
+"""Windows over tokens that are too many: the one cutter of chunks and of models' rows.
+
+:func:`window_bounds` is what all use; scale-score's own, which leave gaps, are kept beside it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 PAPER_CHUNK_SIZE = 512
 """Tokens of a chunk (SCALE, section 4.1; the authors' later code uses 1000)."""
+
+
+def window_bounds(
+    count: int, size: int, step: int, *, full_last: bool = False
+) -> list[tuple[int, int]]:
+    """[first, last) of windows of at most ``size`` that cover ``count`` tokens.
+
+    Each begins ``step`` after the one before. The last ends with the tokens and is never
+    inside the one before; with ``full_last`` it begins earlier, to be as long as the others.
+    No tokens have one empty window.
+
+    >>> window_bounds(9, 4, 3), window_bounds(9, 4, 3, full_last=True)
+    ([(0, 4), (3, 7), (6, 9)], [(0, 4), (3, 7), (5, 9)])
+    """
+    firsts = range(0, max(1, count - size + step), step)
+    found = [(first, min(first + size, count)) for first in firsts]
+    if full_last:
+        found[-1] = (max(0, count - size), count)
+    return found
+
+
+def authors_windows(count: int, size: int, overlap: float) -> list[tuple[int, int]]:
+    """[first, last) of the windows of ``size`` over ``count`` tokens in the package scale-score.
+
+    They are numbered by the exact step and placed by the whole one, so that a last window may
+    lie inside the one before, and the end of a text of very many windows in none.
+
+    >>> authors_windows(10, 8, overlap=0.25)
+    [(0, 8), (6, 10)]
+    """
+    step = int(size * (1 - overlap))
+    numbers = range(math.ceil(count / (size * (1 - overlap))))
+    return [(step * i, min(step * i + size, count)) for i in numbers]
 
 
 def chunks(
@@ -31,11 +68,10 @@ def chunks(
         raise ValueError(f"chunk_size must be at least 1 token, not {size}")
     if not 0 <= overlap < 1:
         raise ValueError(f"overlap must be at least 0 and below 1, not {overlap}")
+    if not offsets:
+        return []
     step = max(1, int(size * (1 - overlap)))
-    found = []
-    for start in range(0, len(offsets), step):
-        end = min(start + size, len(offsets))
-        found.append((offsets[start][0], offsets[end - 1][1]))
-        if end == len(offsets):
-            break
-    return found
+    return [
+        (offsets[first][0], offsets[last - 1][1])
+        for first, last in window_bounds(len(offsets), size, step)
+    ]

@@ -100,7 +100,7 @@ def test_unicode_of_every_kind(
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=80), st.text(max_size=400))
 def test_the_bundled_tokens_cover_any_text(query: str, text: str) -> None:
-    tokenise = bundled.tokeniser()
+    tokenise = bundled.tokenizer()
     offsets = tokenise(text).offsets
     assert all(0 <= start <= end <= len(text) for start, end in offsets)
     rows = list(windows(tokenise(query), tokenise(text), 64, 16))
@@ -158,7 +158,7 @@ def test_texts_are_no_markup_no_template_and_no_command(tmp_path: Path) -> None:
 
 def test_a_text_is_never_the_structure_of_an_input() -> None:
     """Special tokens that stand in a text are text: they end no part of a row."""
-    tokenise = bundled.tokeniser()
+    tokenise = bundled.tokenizer()
     special = {tokenise(mark).ids[0] for mark in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")}
     assert len(special) == 1  # a bracket
     (row,) = windows(tokenise("[SEP] [CLS] who?"), tokenise("[SEP] a [PAD] b"), 64, 16)

@@ -4,7 +4,7 @@
     python fuzz/readers.py [--suffix jsonl|csv|tsv|parquet] [CORPUS_FOLDER] [-max_total_time=120]
 
 Options with a single dash are libFuzzer's. What it finds is written to ``crash-*``; put it
-into ``tests/test_hostile.py`` when it is mended.
+into ``tests/cli/test_hostile.py`` when it is mended.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from fakes import (
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2, Q2Settings, answer_sentence
-from q2_metric.types import Comparison, Example
+from q2_metric.types import Comparison, Example, Verdict
 
 
 def q2(
@@ -225,3 +225,56 @@ def test_empty_input_and_settings() -> None:
     signature = q2(decoding="sample", personal="keep", questions_per_span="all", nli=False,
                    fallback=False, drop_unanswerable=True).signature
     assert settings <= set(signature.split("|"))
+
+
+# --- settings that the papers do not have ------------------------------------------------
+
+SAID, KNOWN = "Rome has 3 hills.", "Rome has 7 hills."
+THREE, SEVEN = "What about 3? 3.", "What about 3? 7."
+
+
+def counted(verdict: Verdict | None = None, **settings: object) -> float | None:
+    """Two questions: "Rome" is equal; "3" against "7" is judged so."""
+    judge = FakeEntailment({(SEVEN, THREE): verdict} if verdict else None)
+    reader = FakeReader({("What about 3?", KNOWN): "7"})
+    [score] = q2(reader=reader, judge=judge, **settings).score([Example(SAID, KNOWN)])
+    return score.value
+
+
+def test_expected_comparison_weighs_the_classes() -> None:
+    verdict = Verdict(0.3, 0.2, 0.5)  # contradiction by a little
+    assert counted(verdict) == 0.5
+    assert counted(verdict, comparison="expected") == pytest.approx((1 + 0.3) / 2)
+
+
+def test_shrinking_draws_towards_the_prior() -> None:
+    verdict = Verdict(0.0, 0.0, 1.0)
+    assert counted(verdict, shrink=2.0) == pytest.approx((1 + 2 * 0.55) / 4)
+    with pytest.raises(InputError, match="shrink"):
+        Q2Settings(shrink=-1)
+
+
+def test_expected_fallback_is_between_the_classes() -> None:
+    nothing = Example("so it goes.", "it goes so far")
+    judge = FakeEntailment({(nothing.knowledge, nothing.response): Verdict(0.4, 0.35, 0.25)})
+    [paper] = q2(judge=judge).score([nothing])
+    [expected] = q2(judge=judge, fallback_score="expected").score([nothing])
+    assert paper.value == 1.0
+    assert expected.value == pytest.approx(0.4 + 0.35 / 2)
+    assert expected.fallback
+
+
+def test_a_question_asked_twice_may_count_once() -> None:
+    asked = {"Rome": ["Which city?"]}
+    text = Example("Rome, Rome.", "Rome is old.")
+    reader = FakeReader({("Which city?", t): "Rome" for t in (text.response, text.knowledge)})
+    spans = {text.response: ["Rome", "Rome"]}
+    [kept] = q2(spans, asked, reader).score([text])
+    [dropped] = q2(spans, asked, reader, repeated="drop").score([text])
+    assert len(kept.because) == 2
+    assert [c.question.span.start for c in dropped.because if isinstance(c, Comparison)] == [0]
+
+
+def test_only_settings_beyond_the_papers_are_signed() -> None:
+    assert "shrink" not in q2().signature
+    assert "|shrink:1|" in q2(shrink=1.0).signature

@@ -23,10 +23,11 @@ from q2_metric.metrics.q2 import Q2Settings
 from q2_metric.models.english.parser import SpacyPersonal
 from q2_metric.models.hub import batches as torch_batches
 from q2_metric.models.hub import questions as torch_questions
-from q2_metric.models.hub.common import load_pretrained
-from q2_metric.models.hub.entailment import TorchNli
-from q2_metric.models.hub.questions import TEMPLATES, Seq2SeqQuestions
+from q2_metric.models.hub.loading import load_pretrained
+from q2_metric.models.hub.nli import TorchNli
+from q2_metric.models.hub.questions import Seq2SeqQuestions
 from q2_metric.models.hub.reader import TorchReader
+from q2_metric.models.hub.templates import TEMPLATES
 from q2_metric.types import Span
 from reference.q2 import Model, ReferenceQ2
 

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from q2_metric import Example, InputError, Scale
 from q2_metric.metrics.scale import ScaleSettings
-from q2_metric.models.hub.common import Loaded
-from q2_metric.models.hub.entailment import YesNoEntailment, authors_windows
+from q2_metric.models.hub.loading import Loaded
+from q2_metric.models.hub.yes_no import YesNoEntailment
+from q2_metric.text.windows import authors_windows
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "scale_score.json").read_text("utf-8"))
 

@@ -13,11 +13,12 @@ import pytest
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models.bundled import models as bundled
-from q2_metric.models.bundled.encoding import Batch, Tokeniser, collate, pair, windows
+from q2_metric.models.bundled.encoding import Batch, Tokenizer, collate, pair, windows
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
+from q2_metric.models.bundled.runtimes import WEIGHTS
 from q2_metric.types import Answer
 
-TOKENISER = Tokeniser(bundled.WEIGHTS / "tokenizer.json")
+TOKENIZER = Tokenizer(WEIGHTS / "tokenizer.json")
 
 KNOWLEDGE = (
     "The Eddystone Lighthouse stands on the Eddystone Rocks, 14 kilometres south of Rame "
@@ -89,7 +90,7 @@ def test_the_reader_reads() -> None:
 
 def test_an_answer_late_in_a_long_text_is_found() -> None:
     long = FILLER + " " + KNOWLEDGE
-    assert len(TOKENISER(long).ids) > 3 * bundled.WINDOW
+    assert len(TOKENIZER(long).ids) > 3 * bundled.WINDOW
     [answer] = BundledReader().read([("Who designed the present tower?", long)])
     assert answer is not None
     assert answer.text == "James Douglass"
@@ -128,7 +129,7 @@ def test_empty_texts_do_no_harm() -> None:
 
 
 def test_windows_cover_the_text_and_leave_nothing_behind() -> None:
-    text, query = TOKENISER(FILLER), TOKENISER("Who sat in room 12?")
+    text, query = TOKENIZER(FILLER), TOKENIZER("Who sat in room 12?")
     rows = list(windows(query, text, length=100, stride=30))
     covered = {place for row in rows for place in row.offsets}
     assert covered == set(text.offsets)
@@ -138,14 +139,14 @@ def test_windows_cover_the_text_and_leave_nothing_behind() -> None:
 
 
 def test_a_question_longer_than_the_window_is_cut() -> None:
-    query = TOKENISER("who " * 500)
-    rows = list(windows(query, TOKENISER(KNOWLEDGE), length=200, stride=50))
+    query = TOKENIZER("who " * 500)
+    rows = list(windows(query, TOKENIZER(KNOWLEDGE), length=200, stride=50))
     assert all(len(row.ids) <= 200 for row in rows)
-    assert {place for row in rows for place in row.offsets} == set(TOKENISER(KNOWLEDGE).offsets)
+    assert {place for row in rows for place in row.offsets} == set(TOKENIZER(KNOWLEDGE).offsets)
 
 
 def test_padding_is_marked() -> None:
-    rows = [pair(TOKENISER("a b"), TOKENISER("c")), pair(TOKENISER("a"), TOKENISER("c d e f g"))]
+    rows = [pair(TOKENIZER("a b"), TOKENIZER("c")), pair(TOKENIZER("a"), TOKENIZER("c d e f g"))]
     batch = collate(rows)
     assert batch.ids.shape == batch.types.shape == batch.query.shape == (2, 16)
     assert list(batch.lengths) == [6, 9]
@@ -168,10 +169,10 @@ def test_bad_settings(settings: dict[str, object], message: str) -> None:
 
 
 def test_weights_are_small_and_safe() -> None:
-    files = [path for path in bundled.WEIGHTS.iterdir() if path.is_file()]
+    files = [path for path in WEIGHTS.iterdir() if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 70e6
     assert {path.suffix for path in files} <= {".safetensors", ".onnx", ".json", ".md"}
-    card = (bundled.WEIGHTS / "README.md").read_text(encoding="utf-8")
+    card = (WEIGHTS / "README.md").read_text(encoding="utf-8")
     assert all(word in card for word in ("Licence", "Data", "Results", "Date"))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from q2_metric.errors import MissingExtra, ModelError
-from q2_metric.models import presets
+from q2_metric.models import stages
 from q2_metric.models.english import coreference
 from q2_metric.models.english.coreference import CorefereeResolver, Mention, replace_mentions
 from q2_metric.types import CoreferenceResolver as Resolver
@@ -215,7 +215,7 @@ def _fresh() -> Any:
 def test_without_coreferee_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "coreferee", None)
     with pytest.raises(MissingExtra, match=r"q2-metric\[coref\]"):
-        presets.load_coreference()
+        stages.load_coreference()
 
 
 @pytest.mark.usefixtures("_fresh", "spacy_nlp")
@@ -224,7 +224,7 @@ def test_without_its_english_model_the_error_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "coreferee_model_en", None)
     with pytest.raises(ModelError, match="python -m coreferee install en") as caught:
-        presets.load_coreference()
+        stages.load_coreference()
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().out == ""
 
@@ -232,12 +232,12 @@ def test_without_its_english_model_the_error_says_how_to_get_it(
 @pytest.mark.usefixtures("_fresh", "spacy_nlp")
 def test_an_unknown_pipeline_is_one_clear_line() -> None:
     with pytest.raises(ModelError, match="no_such_pipeline"):
-        presets.load_coreference("no_such_pipeline")
+        stages.load_coreference("no_such_pipeline")
 
 
 def test_a_real_model_resolves_a_pronoun() -> None:
     pytest.importorskip("coreferee_model_en", reason="coreferee's English model is not installed")
-    resolver = presets.load_coreference()
+    resolver = stages.load_coreference()
     assert resolver.resolve([["Barack Obama was president. He lived in Washington."]]) == [
         "Barack Obama was president. Barack Obama lived in Washington."
     ]

@@ -12,17 +12,19 @@ from typing import Any
 import pytest
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
-from q2_metric.models import presets
+from q2_metric.models import stages
 from q2_metric.models.presets import PRESETS, Preset, Stage, preset
+from q2_metric.running import Running
 
 NLI = "AutoModelForSequenceClassification"
+CPU = Running(device="cpu")
 THREE = {0: "contradiction", 1: "entailment", 2: "neutral"}
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
     yield
-    presets.clear_cache()
+    stages.clear_cache()
 
 
 # --- the table --------------------------------------------------------------------------
@@ -63,7 +65,6 @@ def test_the_models(name: str, questions: str, reader: str, nli: str, scale: str
     assert found.extra == ("" if name == "bundled" else "torch")
     assert found.name == name
     assert found.description
-    assert found.chunk_size > 0
 
 
 def test_the_formats_are_the_models_own() -> None:
@@ -82,8 +83,8 @@ def test_the_formats_are_the_models_own() -> None:
 
 
 def test_every_format_is_known() -> None:
-    from q2_metric.models.hub.entailment import PROMPTS
-    from q2_metric.models.hub.questions import TEMPLATES
+    from q2_metric.models.hub.prompts import PROMPTS
+    from q2_metric.models.hub.templates import TEMPLATES
 
     for item in PRESETS.values():
         assert item.questions.template in ("", *TEMPLATES)
@@ -114,7 +115,7 @@ def test_a_far_off_name_gets_no_guess() -> None:
 
 def test_importing_the_presets_imports_nothing_heavy() -> None:
     code = (
-        "import sys, q2_metric.models.presets\n"
+        "import sys, q2_metric.models.stages\n"
         "print([name for name in ('torch', 'transformers', 'spacy', 'onnxruntime', 'numpy')"
         " if name in sys.modules])"
     )
@@ -125,7 +126,7 @@ def test_importing_the_presets_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize("name", ["paper", "paper-small", "modern"])
 @pytest.mark.parametrize(
     "load",
-    [presets.load_questions, presets.load_reader, presets.load_nli, presets.load_backbone],
+    [stages.load_questions, stages.load_reader, stages.load_nli, stages.load_backbone],
 )
 def test_without_torch_the_error_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, name: str, load: Any
@@ -151,9 +152,10 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     bundled = type(sys)("q2_metric.models.bundled.models")
     bundled.BundledReader = bundled.BundledEntailment = Stub  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "q2_metric.models.bundled.models", bundled)
-    presets.load_reader("bundled")
-    presets.load_nli(batch_size=4, device="cpu")
-    presets.load_backbone("bundled", runtime="torch", dtype="bfloat16", device="cuda")
+    stages.load_reader("bundled")
+    stages.load_nli(running=Running(device="cpu", batch_size=4))
+    on_gpu = Running(device="cuda", dtype="bfloat16")
+    stages.load_backbone("bundled", running=on_gpu, runtime="torch")
     assert made == [
         ("auto", "auto", "float32", None),
         ("auto", "cpu", "float32", 4),
@@ -165,10 +167,10 @@ def test_spacy_stages() -> None:
     pytest.importorskip("spacy")
     from q2_metric.types import PersonalFilter, QuestionGenerator, SentenceSplitter, SpanFinder
 
-    assert isinstance(presets.load_spans(), SpanFinder)
-    assert isinstance(presets.load_sentences(), SentenceSplitter)
-    assert isinstance(presets.load_personal(), PersonalFilter)
-    assert isinstance(presets.load_questions("bundled"), QuestionGenerator)
+    assert isinstance(stages.load_spans(), SpanFinder)
+    assert isinstance(stages.load_sentences(), SentenceSplitter)
+    assert isinstance(stages.load_personal(), PersonalFilter)
+    assert isinstance(stages.load_questions("bundled"), QuestionGenerator)
 
 
 # --- torch stages -----------------------------------------------------------------------
@@ -199,7 +201,6 @@ def mine(saved: dict[str, str]) -> Preset:
         reader=Stage("reader", saved["reader"]),
         nli=Stage("nli", saved["nli"]),
         scale=Stage("yes-no", saved["scale"], "minicheck"),
-        chunk_size=512,
         description="tiny",
         needs_network=False,
         extra="torch",
@@ -207,22 +208,25 @@ def mine(saved: dict[str, str]) -> Preset:
 
 
 def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
-    from q2_metric.models.hub.entailment import PROMPTS, TorchNli, YesNoEntailment
+    from q2_metric.models.hub.nli import TorchNli
+    from q2_metric.models.hub.prompts import PROMPTS
     from q2_metric.models.hub.questions import Seq2SeqQuestions
     from q2_metric.models.hub.reader import TorchReader
+    from q2_metric.models.hub.yes_no import YesNoEntailment
 
-    questions = presets.load_questions(mine, decoding="sample", seed=3, device="cpu", batch_size=2)
+    two = Running(device="cpu", batch_size=2)
+    questions = stages.load_questions(mine, decoding="sample", seed=3, running=two)
     assert isinstance(questions, Seq2SeqQuestions)
-    assert questions.batches.batch_size == 1  # samples are drawn one by one
+    assert questions.batches.budget.rows == 1  # samples are drawn one by one
     assert (questions.template, questions.decoding, questions.seed) == (
         "highlight-spaced",
         "sample",
         3,
     )
-    reader = presets.load_reader(mine, threshold=1.5, device="cpu")
+    reader = stages.load_reader(mine, threshold=1.5, running=CPU)
     assert isinstance(reader, TorchReader)
-    assert (reader.threshold, reader.batches.batch_size) == (1.5, None)
-    nli, backbone = presets.load_nli(mine, device="cpu"), presets.load_backbone(mine, device="cpu")
+    assert (reader.threshold, reader.batches.budget.rows) == (1.5, None)
+    nli, backbone = stages.load_nli(mine, running=CPU), stages.load_backbone(mine, running=CPU)
     assert isinstance(nli, TorchNli)
     assert isinstance(backbone, YesNoEntailment)
     assert backbone.prompt == PROMPTS["minicheck"].text
@@ -230,31 +234,33 @@ def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
 
 
 def test_a_replacement_decides_its_own_kind(saved: dict[str, str]) -> None:
-    from q2_metric.models.hub.entailment import PROMPTS, TorchNli, YesNoEntailment
+    from q2_metric.models.hub.nli import TorchNli
+    from q2_metric.models.hub.prompts import PROMPTS
     from q2_metric.models.hub.questions import Seq2SeqQuestions
     from q2_metric.models.hub.reader import TorchReader
+    from q2_metric.models.hub.yes_no import YesNoEntailment
 
-    for load in (presets.load_nli, presets.load_backbone):
-        assert isinstance(load("bundled", saved["nli"], device="cpu"), TorchNli)
-        asked = load("bundled", saved["questions"], device="cpu")
+    for load in (stages.load_nli, stages.load_backbone):
+        assert isinstance(load("bundled", saved["nli"], running=CPU), TorchNli)
+        asked = load("bundled", saved["questions"], running=CPU)
         assert isinstance(asked, YesNoEntailment)
         assert asked.prompt == PROMPTS["scale"].text
-        checked = load("paper", saved["scale"], device="cpu")
+        checked = load("paper", saved["scale"], running=CPU)
         assert isinstance(checked, YesNoEntailment)
         assert checked.prompt == PROMPTS["minicheck"].text
-        chosen = load("paper", saved["scale"], prompt="scale", device="cpu")
+        chosen = load("paper", saved["scale"], prompt="scale", running=CPU)
         assert isinstance(chosen, YesNoEntailment)
         assert chosen.prompt == PROMPTS["scale"].text
-    assert isinstance(presets.load_reader("bundled", saved["reader"], device="cpu"), TorchReader)
+    assert isinstance(stages.load_reader("bundled", saved["reader"], running=CPU), TorchReader)
     for path, template in (("questions", "highlight"), ("scale", "answer-context")):
-        questions = presets.load_questions("paper", saved[path], device="cpu")
+        questions = stages.load_questions("paper", saved[path], running=CPU)
         assert isinstance(questions, Seq2SeqQuestions)
         assert questions.template == template
 
 
 def test_a_model_that_judges_nothing_is_refused(saved: dict[str, str]) -> None:
     with pytest.raises(ModelError, match="cannot judge entailment"):
-        presets.load_backbone("bundled", saved["reader"])
+        stages.load_backbone("bundled", saved["reader"])
 
 
 def test_labels_reach_the_classifier(tmp_path: Path) -> None:
@@ -263,9 +269,9 @@ def test_labels_reach_the_classifier(tmp_path: Path) -> None:
 
     folder = str(encoder(tmp_path / "m", "bert", NLI))
     with pytest.raises(ModelError, match="LABEL_0"):
-        presets.load_nli("bundled", folder, device="cpu")
-    labelled = presets.load_nli(
-        "bundled", folder, labels=("not_entailment", "entailment"), device="cpu"
+        stages.load_nli("bundled", folder, running=CPU)
+    labelled = stages.load_nli(
+        "bundled", folder, labels=("not_entailment", "entailment"), running=CPU
     )
     assert labelled.judge([("a dog", "a cat")])[0].contradiction == 0.0
 
@@ -273,38 +279,38 @@ def test_labels_reach_the_classifier(tmp_path: Path) -> None:
 def test_weights_load_once_for_each_device_and_dtype(
     mine: Preset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from q2_metric.models.hub import common as torch_common
+    from q2_metric.models.hub import loading
 
     loads: list[tuple[str, ...]] = []
-    real = torch_common.load_pretrained
+    real = loading.load_pretrained
 
     def counted(*arguments: Any) -> Any:
         loads.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(torch_common, "load_pretrained", counted)
-    first = presets.load_nli(mine, device="cpu")
-    second = presets.load_nli(mine, device="cpu", batch_size=2)
+    monkeypatch.setattr(loading, "load_pretrained", counted)
+    first = stages.load_nli(mine, running=CPU)
+    second = stages.load_nli(mine, running=Running(device="cpu", batch_size=2))
     assert len(loads) == 1
     assert first._loaded is second._loaded  # type: ignore[attr-defined]
-    sizes = [nli.batches.batch_size for nli in (first, second)]  # type: ignore[attr-defined]
+    sizes = [nli.batches.budget.rows for nli in (first, second)]  # type: ignore[attr-defined]
     assert sizes == [None, 2]
-    assert presets.load_backbone("bundled", mine.nli.model, device="cpu").prompt == ""
+    assert stages.load_backbone("bundled", mine.nli.model, running=CPU).prompt == ""
     assert len(loads) == 1
-    presets.load_nli(mine, device="cpu", dtype="bfloat16")
+    stages.load_nli(mine, running=Running(device="cpu", dtype="bfloat16"))
     assert len(loads) == 2
-    presets.clear_cache()
-    presets.load_nli(mine, device="cpu")
+    stages.clear_cache()
+    stages.load_nli(mine, running=CPU)
     assert len(loads) == 3
 
 
 def test_one_models_weights_serve_questions_and_yes_no(saved: dict[str, str]) -> None:
-    questions = presets.load_questions("bundled", saved["questions"], device="cpu")
-    backbone = presets.load_backbone("bundled", saved["questions"], device="cpu")
+    questions = stages.load_questions("bundled", saved["questions"], running=CPU)
+    backbone = stages.load_backbone("bundled", saved["questions"], running=CPU)
     before = backbone.judge([("a dog", "a cat")])
     assert questions._loaded is backbone._loaded  # type: ignore[attr-defined]
     assert (
-        presets.load_backbone("bundled", saved["questions"], device="cpu").judge(
+        stages.load_backbone("bundled", saved["questions"], running=CPU).judge(
             [("a dog", "a cat")]
         )
         == before
@@ -314,23 +320,23 @@ def test_one_models_weights_serve_questions_and_yes_no(saved: dict[str, str]) ->
 @pytest.mark.parametrize("batch_size", [0, -1])
 def test_a_batch_size_below_one_is_refused(mine: Preset, batch_size: int) -> None:
     with pytest.raises(InputError, match="batch_size"):
-        presets.load_nli(mine, device="cpu", batch_size=batch_size).judge([("a", "b")])
+        stages.load_nli(mine, Running(device="cpu", batch_size=batch_size)).judge([("a", "b")])
 
 
 def test_options_that_a_stage_cannot_take_are_refused(mine: Preset) -> None:
     for given in ({"attn_implementation": "sdpa"}, {"compile": True}):
         with pytest.raises(InputError, match="for transformers models"):
-            presets.load_reader("bundled", device="cpu", **given)
+            stages.load_reader("bundled", running=Running(device="cpu", **given))
         with pytest.raises(InputError, match="for transformers models"):
-            presets.load_questions("bundled", device="cpu", **given)
+            stages.load_questions("bundled", running=Running(device="cpu", **given))
         with pytest.raises(InputError, match="for transformers models"):
-            presets.load_backbone("bundled", device="cpu", **given)
+            stages.load_backbone("bundled", running=Running(device="cpu", **given))
     with pytest.raises(InputError, match="the bundled model is an NLI classifier"):
-        presets.load_backbone("bundled", prompt="scale")
+        stages.load_backbone("bundled", prompt="scale")
     with pytest.raises(InputError, match="takes no prompt"):
-        presets.load_nli(mine, prompt="scale", device="cpu")
+        stages.load_nli(mine, prompt="scale", running=CPU)
 
 
 def test_attention_kernels_reach_the_models(mine: Preset) -> None:
-    nli = presets.load_nli(mine, device="cpu", attn_implementation="eager")
+    nli = stages.load_nli(mine, running=Running(device="cpu", attn_implementation="eager"))
     assert nli._loaded.model.config._attn_implementation == "eager"  # type: ignore[attr-defined]

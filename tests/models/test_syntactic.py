@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from q2_metric.models.english.clauses import Tree
 from q2_metric.models.english.parser import Parser, SpacyPersonal, SpacySpans
-from q2_metric.models.english.repair import words
+from q2_metric.models.english.tree import Tree
 from q2_metric.models.questions.syntactic import MAX_QUESTIONS, SyntacticQuestions
-from q2_metric.text.normalise import normalise
+from q2_metric.text.normalise import normalise, words
 from q2_metric.types import Example, QuestionGenerator, Span
 
 pytest.importorskip("spacy")

@@ -17,12 +17,13 @@ import torch
 from local_models import ENCODERS, encoder, t5
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.models.batching import is_out_of_memory
 from q2_metric.models.hub import batches as torch_batches
 from q2_metric.models.hub.batches import Batches, Row, pad
-from q2_metric.models.hub.common import Loaded, load_pretrained
-from q2_metric.models.hub.entailment import TorchNli, YesNoEntailment
+from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.reader import TorchReader
-from q2_metric.models.memory import is_out_of_memory
+from q2_metric.models.hub.yes_no import YesNoEntailment
 
 TOKENIZER = SimpleNamespace(pad_token_id=7, pad_token_type_id=3)
 CPU = Loaded("fake", TOKENIZER, None, "cpu")

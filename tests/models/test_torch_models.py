@@ -14,7 +14,6 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-import itertools
 
 import numpy as np
 import torch
@@ -23,25 +22,17 @@ from hypothesis import strategies as st
 from local_models import ENCODERS, bart, encoder, t5, wordpiece
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
-from q2_metric.models.hub import common
+from q2_metric.models.hub import loading, tokens
 from q2_metric.models.hub import questions as torch_questions
-from q2_metric.models.hub.common import Loaded, load_pretrained
-from q2_metric.models.hub.entailment import (
-    PROMPTS,
-    Prompt,
-    TorchNli,
-    YesNoEntailment,
-    answer_ids,
-    label_order,
-    windows,
-)
-from q2_metric.models.hub.questions import (
-    TEMPLATES,
-    Seq2SeqQuestions,
-    around,
-    clean,
-)
-from q2_metric.models.hub.reader import TorchReader, best_span
+from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.nli import TorchNli, label_order
+from q2_metric.models.hub.prompts import PROMPTS, Prompt
+from q2_metric.models.hub.questions import Seq2SeqQuestions, around, clean
+from q2_metric.models.hub.reader import TorchReader
+from q2_metric.models.hub.templates import TEMPLATES
+from q2_metric.models.hub.two_rows import answer_ids
+from q2_metric.models.hub.yes_no import YesNoEntailment
+from q2_metric.models.spans import best_span
 from q2_metric.types import Answer, Backbone, Entailment, Example, QuestionGenerator, Reader, Span
 
 LONG = "The red dog sleeps in the house, and  the café was born. " * 12
@@ -91,6 +82,16 @@ def loaded(folders: Callable[[str], Path]) -> Callable[[str], Loaded]:
         return made[name]
 
     return load
+
+
+AUTO: dict[type, Any] = {
+    TorchReader: QA, TorchNli: NLI, Seq2SeqQuestions: "AutoModelForSeq2SeqLM",
+}
+
+
+def load(kind: type, name: str, dtype: str = "float32") -> Loaded:
+    """What a stage of this kind runs, from the Hub or a folder."""
+    return load_pretrained(AUTO[kind], name, "cpu", dtype)
 
 
 Load = Callable[[str], Loaded]
@@ -189,7 +190,7 @@ def test_reader_agrees_with_a_plain_forward_pass(loaded: Load, kind: str) -> Non
 @given(st.integers(1, 12), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_best_span_is_the_brute_force_one(size: int, longest: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
-    start, end = generator.normal(size=(2, size)).astype(np.float32)
+    start, end = generator.normal(size=(2, size))
     allowed = (generator.random(size) < 0.6).tolist()
     legal = [
         (float(start[i]) + float(end[j]), i, j)
@@ -197,7 +198,7 @@ def test_best_span_is_the_brute_force_one(size: int, longest: int, seed: int) ->
         for j in range(i, min(size, i + longest))
         if allowed[i] and allowed[j]
     ]
-    first, last, score = best_span(start, end, allowed, longest)
+    first, last, score = best_span(start, end, longest, allowed)
     if legal:
         assert (score, first, last) == max(legal)
     else:
@@ -206,7 +207,7 @@ def test_best_span_is_the_brute_force_one(size: int, longest: int, seed: int) ->
 
 def test_best_end_before_best_start_is_no_answer_of_its_own() -> None:
     start, end = np.array([0.0, 1, 9, 0]), np.array([0.0, 9, 1, 0])
-    assert best_span(start, end, [True] * 4, 30) == (1, 1, 10.0)
+    assert best_span(start, end, 30) == (1, 1, 10.0)
 
 
 def spans_of(word: str, null: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
@@ -282,7 +283,7 @@ def test_answers_have_a_length_limit(loaded: Load) -> None:
     model = loaded("bert/qa")
     for answer in TorchReader(model, threshold=-1e9, max_answer=2).read(PAIRS):
         assert answer is not None
-        assert len(common.token_offsets(model.tokenizer, answer.text)) <= 2
+        assert len(tokens.token_offsets(model.tokenizer, answer.text)) <= 2
 
 
 # --- NLI --------------------------------------------------------------------------------
@@ -330,7 +331,7 @@ def test_label_order_is_the_configs(folders: Folders) -> None:
     original = path.read_text()
     # One window each: of several, the label itself decides which one counts.
     pairs = [PREMISES[0], *PREMISES[2:]]
-    before = TorchNli(str(folder), device="cpu").judge(pairs)
+    before = TorchNli(load(TorchNli, str(folder))).judge(pairs)
     swapped = {0: "entailment", 1: "neutral", 2: "contradiction"}
     path.write_text(
         json.dumps(
@@ -342,7 +343,7 @@ def test_label_order_is_the_configs(folders: Folders) -> None:
         )
     )
     try:
-        after = TorchNli(str(folder), device="cpu").judge(pairs)
+        after = TorchNli(load(TorchNli, str(folder))).judge(pairs)
     finally:
         path.write_text(original)
     for old, new in zip(before, after, strict=True):
@@ -584,17 +585,6 @@ def test_long_sentences_leave_room_for_the_chunk(loaded: Load) -> None:
     assert 0.0 < verdict.entailment < 1.0
 
 
-@given(st.integers(1, 300), st.integers(1, 60), st.sampled_from([0.0, 0.25, 0.5, 0.9]))
-def test_windows_cover_everything_once(count: int, size: int, overlap: float) -> None:
-    found = windows(count, size, overlap)
-    assert {i for first, last in found for i in range(first, last)} == set(range(count))
-    assert all(last - first == min(size, count) for first, last in found)
-    assert len(set(found)) == len(found)
-    for earlier, later in itertools.pairwise(found):
-        assert earlier[0] < later[0]
-        assert earlier[1] < later[1]
-
-
 # --- questions --------------------------------------------------------------------------
 
 RESPONSE = "The dog sleeps and the dog runs in Paris."
@@ -777,9 +767,9 @@ def test_no_spans_no_questions(loaded: Load) -> None:
 def test_template_by_tokenizer(tmp_path: Path, loaded: Load) -> None:
     assert Seq2SeqQuestions(loaded("t5/tied")).template == "highlight"
     plain = str(t5(tmp_path / "plain"))
-    assert Seq2SeqQuestions(plain, device="cpu").template == "answer-context"
+    assert Seq2SeqQuestions(load(Seq2SeqQuestions, plain)).template == "answer-context"
     with pytest.raises(ModelError, match="<hl>"):
-        Seq2SeqQuestions(plain, template="highlight", device="cpu")
+        Seq2SeqQuestions(load(Seq2SeqQuestions, plain), template="highlight")
 
 
 @pytest.mark.parametrize(
@@ -794,19 +784,19 @@ def test_unknown_settings_are_refused(loaded: Load, wrong: dict[str, Any]) -> No
 
 
 def test_devices_and_dtypes() -> None:
-    assert common.resolve_device("cpu") == "cpu"
-    assert common.resolve_device("auto") in ("cpu", "cuda", "mps")
-    assert common.resolve_dtype("bfloat16") is torch.bfloat16
+    assert loading.resolve_device("cpu") == "cpu"
+    assert loading.resolve_device("auto") in ("cpu", "cuda", "mps")
+    assert loading.resolve_dtype("bfloat16") is torch.bfloat16
     for device in ("gpu", "cuda:x", "cuda:99"):
         with pytest.raises(InputError, match="device"):
-            common.resolve_device(device)
+            loading.resolve_device(device)
     with pytest.raises(InputError, match="dtype"):
-        common.resolve_dtype("int8")
+        loading.resolve_dtype("int8")
 
 
 def test_bfloat16_is_close(folders: Folders) -> None:
-    exact = TorchNli(str(folders("bert/nli")), device="cpu").judge(PREMISES[:2])
-    model = TorchNli(str(folders("bert/nli")), device="cpu", dtype="bfloat16")
+    exact = TorchNli(load(TorchNli, str(folders("bert/nli")))).judge(PREMISES[:2])
+    model = TorchNli(load(TorchNli, str(folders("bert/nli")), dtype="bfloat16"))
     assert model._loaded.model.dtype is torch.bfloat16
     for rough, fine in zip(model.judge(PREMISES[:2]), exact, strict=True):
         assert rough.entailment == pytest.approx(fine.entailment, abs=0.05)
@@ -816,32 +806,32 @@ def test_bfloat16_is_close(folders: Folders) -> None:
 def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=r'pip install "q2-metric\[torch\]"'):
-        common.load_config("google/flan-t5-base")
+        loading.load_config("google/flan-t5-base")
     with pytest.raises(MissingExtra):
-        TorchReader("a/b")
+        load(TorchReader, "a/b")
 
 
 def test_a_model_for_another_task_is_refused(folders: Folders) -> None:
     with pytest.raises(ModelError, match="not trained for AutoModelForSequenceClassification"):
-        TorchNli(str(folders("bert/qa")), device="cpu")
+        TorchNli(load(TorchNli, str(folders("bert/qa"))))
     with pytest.raises(ModelError, match="qa_outputs"):
-        TorchReader(str(folders("roberta/nli")), device="cpu")
+        TorchReader(load(TorchReader, str(folders("roberta/nli"))))
 
 
 def test_an_encoder_cannot_write_questions(folders: Folders) -> None:
     with pytest.raises(ModelError) as caught:
-        Seq2SeqQuestions(str(folders("bert/qa")), device="cpu")
+        Seq2SeqQuestions(load(Seq2SeqQuestions, str(folders("bert/qa"))))
     assert "\n" not in str(caught.value)
 
 
 def test_folders_that_are_no_models(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such folder"):
-        TorchReader(str(tmp_path / "nothing"), device="cpu")
+        TorchReader(load(TorchReader, str(tmp_path / "nothing")))
     with pytest.raises(ModelError, match=r"no config\.json"):
-        TorchReader(str(tmp_path), device="cpu")
+        TorchReader(load(TorchReader, str(tmp_path)))
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(ModelError) as caught:
-        TorchReader(str(tmp_path), device="cpu")
+        TorchReader(load(TorchReader, str(tmp_path)))
     assert "\n" not in str(caught.value)
 
 
@@ -850,7 +840,7 @@ def test_an_unreachable_hub_names_the_offline_preset(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ModelError, match="'bundled', which needs no network") as caught:
-        TorchNli("nobody/no-such-model-at-all", device="cpu")
+        TorchNli(load(TorchNli, "nobody/no-such-model-at-all"))
     assert "\n" not in str(caught.value)
 
 
@@ -865,7 +855,7 @@ def test_an_unreachable_hub_names_the_offline_preset(monkeypatch: pytest.MonkeyP
 )
 def test_causes_become_one_line(kind: str, expected: str) -> None:
     cause = type(kind, (Exception,), {})("first line\nsecond line")
-    with pytest.raises(ModelError) as caught, common._errors_about("a/b"):
+    with pytest.raises(ModelError) as caught, loading._errors_about("a/b"):
         raise cause
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -874,26 +864,26 @@ def test_causes_become_one_line(kind: str, expected: str) -> None:
 
 
 def test_a_tokenizers_missing_package_is_named() -> None:
-    with pytest.raises(MissingExtra, match="sentencepiece"), common._errors_about("a/b"):
+    with pytest.raises(MissingExtra, match="sentencepiece"), loading._errors_about("a/b"):
         raise ImportError("T5Tokenizer requires the SentencePiece library")
 
 
 def test_safetensors_are_preferred_to_pickles(tmp_path: Path) -> None:
     folder = encoder(tmp_path / "m", "bert", NLI, id2label=THREE)
     (folder / "pytorch_model.bin").write_bytes(b"not a checkpoint")
-    verdict = TorchNli(str(folder), device="cpu").judge(PREMISES[:1])
+    verdict = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
     from safetensors.torch import load_file
 
     weights = load_file(folder / "model.safetensors")
     torch.save(weights, folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    assert TorchNli(str(folder), device="cpu").judge(PREMISES[:1]) == verdict
+    assert TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1]) == verdict
 
 
 def test_loading_is_silent(folders: Folders, capfd: pytest.CaptureFixture[str]) -> None:
     folder = str(folders("bert/nli"))
     capfd.readouterr()
-    TorchNli(folder, device="cpu").judge(PREMISES)
+    TorchNli(load(TorchNli, folder)).judge(PREMISES)
     assert capfd.readouterr() == ("", "")
 
 
@@ -904,8 +894,8 @@ def test_a_batch_size_below_one_is_refused(loaded: Load) -> None:
 
 def test_windows_of_the_models(loaded: Load) -> None:
     for kind in ENCODERS:
-        assert common.window_size(loaded(f"{kind}/qa")) == 64
-    assert common.window_size(loaded("t5/tied")) == 512
+        assert tokens.window_size(loaded(f"{kind}/qa")) == 64
+    assert tokens.window_size(loaded("t5/tied")) == 512
 
 
 def test_not_a_number_is_an_error(tmp_path: Path) -> None:

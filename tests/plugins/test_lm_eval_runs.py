@@ -238,7 +238,7 @@ def test_a_judge_that_knows_beats_the_metrics(tmp_path: Path) -> None:
 
 
 def test_long_documents_take_several_chunks() -> None:
-    from q2_metric.models.presets import load_backbone
+    from q2_metric.models.stages import load_backbone
 
     grounded = run(LastSentence(), "q2_long_document", limit=3)
     table = grounded["results"]["q2_long_document"]

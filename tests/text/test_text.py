@@ -26,7 +26,7 @@ from q2_metric.text.alignment import (
 )
 from q2_metric.text.normalise import DROPPED, normalise, token_f1
 from q2_metric.text.search import Part, divide, fitting, tree_search
-from q2_metric.text.windows import chunks
+from q2_metric.text.windows import chunks, window_bounds
 
 
 @pytest.mark.parametrize(
@@ -232,3 +232,16 @@ def test_tree_search_divides_what_does_not_fit() -> None:
 
     assert tree_search([[10] * 8], judge, 2, limit=15) == [(7, 1.0)]
     assert all(part.last - part.first == 1 for part in seen)
+
+
+@given(st.integers(0, 300), st.integers(1, 60), st.integers(1, 60), st.booleans())
+def test_windows_cover_everything_once(count: int, size: int, step: int, full_last: bool) -> None:
+    step = min(step, size)
+    found = window_bounds(count, size, step, full_last=full_last)
+    assert {i for first, last in found for i in range(first, last)} == set(range(count))
+    lengths = [last - first for first, last in found]
+    assert set(lengths[: None if full_last else -1]) <= {min(size, count)}
+    assert lengths[-1] <= size
+    for earlier, later in itertools.pairwise(found):
+        assert earlier[0] < later[0] <= earlier[0] + step
+        assert earlier[1] < later[1]

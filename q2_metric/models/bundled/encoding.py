@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.text.alignment import TEXT, align
+from q2_metric.text.windows import window_bounds
 
 CLS, SEP, PAD = 101, 102, 0
 MAX_QUERY = 192
@@ -63,13 +64,13 @@ class Window:
     offsets: list[tuple[int, int]]
 
 
-class Tokeniser:
-    """The uncased word-piece tokeniser, with a bounded cache."""
+class Tokenizer:
+    """The uncased word-piece tokenizer, with a bounded cache."""
 
     def __init__(self, path: Path) -> None:
-        from tokenizers import Tokenizer
+        import tokenizers
 
-        self._tokenizer = Tokenizer.from_file(str(path))
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
@@ -115,13 +116,8 @@ def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[W
     """
     query = query.cut(0, MAX_QUERY)
     room = length - len(query.ids) - 3
-    step = max(1, room - stride)
-    start = 0
-    while True:
-        yield pair(query, text.cut(start, start + room))
-        if start + room >= len(text.ids):
-            return
-        start += step
+    for first, last in window_bounds(len(text.ids), room, max(1, room - stride)):
+        yield pair(query, text.cut(first, last))
 
 
 @dataclass(frozen=True, slots=True)

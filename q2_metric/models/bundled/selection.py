@@ -40,9 +40,9 @@ class TextVectors:
 
     def __call__(self, texts: Sequence[str]) -> Floats:
         """(number of texts, size); zeros for a text without words."""
-        from q2_metric.models.bundled.models import tokeniser
+        from q2_metric.models.bundled.models import tokenizer
 
-        read = tokeniser()
+        read = tokenizer()
         size = self._pieces.shape[1]
         found = np.zeros((len(texts), size), np.float32)
         for i, text in enumerate(texts):
@@ -61,7 +61,7 @@ def piece_vectors() -> Floats:
     """
     from safetensors import safe_open
 
-    from q2_metric.models.bundled.models import WEIGHTS
+    from q2_metric.models.bundled.runtimes import WEIGHTS
 
     with safe_open(_there(WEIGHTS / "bundled.safetensors"), framework="numpy") as file:
         vectors = file.get_tensor("words.weight").astype(np.float32)
@@ -79,7 +79,7 @@ def learned() -> dict[str, Floats]:
     """
     from safetensors.numpy import load_file
 
-    from q2_metric.models.bundled.models import WEIGHTS
+    from q2_metric.models.bundled.runtimes import WEIGHTS
 
     found = load_file(_there(WEIGHTS / "selection.safetensors"))
     return {name: value.astype(np.float32) for name, value in found.items()}

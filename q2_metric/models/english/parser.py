@@ -1,8 +1,8 @@
-"""Spans, sentences and personal questions with spaCy's small English model.
+"""Spans and personal questions with spaCy's small English model.
 
 This is the one place that loads spaCy and keeps its documents. Texts are repaired
-(:mod:`q2_metric.models.english.repair`) and parsed sentence by sentence, which makes a text of any
-length safe and keeps run-on dialogue apart; places are always those of the text as given.
+(:mod:`q2_metric.text.repair`) and parsed sentence by sentence, which makes a text of any length
+safe and keeps run-on dialogue apart; places are always those of the text as given.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import ModelError
-from q2_metric.models.english.repair import Repaired, repair, split_sentences
 from q2_metric.models.english.vocabulary import REPORTING
 from q2_metric.text.normalise import normalise
+from q2_metric.text.repair import Repaired, repair
+from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Example, Span
 
 if TYPE_CHECKING:
@@ -238,18 +239,6 @@ def _without_opening(chunk: Tokens) -> Tokens:
     ):
         start += 1
     return doc[start : chunk.end]
-
-
-class SpacySentences:
-    """Sentences by rule: it needs no parse, so a long text takes no longer than reading it.
-
-    Rules beat the parser's own boundaries on tokenised lower-case text, which the small
-    model cuts at almost any "i".
-    """
-
-    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """(start, end) characters of the sentences of each text."""
-        return [split_sentences(text) for text in texts]
 
 
 _SUBJECTS = frozenset({"i", "you"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from q2_metric.models.english.repair import words
+from q2_metric.text.normalise import words
 
 SUBJECTS = words("nsubj nsubjpass csubj csubjpass")
 AUXILIARIES = words("aux auxpass")

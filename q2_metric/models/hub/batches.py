@@ -1,4 +1,4 @@
-"""Batches of similar length, as large as memory allows and halved where it does not."""
+"""Batches of a torch model: how large they may be on a device, and their padding."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from q2_metric.errors import InputError, ModelError
-from q2_metric.models.memory import is_out_of_memory
+from q2_metric.models.batching import Budget, in_batches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from q2_metric.models.hub.common import Loaded
+    from q2_metric.models.hub.loading import Loaded
 
 CPU_TOKENS = 1024
 """Padded tokens of a batch on a CPU, which should stay in its caches: 512 to 2048 took about the
@@ -97,18 +96,16 @@ def memory_of(device: Any) -> Memory | None:
 
 
 class Batches:
-    """Runs rows through a model in batches of similar length.
+    """Runs rows through a model in batches of similar length (see ``batching``).
 
     With a batch size, that many rows share a batch. Without one, as many rows as fit a
     budget of padded tokens: a fixed one on a CPU; on CUDA it is found from the free memory
-    and from what the batches so far took. A batch that does not fit is halved and retried,
-    and later batches, of later calls too, are no larger.
+    and from what the batches so far took.
 
     Args:
         loaded: gives the padding ids and the device.
         batch_size: rows of a batch, at least 1, or ``None``.
-        copies: rows that the model makes of each (beams).
-        extra: tokens that each of these takes beside its own (those to be generated).
+        copies, extra: of the model's beams, see ``Budget``.
         cpu_tokens: the budget on a CPU, in padded tokens with copies and extra.
 
     Raises:
@@ -124,23 +121,17 @@ class Batches:
         extra: int = 0,
         cpu_tokens: int = CPU_TOKENS,
     ) -> None:
-        if batch_size is not None and batch_size < 1:
-            raise InputError(f"batch_size is {batch_size}, but must be at least 1")
         self.usage = Usage()
         self._loaded = loaded
-        self.batch_size = batch_size
-        self._copies, self._extra = copies, extra
         on_cpu = str(loaded.device) == "cpu"
-        self._tokens = cpu_tokens if on_cpu else FIRST_TOKENS
-        self._most = cpu_tokens if on_cpu else MOST_TOKENS
+        first, most = (cpu_tokens, cpu_tokens) if on_cpu else (FIRST_TOKENS, MOST_TOKENS)
+        self.budget = Budget(first, batch_size, copies, extra, most)
         self._memory = memory_of(loaded.device) if batch_size is None else None
 
     def run(
         self, rows: Sequence[Row], call: Callable[[dict[str, Any]], Sequence[Any]]
     ) -> list[Any]:
         """The results of all rows, in their order.
-
-        The longest rows go first, so that too large a batch fails at once.
 
         Args:
             rows: model inputs.
@@ -149,83 +140,56 @@ class Batches:
         Raises:
             ModelError: a single row does not fit into memory.
         """
-        order = sorted(range(len(rows)), key=lambda i: -len(rows[i]["input_ids"]))
-        results: list[Any] = [None] * len(rows)
-        at = 0
-        while at < len(order):
-            width = len(rows[order[at]]["input_ids"])
-            part = order[at : at + self._fitting(width)]
-            found = self._attempt([rows[i] for i in part], call)
-            if found is None:
-                self._halve(len(part), width)
-                continue
-            for i, result in zip(part, found, strict=True):
-                results[i] = result
-            at += len(part)
-        return results
+        return in_batches(
+            [len(row["input_ids"]) for row in rows],
+            lambda places: self._batch([rows[i] for i in places], call),
+            self.budget,
+            longest_first=True,
+            too_large=self._too_large,
+            ran_out=self._ran_out,
+        )
 
-    def _cost(self, rows: int, width: int) -> int:
-        """Padded tokens of a batch, with its copies and what they generate."""
-        return rows * self._copies * (width + self._extra)
-
-    def _fitting(self, width: int) -> int:
-        """Rows of a batch whose longest row has ``width`` tokens."""
-        if self.batch_size is not None:
-            return self.batch_size
-        return max(1, self._tokens // max(1, self._cost(1, width)))
-
-    def _attempt(
+    def _batch(
         self, rows: Sequence[Row], call: Callable[[dict[str, Any]], Sequence[Any]]
-    ) -> list[Any] | None:
-        """The results of a batch, or ``None`` where it did not fit into memory."""
+    ) -> list[Any]:
         import torch
 
-        tensors: dict[str, Any] = {}
         if self._memory:
             self._memory.start()
-        try:
-            tensors = {
-                name: torch.from_numpy(ids).to(self._loaded.device)
-                for name, ids in pad(self._loaded.tokenizer, rows).items()
-            }
-            with torch.inference_mode():
-                found = list(call(tensors))
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-        else:
-            lengths = [len(row["input_ids"]) for row in rows]
-            self.usage.calls += 1
-            self.usage.rows += len(rows)
-            self.usage.tokens += sum(lengths)
-            self.usage.padded += len(rows) * max(lengths)
-            if self._memory:
-                self._learn(self._memory, self._cost(len(rows), max(lengths)))
-            return found
-        # Out of the handler, whose traceback would keep the batch's tensors alive.
-        tensors.clear()
-        if str(self._loaded.device).startswith("cuda"):
-            torch.cuda.empty_cache()
-        return None
+        tensors = {
+            name: torch.from_numpy(ids).to(self._loaded.device)
+            for name, ids in pad(self._loaded.tokenizer, rows).items()
+        }
+        with torch.inference_mode():
+            found = list(call(tensors))
+        lengths = [len(row["input_ids"]) for row in rows]
+        self.usage.calls += 1
+        self.usage.rows += len(rows)
+        self.usage.tokens += sum(lengths)
+        self.usage.padded += len(rows) * max(lengths)
+        if self._memory:
+            self._learn(self._memory, self.budget.cost(len(rows), max(lengths)))
+        return found
 
     def _learn(self, memory: Memory, cost: int) -> None:
         """Set the budget by what a batch took; small batches say too little."""
-        if 2 * cost < self._tokens:
+        if 2 * cost < self.budget.tokens:
             return
         room = int(MEMORY_SHARE * memory.free() * cost / max(1, memory.used()))
-        self._tokens = max(1, min(room, self._tokens * GROWTH, self._most))
+        self.budget.grow(min(room, self.budget.tokens * GROWTH))
 
-    def _halve(self, rows: int, width: int) -> None:
-        if rows == 1:
-            raise ModelError(
-                f"{self._loaded.name}: a single input of {width} tokens does not fit into the "
-                f"memory of {self._loaded.device}; use dtype='bfloat16', another device, or "
-                "(SCALE) a smaller chunk_size"
-            )
-        if self.batch_size is not None:
-            self.batch_size = rows // 2
-        else:
-            self._tokens = self._most = self._cost(rows // 2, width)
+    def _ran_out(self) -> None:
+        if str(self._loaded.device).startswith("cuda"):
+            import torch
+
+            torch.cuda.empty_cache()
+
+    def _too_large(self, width: int) -> str:
+        return (
+            f"{self._loaded.name}: a single input of {width} tokens does not fit into the "
+            f"memory of {self._loaded.device}; use dtype='bfloat16', another device, or "
+            "(SCALE) a smaller chunk_size"
+        )
 
 
 def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models.hub.batches import Batches, Row
-from q2_metric.models.hub.common import (
-    Loaded,
-    load_pretrained,
-    raw_offsets,
-    token_ids,
-)
+from q2_metric.models.hub.loading import Loaded
+from q2_metric.models.hub.templates import HIGHLIGHT, TEMPLATES
+from q2_metric.models.hub.tokens import raw_offsets, token_ids
 from q2_metric.types import Span
 
 Decoding = Literal["beam", "greedy", "sample"]
@@ -32,59 +29,15 @@ CPU_TOKENS = 32_768
 """Budget of a batch on a CPU: about 35 spans of short responses, with beams and questions (of
 16, 32 and 64 spans, 32 were the quickest with a T5-small)."""
 
-HIGHLIGHT = "<hl>"
 QUESTION_PREFIX = "question:"
 """Written before its questions by mrm8488's model."""
-
-
-# --- input formats ----------------------------------------------------------------------
-
-
-def answer_context(text: str, start: int, end: int) -> str:
-    """mrm8488/t5-base-finetuned-question-generation-ap, the paper's model.
-
-    >>> answer_context("A red dog.", 2, 5)
-    'answer: red  context: A red dog.'
-    """
-    return f"answer: {text[start:end]}  context: {text}"
-
-
-def highlight(text: str, start: int, end: int) -> str:
-    """lmqg's models: the answer between ``<hl>`` marks, the text around it untouched.
-
-    >>> highlight("A red dog.", 2, 5)
-    'generate question: A <hl> red <hl> dog.'
-    """
-    return f"generate question: {text[:start]}{HIGHLIGHT} {text[start:end]} {HIGHLIGHT}{text[end:]}"
-
-
-def highlight_spaced(text: str, start: int, end: int) -> str:
-    """valhalla's models: as :func:`highlight`, with a blank on both sides of each mark.
-
-    >>> highlight_spaced("A red dog.", 2, 5)
-    'generate question: A  <hl> red <hl>  dog.'
-    """
-    before, after = text[:start], text[end:]
-    return f"generate question: {before} {HIGHLIGHT} {text[start:end]} {HIGHLIGHT} {after}"
-
-
-Template = Callable[[str, int, int], str]
-TEMPLATES: dict[str, Template] = {
-    "answer-context": answer_context,
-    "highlight": highlight,
-    "highlight-spaced": highlight_spaced,
-}
-"""Input formats by name: (text, start, end) of a span to the model's input."""
-
-
-# --- the generator ----------------------------------------------------------------------
 
 
 class Seq2SeqQuestions:
     """Asks questions with an encoder-decoder model.
 
     Args:
-        model: Hub name, local folder, or a :class:`Loaded` model.
+        model: tokenizer and weights.
         template: input format, a key of :data:`TEMPLATES`; ``None`` takes "highlight"
             where the tokenizer knows ``<hl>``, else "answer-context".
         decoding: "beam" (5 beams, 5 questions), "greedy" (1 question) or "sample"
@@ -94,33 +47,26 @@ class Seq2SeqQuestions:
         batch_size: spans at a time ("sample" takes one); ``None`` for as many as fit
             (see ``Batches``).
         max_input: longest input in tokens; a longer text is cut around its span.
-        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
-        dtype: "float32", "bfloat16" or "float16".
 
     Raises:
-        InputError: an unknown template, decoding, device or dtype.
-        MissingExtra: torch or transformers is not installed.
-        ModelError: the model cannot be loaded, or its tokenizer lacks the template's marks.
+        InputError: an unknown template or decoding.
+        ModelError: the model's tokenizer lacks the template's marks.
     """
 
     def __init__(
         self,
-        model: str | Loaded,
+        model: Loaded,
         *,
         template: str | None = None,
         decoding: Decoding = "beam",
         seed: int = 0,
         batch_size: int | None = None,
         max_input: int = MAX_INPUT,
-        device: str = "auto",
-        dtype: str = "float32",
     ) -> None:
         if decoding not in get_args(Decoding):
             raise InputError(f"unknown decoding {decoding!r}: use {', '.join(get_args(Decoding))}")
         if template is not None and template not in TEMPLATES:
             raise InputError(f"unknown template {template!r}: use {', '.join(TEMPLATES)}")
-        if isinstance(model, str):
-            model = load_pretrained("AutoModelForSeq2SeqLM", model, device, dtype)
         knows_mark = HIGHLIGHT in model.tokenizer.get_vocab()
         if template is None:
             template = "highlight" if knows_mark else "answer-context"

@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
 from q2_metric.models.hub.batches import Batches
-from q2_metric.models.hub.common import (
-    Loaded,
-    Window,
-    check_finite,
-    cut,
-    encode_pairs,
-    load_pretrained,
-    window_size,
-)
+from q2_metric.models.hub.loading import Loaded, check_finite
+from q2_metric.models.hub.tokens import Window, cut, encode_pairs, window_size
+from q2_metric.models.spans import Best, best_span
 from q2_metric.types import Answer
 
 if TYPE_CHECKING:
@@ -38,11 +32,9 @@ MIN_WINDOW = 16
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A window's best answer: token range [first, last], its score and that of none."""
+    """A window's best answer, and the score of none."""
 
-    first: int
-    last: int
-    score: float
+    best: Best
     null: float
 
 
@@ -50,39 +42,31 @@ class TorchReader:
     """Reads answers with any extractive question answering model.
 
     Args:
-        model: Hub name, local folder, or a :class:`Loaded` model.
+        model: tokenizer and weights.
         threshold: an answer must score more than this above "no answer" (logits).
         batch_size: windows at a time; ``None`` for as many as fit (see ``Batches``).
         max_length: tokens of a window; less where the model reads less.
         overlap: tokens that neighbouring windows of a long context share.
         max_answer: longest answer in tokens.
-        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
-        dtype: "float32", "bfloat16" or "float16".
 
     Raises:
-        InputError: an unknown device or dtype, a limit below 1.
-        MissingExtra: torch or transformers is not installed.
-        ModelError: the model cannot be loaded or is not trained for answering questions.
+        InputError: a limit below its least.
     """
 
     def __init__(
         self,
-        model: str | Loaded,
+        model: Loaded,
         *,
         threshold: float = 0.0,
         batch_size: int | None = None,
         max_length: int = MAX_WINDOW,
         overlap: int = OVERLAP,
         max_answer: int = MAX_ANSWER,
-        device: str = "auto",
-        dtype: str = "float32",
     ) -> None:
         if max_length < MIN_WINDOW or max_answer < 1 or overlap < 0:
             raise InputError(
                 f"max_length must be at least {MIN_WINDOW}, max_answer 1 and overlap 0"
             )
-        if isinstance(model, str):
-            model = load_pretrained("AutoModelForQuestionAnswering", model, device, dtype)
         self.name = model.name
         self.threshold = threshold
         self.batches = Batches(model, batch_size)
@@ -117,53 +101,27 @@ class TorchReader:
 
     def _run(self, batch: dict[str, Any]) -> list[Any]:
         output = self._loaded.model(**batch)
-        start = check_finite(self.name, output.start_logits.float()).cpu().numpy()
-        end = check_finite(self.name, output.end_logits.float()).cpu().numpy()
+        start = check_finite(self.name, output.start_logits).cpu().double().numpy()
+        end = check_finite(self.name, output.end_logits).cpu().double().numpy()
         return list(zip(start, end, strict=True))
 
     def _candidate(
-        self, window: Window, start: NDArray[np.float32], end: NDArray[np.float32]
+        self, window: Window, start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> Candidate:
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]
-        first, last, score = best_span(start, end, allowed, self.max_answer)
-        return Candidate(first, last, score, float(start[null]) + float(end[null]))
+        best = best_span(start[: len(allowed)], end[: len(allowed)], self.max_answer, allowed)
+        return Candidate(best, float(start[null]) + float(end[null]))
 
     def _best(self, context: str, found: Sequence[tuple[Window, Candidate]]) -> Answer | None:
         null = min(candidate.null for _, candidate in found)
-        window, best = max(found, key=lambda item: item[1].score)
+        window, best = max(
+            ((window, candidate.best) for window, candidate in found),
+            key=lambda item: item[1].score,
+        )
         left, right = window.offsets[best.first], window.offsets[best.last]
         score = best.score - null
         if left is None or right is None or not score > self.threshold:
             return None
         return Answer(context[left[0] : right[1]], left[0], score)
-
-
-def best_span(
-    start: NDArray[np.float32], end: NDArray[np.float32], allowed: Sequence[bool], longest: int
-) -> tuple[int, int, float]:
-    """The tokens [first, last] with the highest ``start[first] + end[last]``.
-
-    ``first <= last < first + longest``, and both are ``allowed``. Of equals the shortest,
-    then the earliest. Without any the score is -inf.
-
-    >>> import numpy as np
-    >>> best_span(np.array([9.0, 0, 2]), np.array([0.0, 5, 1]), [False, True, True], 30)
-    (1, 1, 5.0)
-    """
-    import numpy as np
-
-    mask = np.where(np.asarray(allowed, dtype=bool), 0.0, -np.inf)
-    legal = mask.size
-    longest = min(longest, legal)
-    if not longest:
-        return 0, 0, float("-inf")
-    starts = np.asarray(start[:legal], dtype=np.float64) + mask
-    ends = np.full(legal + longest - 1, -np.inf)
-    ends[:legal] = np.asarray(end[:legal], dtype=np.float64) + mask
-    # Row ``extra`` holds the scores of the spans of extra + 1 tokens.
-    scores = starts + np.lib.stride_tricks.sliding_window_view(ends, legal)
-    extra, first = divmod(int(scores.argmax()), legal)
-    score = float(scores[extra, first])
-    return (first, first + extra, score) if score > -np.inf else (0, 0, score)

@@ -1,0 +1,162 @@
+"""The weights that ship, and the two runtimes that compute with them.
+
+The weights are one safetensors file, its matrices in 8 bits a value. On a CPU they run on
+ONNX Runtime in float32, without torch; with the extra ``torch`` also on a GPU. Both give the
+same scores to 1e-3.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.models.bundled.encoding import Batch
+
+WEIGHTS = Path(__file__).parent / "weights"
+VERSIONS = {"reader": "2", "entailment": "2"}
+"""Of each network's weights: part of every signature, raised with each retraining."""
+
+Runtime = Literal["auto", "onnx", "torch"]
+Forward = Callable[[Batch], NDArray[np.float32]]
+
+
+def forward_of(
+    network: str, runtime: Runtime, device: str, dtype: str, threads: int | None
+) -> Forward:
+    """What computes a network's logits for a batch.
+
+    Args:
+        network: "reader" or "entailment".
+        runtime: "onnx" (CPU), "torch" (any device), or "auto": ONNX Runtime on a CPU in
+            float32, else torch.
+        device: "auto" (the CPU: the models are small), "cpu", "cuda", "mps".
+        dtype: "float32", or on torch "bfloat16" or "float16".
+        threads: of ONNX Runtime; the processors this process may use if ``None``.
+
+    Raises:
+        InputError: a combination that does not exist.
+        MissingExtra: torch is needed and not installed.
+        ModelError: the weights are missing.
+    """
+    if dtype not in ("float32", "bfloat16", "float16"):
+        raise InputError(f"dtype must be float32, bfloat16 or float16, not {dtype!r}")
+    on_cpu = device in ("auto", "cpu")
+    if runtime == "auto":
+        runtime = "onnx" if on_cpu and dtype == "float32" else "torch"
+    if runtime == "onnx":
+        if not on_cpu or dtype != "float32":
+            raise InputError("the ONNX runtime of the bundled models is CPU and float32 only")
+        return _onnx(network, threads or _processors())
+    from q2_metric.models.hub.loading import resolve_device
+
+    return _torch(network, "cpu" if on_cpu else resolve_device(device), dtype)
+
+
+def load_weights(*prefixes: str) -> dict[str, NDArray[Any]]:
+    """The weights whose names begin so, out of their 8 bits."""
+    from safetensors import safe_open
+
+    path = WEIGHTS / "bundled.safetensors"
+    if not path.exists():
+        raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
+    found = {}
+    with safe_open(path, framework="numpy") as file:
+        for name in file.keys():  # noqa: SIM118 (not a dictionary)
+            if name.startswith(prefixes) and not name.endswith(".scale"):
+                value = file.get_tensor(name)
+                if value.dtype == np.int8:
+                    value = value * file.get_tensor(f"{name}.scale")
+                found[name] = value
+    return found
+
+
+@lru_cache(maxsize=1)
+def _words() -> NDArray[np.float16]:
+    """The word embeddings of both networks: looked up, then cast, so half of the memory."""
+    words: NDArray[np.float16] = load_weights("words.")["words.weight"].astype(np.float16)
+    return words
+
+
+@lru_cache(maxsize=4)
+def _onnx(prefix: str, threads: int) -> Forward:
+    """The network on ONNX Runtime, on the CPU, in float32."""
+    import onnxruntime
+
+    names = ["words.weight"]
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(_words())]
+    for name, value in load_weights(f"{prefix}.").items():
+        value = value.astype(np.float32, copy=False)
+        # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
+        if value.ndim == 2 and not name.endswith(("types.weight", "positions.weight")):
+            value = np.ascontiguousarray(value.T)
+        names.append(name)
+        values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads
+    # Batches differ in shape: a memory arena would keep the largest of each for ever.
+    options.enable_cpu_mem_arena = False
+    options.add_external_initializers(names, values)
+    session = onnxruntime.InferenceSession(
+        (WEIGHTS / f"{prefix}.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
+    )
+    inputs = {node.name for node in session.get_inputs()}
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        feed: dict[str, NDArray[Any]] = {
+            "ids": batch.ids,
+            "types": batch.types,
+            "mask": (np.arange(batch.ids.shape[1]) < batch.lengths[:, None]).astype(np.int32),
+            "query": batch.query,
+        }
+        fed = {name: value for name, value in feed.items() if name in inputs}
+        logits: NDArray[np.float32] = session.run(["logits"], fed)[0]
+        return logits
+
+    return forward
+
+
+@lru_cache(maxsize=4)
+def _torch(prefix: str, device: str, dtype: str) -> Forward:
+    """The network in PyTorch, on any device."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra(f"device {device!r} with the bundled models", "torch",
+                           "torch") from error
+    from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+
+    network = ReaderNetwork() if prefix == "reader" else EntailmentNetwork()
+    heads = ("span", "dense", "classify")
+    state = {}
+    for name, value in load_weights(f"{prefix}.", "words.").items():
+        short = name.removeprefix(f"{prefix}.")
+        key = short if short.startswith(heads) else f"encoder.{short}"
+        state[key] = torch.from_numpy(value.astype(np.float32))
+    network.load_state_dict(state)
+    network.to(device=device, dtype=getattr(torch, dtype)).eval()
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        inputs = [batch.ids, batch.types, batch.lengths]
+        if prefix == "entailment":
+            inputs.append(batch.query)
+        with torch.inference_mode():
+            logits = network(*(torch.from_numpy(array).to(device) for array in inputs))
+        result: NDArray[np.float32] = logits.float().cpu().numpy()
+        return result
+
+    return forward
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

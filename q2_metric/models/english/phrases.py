@@ -1,0 +1,82 @@
+"""Noun phrases and auxiliaries as a question writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from q2_metric.models.english.tree import Tree, Word
+from q2_metric.models.english.vocabulary import CONTRACTED, NAMES
+
+
+def expand(tree: Tree, word: Word) -> str:
+    """The full form of a contracted auxiliary."""
+    if word.lower == "'s":
+        rest = [w for w in tree.words[word.i + 1 : word.i + 5] if w.dep != "neg"]
+        has = any(w.lower in ("been", "got", "had") for w in rest) or (
+            word.dep == "aux" and tree.words[word.head].tag == "VBN"
+        )
+        return "has" if has else "is"
+    if word.lower == "'d":
+        return "had" if tree.words[word.head].tag == "VBN" else "would"
+    return CONTRACTED.get(word.lower, word.lower)
+
+
+def lowered(tree: Tree, word: Word) -> str:
+    """The word as it is written inside a sentence: names with a capital, others without."""
+    if word.lower == "n't":
+        return "not"
+    if word.lower == "us" and word.label == "GPE":
+        return "US"
+    if word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ") and word.text.islower():
+        return word.text.capitalize()
+    if word.lower == "i" or word.i > 1 or (word.i == 1 and tree.words[0].text.isalnum()):
+        return word.text
+    if (word.label in NAMES and word.tag in ("NNP", "NNPS", "JJ")) or not word.text[1:].islower():
+        return word.text if len(word.text) > 1 else word.lower
+    if word.tag == "NNP" and not tree.raised:
+        return word.text
+    return word.lower
+
+
+def spell(tree: Tree, members: Sequence[Word]) -> str:
+    """The words as text, blanks as in the sentence where they are neighbours."""
+    parts: list[str] = []
+    for n, word in enumerate(members):
+        if n and not (members[n - 1].i + 1 == word.i and not members[n - 1].blank):
+            parts.append(" ")
+        if word.lower == "n't" and parts and parts[-1] != " ":
+            parts.append(" ")
+        parts.append(lowered(tree, word))
+    return "".join(parts)
+
+
+def is_aside(tree: Tree, word: Word) -> bool:
+    """An apposition after a comma or a bracket; without one ('the word "pizza"') it is needed."""
+    edge = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
+    return word.dep == "appos" and edge > 0 and tree.words[edge - 1].text in (",", "(", "-", "–")
+
+
+def core(tree: Tree, noun: Word) -> list[Word]:
+    """A noun phrase without what merely adds to it: relative clauses, appositions."""
+    bits = tree.below[noun.i]
+    for child in tree.children[noun.i]:
+        aside = child.dep in ("relcl", "acl", "parataxis", "advcl") or child.text in ",.;:!?"
+        if child.dep == "intj" or (child.i > noun.i and (aside or is_aside(tree, child))):
+            bits &= ~tree.below[child.i]
+    return tree.members(bits)
+
+
+def named(tree: Tree, noun: Word, without: int = 0) -> str:
+    """A noun phrase that has been mentioned before: "a band" is "the band" from then on.
+
+    ``without`` is a set of words to leave out.
+    """
+    members = [word for word in core(tree, noun) if not without >> word.i & 1]
+    while members and members[0].dep in ("cc", "preconj", "punct", "intj"):
+        members = members[1:]
+    text = spell(tree, members)
+    if members and members[0].tag == "DT" and members[0].lower in ("a", "an", "some"):
+        text = f"the {spell(tree, members[1:])}"
+    elif members and members[0].tag in ("NN", "JJ", "JJS") and noun.tag == "NN":
+        text = f"the {text}"
+    return text

@@ -1,0 +1,133 @@
+"""Dependency trees, whose sets of words are the bits of an integer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from q2_metric.models.english.vocabulary import CAUSATIVE, REPORTING
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A token: its place, forms, part of speech, dependency and entity type.
+
+    ``goes_on`` marks a word inside an entity but not at its start, ``blank`` one that a
+    blank follows.
+    """
+
+    i: int
+    text: str
+    lower: str
+    lemma: str
+    tag: str
+    dep: str
+    head: int
+    label: str
+    goes_on: bool
+    blank: bool
+
+
+class Tree:
+    """A sentence's dependency tree; sets of its words are the bits of an integer."""
+
+    def __init__(self, doc: Doc, raised: bool = False) -> None:
+        """``raised``: the first word has its capital only from the repair."""
+        self.raised = raised
+        self.words = [
+            Word(
+                token.i,
+                token.text,
+                token.lower_.replace("’", "'"),
+                token.lemma_,
+                token.tag_,
+                token.dep_,
+                token.head.i,
+                token.ent_type_,
+                token.ent_iob_ == "I",
+                bool(token.whitespace_),
+            )
+            for token in doc
+        ]
+        for word in self.words[1:]:
+            if word.lower == "that" and word.dep == "det" and self.opens_clause(word):
+                head = self.words[self.words[word.head].head]
+                self.words[word.i] = replace(word, dep="mark", head=head.i)
+            elif word.tag == "VB" and self.is_bare(word):
+                self.words[word.i] = replace(word, tag="VBP")
+        self.children: list[list[Word]] = [[] for _ in self.words]
+        for word in self.words:
+            if word.head != word.i:
+                self.children[word.head].append(word)
+
+    def opens_clause(self, that: Word) -> bool:
+        """Whether "that" before a noun is no determiner: "i know that veganism is ..."."""
+        return self.words[that.i - 1].lemma in REPORTING and self.words[that.head].tag[:2] == "NN"
+
+    def is_bare(self, verb: Word) -> bool:
+        """Whether an infinitive is in truth a present: "i know that orcs have swords"."""
+        own = [word.dep for word in self.words[: verb.i] if word.head == verb.i]
+        return "nsubj" in own and "aux" not in own and self.words[verb.head].lemma not in CAUSATIVE
+
+    @cached_property
+    def below(self) -> list[int]:
+        """For each word, the set of the words of its subtree."""
+        sets = [0] * len(self.words)
+        for word in self.words:
+            bit, ancestor = 1 << word.i, word
+            sets[word.i] |= bit
+            while ancestor.head != ancestor.i:
+                ancestor = self.words[ancestor.head]
+                sets[ancestor.i] |= bit
+        return sets
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether the sentence is itself a question."""
+        return any(word.text.endswith("?") for word in self.words[-2:])
+
+    def child(self, word: Word, deps: Iterable[str]) -> Word | None:
+        """The first child of ``word`` with one of these dependencies."""
+        return next((child for child in self.children[word.i] if child.dep in deps), None)
+
+    def members(self, bits: int) -> list[Word]:
+        """The words of a set, in order."""
+        found = []
+        while bits:
+            lowest = bits & -bits
+            found.append(self.words[lowest.bit_length() - 1])
+            bits ^= lowest
+        return found
+
+    def up(self, word: Word) -> Iterator[Word]:
+        """``word``, its head, its head's head, up to the root."""
+        yield word
+        while word.head != word.i:
+            word = self.words[word.head]
+            yield word
+
+
+def bits_of(members: Iterable[Word]) -> int:
+    """The set of these words."""
+    bits = 0
+    for word in members:
+        bits |= 1 << word.i
+    return bits
+
+
+def is_verb(word: Word) -> bool:
+    """Whether the word is tagged as a verb or a modal."""
+    return word.tag[:2] in ("VB", "MD")
+
+
+def is_plural(tree: Tree, noun: Word) -> bool:
+    """Whether a verb agrees with the noun in the plural."""
+    return (
+        noun.tag in ("NNS", "NNPS")
+        or noun.lower in ("they", "we", "you", "these", "those", "people", "them", "police")
+        or any(child.dep == "conj" for child in tree.children[noun.i])
+    )

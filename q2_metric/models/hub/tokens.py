@@ -1,0 +1,163 @@
+"""Texts as tokens: their places, cutting, and pairs in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from q2_metric.models.hub.loading import Loaded
+
+NO_LIMIT = 1_000_000
+"""Tokenizers without a length limit announce a number far above this one."""
+
+DEFAULT_WINDOW = 512
+"""Window in tokens where neither tokenizer nor config names one (T5, BERT: 512)."""
+
+
+def window_size(loaded: Loaded) -> int:
+    """How many tokens, special ones included, the model can read at once."""
+    config, limits = loaded.model.config, []
+    announced = getattr(loaded.tokenizer, "model_max_length", NO_LIMIT)
+    if announced < NO_LIMIT:
+        limits.append(int(announced))
+    positions = getattr(config, "max_position_embeddings", None)
+    if isinstance(positions, int) and positions > 0:
+        # RoBERTa and its kin number positions from padding_idx + 1, so 514 hold 512 tokens.
+        offset = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
+        limits.append(positions - offset)
+    return min(limits) if limits else DEFAULT_WINDOW
+
+
+def token_ids(tokenizer: Any, text: str) -> list[int]:
+    """The text's tokens without special ones, however the text is written."""
+    encoded = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
+    ids: list[int] = encoded["input_ids"]
+    return ids
+
+
+def many_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+    """:func:`token_ids` of several texts, in one call."""
+    if not texts:
+        return []
+    encoded = tokenizer(
+        list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False
+    )
+    ids: list[list[int]] = encoded["input_ids"]
+    return ids
+
+
+def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    """(start, end) characters of the text's tokens; blanks trimmed, blank tokens dropped.
+
+    >>> token_offsets(roberta, "a dog")  # its second token is " dog"  # doctest: +SKIP
+    [(0, 1), (2, 5)]
+    """
+    spans = (trim(text, start, end) for start, end in raw_offsets(tokenizer, text))
+    return [(start, end) for start, end in spans if start < end]
+
+
+def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    """(start, end) characters of all of the text's tokens, those of mere blanks included."""
+    encoded = tokenizer(
+        text,
+        add_special_tokens=False,
+        split_special_tokens=True,
+        return_offsets_mapping=True,
+        verbose=False,
+    )
+    offsets: list[tuple[int, int]] = encoded["offset_mapping"]
+    return offsets
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """``(start, end)`` without the blanks at either end of ``text[start:end]``.
+
+    >>> trim("a dog", 1, 5)
+    (2, 5)
+    """
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
+    """The beginning of each text that has at most ``limit`` tokens."""
+    lengths = dict.fromkeys(texts, 0)
+    for text, ids in zip(lengths, many_ids(tokenizer, [*lengths]), strict=True):
+        lengths[text] = len(ids)
+    return [
+        text if lengths[text] <= limit else text[: raw_offsets(tokenizer, text)[limit - 1][1]]
+        for text in texts
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Model inputs for one pair of texts, or for a part of its longer text.
+
+    ``item`` is the pair's index. ``inputs`` maps the tokenizer's names to lists of the same
+    length. ``offsets[i]`` is the place of token ``i`` in the long text, blanks trimmed, or
+    ``None`` where it belongs elsewhere.
+    """
+
+    item: int
+    inputs: dict[str, list[int]]
+    offsets: list[tuple[int, int] | None]
+
+
+def encode_pairs(
+    loaded: Loaded,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    long: Literal[0, 1],
+    max_length: int,
+    overlap: int,
+) -> list[Window]:
+    """Encode pairs of texts, the longer of the two in overlapping windows.
+
+    Args:
+        loaded: tokenizer and model.
+        pairs: the texts, in the model's order.
+        long: which of the two may be cut into windows (0 or 1); the other must leave
+            room for it.
+        max_length: tokens of a window, special ones included.
+        overlap: tokens that neighbouring windows share; less where the room is small.
+    """
+    tokenizer = loaded.tokenizer
+    specials = tokenizer.num_special_tokens_to_add(pair=True)
+    short = {pair[1 - long]: 0 for pair in pairs}
+    short = {text: len(ids) for text, ids in zip(short, many_ids(tokenizer, [*short]), strict=True)}
+    # Pairs that share a stride are encoded in one call; where there is room, that is all.
+    by_stride: dict[int, list[int]] = {}
+    for item, pair in enumerate(pairs):
+        room = max_length - specials - short[pair[1 - long]]
+        by_stride.setdefault(max(0, min(overlap, room // 2)), []).append(item)
+    windows: list[list[Window]] = [[] for _ in pairs]
+    for stride, items in by_stride.items():
+        encoded = tokenizer(
+            [pairs[item][0] for item in items],
+            [pairs[item][1] for item in items],
+            truncation="only_first" if long == 0 else "only_second",
+            max_length=max_length,
+            stride=stride,
+            split_special_tokens=True,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+        names = [name for name in tokenizer.model_input_names if name in encoded]
+        for row, place in enumerate(encoded["overflow_to_sample_mapping"]):
+            item = items[place]
+            offsets = [
+                trim(pairs[item][long], *span) if which == long else None
+                for span, which in zip(
+                    encoded["offset_mapping"][row], encoded.sequence_ids(row), strict=True
+                )
+            ]
+            inputs = {name: encoded[name][row] for name in names}
+            windows[item].append(Window(item, inputs, offsets))
+    return [window for found in windows for window in found]

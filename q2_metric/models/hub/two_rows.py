@@ -1,0 +1,74 @@
+"""An encoder-decoder model that computes the logits of two answers and no others."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from q2_metric.errors import ModelError
+from q2_metric.models.hub.loading import Loaded
+from q2_metric.models.hub.prompts import Prompt
+from q2_metric.models.hub.tokens import token_ids
+
+
+def answer_ids(loaded: Loaded, prompt: Prompt) -> tuple[int, int]:
+    """The first tokens of the two answers, special tokens (a BOS) passed over.
+
+    Raises:
+        ModelError: an answer has no tokens that the model knows, or both begin alike.
+    """
+    tokenizer = loaded.tokenizer
+    first = []
+    for word in (prompt.yes, prompt.no):
+        ids = token_ids(tokenizer, word)
+        known = [token for token in ids if token not in tokenizer.all_special_ids]
+        if not known:
+            raise ModelError(f"{loaded.name}: its vocabulary lacks the answer {word!r}")
+        first.append(known[0])
+    if first[0] == first[1]:
+        raise ModelError(
+            f"{loaded.name}: {prompt.yes!r} and {prompt.no!r} begin with the same token"
+        )
+    return first[0], first[1]
+
+
+def decoder_start(loaded: Loaded) -> int:
+    """The token that a decoder begins with.
+
+    Raises:
+        ModelError: the config does not name one.
+    """
+    model = loaded.model
+    for config in (model.config, getattr(model, "generation_config", None)):
+        start = getattr(config, "decoder_start_token_id", None)
+        if isinstance(start, int):
+            return start
+    raise ModelError(f"{loaded.name}: its config has no decoder_start_token_id")
+
+
+def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
+    """A view of ``model`` whose output head has only the given rows of the vocabulary.
+
+    It shares all other weights with ``model``, which stays as it is. What the model does
+    before its head (T5 scales its output where the head is tied to the embeddings) is thus
+    the model's own code.
+    """
+    import torch
+
+    chosen = list(rows)
+    full = model.get_output_embeddings()
+    head = torch.nn.Linear(full.in_features, len(chosen), bias=full.bias is not None)
+    head.weight = torch.nn.Parameter(full.weight.detach()[chosen], requires_grad=False)
+    if full.bias is not None:
+        head.bias = torch.nn.Parameter(full.bias.detach()[chosen], requires_grad=False)
+    view = copy.copy(model)
+    # A shallow copy shares these two dictionaries, and a new head must not reach the model.
+    view._modules = dict(model._modules)
+    view._buffers = dict(model._buffers)
+    view.set_output_embeddings(head)
+    if getattr(model, "_compiled_call_impl", None) is not None:
+        view.compile(dynamic=True)  # the copied one would still call the model itself
+    if "final_logits_bias" in view._buffers:  # BART adds it to the logits
+        view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]
+    return view

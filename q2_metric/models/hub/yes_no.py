@@ -1,0 +1,187 @@
+"""Entailment by a Yes/No question to an encoder-decoder model, as in SCALE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from q2_metric.errors import InputError
+from q2_metric.models.hub.batches import Batches, Row
+from q2_metric.models.hub.loading import Loaded, check_finite
+from q2_metric.models.hub.prompts import PROMPTS, Prompt
+from q2_metric.models.hub.tokens import cut, raw_offsets, token_offsets
+from q2_metric.models.hub.two_rows import answer_ids, decoder_start, with_head_rows
+from q2_metric.models.verdicts import OVERLAP, best_verdicts
+from q2_metric.text.windows import authors_windows, window_bounds
+from q2_metric.types import Verdict
+
+MAX_INPUT = 2048
+"""Longest prompt in tokens: T5 has no limit of its own; MiniCheck's code uses this one."""
+MIN_INPUT = 64
+"""Fewest tokens that leave room for the prompt's own words, a sentence and a chunk."""
+
+
+class YesNoEntailment:
+    """SCALE's backbone: an encoder-decoder model asked a Yes/No question.
+
+    P(entailment) is the softmax of the logits of the two answers' first tokens at the first
+    decoder step: one forward pass, and of the output head only two rows are computed.
+
+    Args:
+        model: tokenizer and weights (left unchanged).
+        prompt: a key of :data:`PROMPTS`, or a :class:`Prompt`.
+        batch_size: prompts at a time; ``None`` for as many as fit (see ``Batches``).
+        max_length: longest prompt in tokens; longer chunks are read in windows.
+
+    Raises:
+        InputError: an unknown prompt, a ``max_length`` below 64.
+        ModelError: the model's tokenizer begins both answers alike.
+    """
+
+    def __init__(
+        self,
+        model: Loaded,
+        *,
+        prompt: str | Prompt = "scale",
+        batch_size: int | None = None,
+        max_length: int = MAX_INPUT,
+    ) -> None:
+        if isinstance(prompt, str):
+            if prompt not in PROMPTS:
+                raise InputError(f"unknown prompt {prompt!r}: use {', '.join(PROMPTS)}")
+            prompt = PROMPTS[prompt]
+        prompt.parts()
+        if max_length < MIN_INPUT:
+            raise InputError(f"max_length is {max_length}, but must be at least {MIN_INPUT}")
+        self.name = model.name
+        self.prompt = prompt.text
+        self.batches = Batches(model, batch_size)
+        self.max_length = max_length
+        self._prompt = prompt
+        self._loaded = model
+        self._start = decoder_start(model)
+        self._model = with_head_rows(model.model, answer_ids(model, prompt))
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+        """A verdict for each (chunk, sentence): "No" counts as ``neutral``.
+
+        Equal pairs are judged once. A chunk that does not fit is read in windows that
+        overlap by a quarter, and the highest P(entailment) is taken; a sentence is cut only
+        where it would fill more than half the prompt.
+        """
+        asked = list(dict.fromkeys(pairs))
+        parts = self._clean(asked)
+        wholes = self._rows([self._prompt.fill(*part) for part in parts])
+        rows: list[Row] = []
+        items: list[int] = []
+        for item, (part, whole) in enumerate(zip(parts, wholes, strict=True)):
+            fits = len(whole["input_ids"]) <= self.max_length
+            found = [whole] if fits else self._rows(self._windows(*part))
+            rows += found
+            items += [item] * len(found)
+        return self._best(pairs, asked, rows, items)
+
+    def judge_long(
+        self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
+    ) -> list[Verdict]:
+        """A verdict for each (document, sentence): that of its best chunk, cut as by scale-score.
+
+        ``chunk_size`` counts the tokens of the whole prompt, its end mark included, and the
+        windows over the document's tokens are exactly those of :func:`authors_windows`. Where
+        a sentence leaves less than a step of room, it is cut to half of ``chunk_size``
+        (scale-score fails there).
+
+        Raises:
+            InputError: the prompt's own words fill ``chunk_size``.
+        """
+        asked = list(dict.fromkeys(pairs))
+        documents = {document: self._without_specials(document) for document, _ in asked}
+        bodies = dict(zip(documents, self._rows([*documents.values()]), strict=True))
+        rows: list[Row] = []
+        items: list[int] = []
+        for item, (document, sentence) in enumerate(asked):
+            body = bodies[document]["input_ids"][:-1]
+            found = self._authors_rows(documents[document], body, sentence, chunk_size, overlap)
+            rows += found
+            items += [item] * len(found)
+        return self._best(pairs, asked, rows, items)
+
+    def _best(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        asked: Sequence[tuple[str, str]],
+        rows: Sequence[Row],
+        items: Sequence[int],
+    ) -> list[Verdict]:
+        """The verdicts of the pairs, from the rows of those that were asked."""
+        found = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
+        by_pair = dict(zip(asked, found, strict=True))
+        return [by_pair[pair] for pair in pairs]
+
+    def _authors_rows(
+        self, document: str, body: list[int], sentence: str, chunk_size: int, overlap: float
+    ) -> list[Row]:
+        """The prompts for a document, of which ``body`` are the tokens."""
+        sentence = self._without_specials(sentence)
+        before, between, after = self._prompt.parts()
+        if len(body) < chunk_size:
+            (whole,) = self._rows([self._prompt.fill(document, sentence)])
+            if len(whole["input_ids"]) < chunk_size:
+                return [whole]
+        for text in (sentence, *cut(self._loaded.tokenizer, [sentence], chunk_size // 2)):
+            head, tail = self._rows([before, between + text + after])
+            start, end = head["input_ids"][:-1], tail["input_ids"]
+            room = chunk_size - len(start) - len(end)
+            if room * (1 - overlap) >= 1:
+                return [
+                    {"input_ids": start + body[first:last] + end}
+                    for first, last in authors_windows(len(body), room, overlap)
+                ]
+        raise InputError(
+            f"chunk_size={chunk_size} leaves no room for the knowledge beside the prompt"
+        )
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """(start, end) characters of the model's tokens, without special tokens or blanks."""
+        return token_offsets(self._loaded.tokenizer, text)
+
+    def _clean(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The pairs without special tokens, and without the ends of very long sentences."""
+        chunks = [self._without_specials(chunk) for chunk, _ in pairs]
+        sentences = [self._without_specials(sentence) for _, sentence in pairs]
+        limit = self.max_length // 2
+        return list(zip(chunks, cut(self._loaded.tokenizer, sentences, limit), strict=True))
+
+    def _windows(self, chunk: str, sentence: str) -> list[str]:
+        """The prompts for the windows of a chunk that is too long for one."""
+        # A window's first and last words may be cut differently: leave room for two tokens.
+        frame = len(self._rows([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
+        spans = raw_offsets(self._loaded.tokenizer, chunk)
+        size = max(1, self.max_length - frame)
+        step = max(1, size - int(size * OVERLAP))
+        return [
+            self._prompt.fill(chunk[spans[first][0] : spans[last - 1][1]].strip(), sentence)
+            for first, last in window_bounds(len(spans), size, step, full_last=True)
+        ]
+
+    def _without_specials(self, text: str) -> str:
+        """The text without the model's special tokens, whose meaning it must not take on."""
+        for mark in self._loaded.tokenizer.all_special_tokens:
+            text = text.replace(mark, " ")
+        return text
+
+    def _rows(self, texts: Sequence[str]) -> list[Row]:
+        """The inputs for each text, its end mark included."""
+        if not texts:
+            return []
+        encoded = self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]
+        return [{"input_ids": ids} for ids in encoded]
+
+    def _run(self, batch: dict[str, Any]) -> list[Verdict]:
+        import torch
+
+        size = len(batch["input_ids"])
+        start = torch.full((size, 1), self._start, device=self._loaded.device)
+        logits = self._model(**batch, decoder_input_ids=start, use_cache=False).logits[:, 0]
+        chances = check_finite(self.name, logits.float()).softmax(dim=-1)
+        return [Verdict(entailment=yes, neutral=no) for yes, no in chances.tolist()]

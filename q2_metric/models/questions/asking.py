@@ -1,0 +1,121 @@
+"""A clause and a gap in it as the text of a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from q2_metric.models.english.clauses import Clause
+from q2_metric.models.english.phrases import spell
+from q2_metric.models.english.tree import Tree, Word, is_plural
+from q2_metric.models.english.verbs import finite_word
+from q2_metric.models.questions.gap import Gap
+from q2_metric.models.questions.left_out import dropped
+from q2_metric.models.questions.verb_forms import base_form, do_form, third_person
+
+_LOOSE = re.compile(r"\s+([,;:])")
+_ENDS = re.compile(r"^[\s,;:.\-–—]+|[\s,;:.!\-–—]+$")
+
+
+def tidy(parts: Iterable[str]) -> str:
+    """One line with a capital and a question mark, no stray commas, brackets or quotes."""
+    text = " ".join(part for part in parts if part)
+    text = re.sub(r"\(\s*\)|\"\s*\"", " ", text)
+    if text.count('"') % 2:
+        text = text.replace('"', "")
+    if text.count("(") != text.count(")"):
+        text = re.sub(r"[()]", "", text)
+    text = re.sub(r"(?:\s*[,;:]\s*){2,}", ", ", text)
+    text = text.replace(" can not ", " cannot ")
+    text = _ENDS.sub("", _LOOSE.sub(r"\1", re.sub(r"\s+", " ", text)))
+    return f"{text[:1].upper()}{text[1:]}?"
+
+
+def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
+    """The clause as a question about the gap."""
+    verb = clause.verb
+    inside = tree.below[verb.i] & ~gap.bits & ~clause.subject_bits & ~clause.auxiliary_bits
+    inside &= ~dropped(tree, clause, gap, full)
+    rest = tree.members(inside)
+    edge = (clause.subject_bits.bit_length() - 1) if clause.subject_bits else -1
+    if clause.subject_bits:
+        start = (clause.subject_bits & -clause.subject_bits).bit_length() - 1
+        edge = start
+    before = [word for word in rest if word.i < edge]
+    rest = [word for word in rest if word.i > edge]
+    moved = (
+        spell(tree, [w for w in before if w.dep != "punct"])
+        if opens_well(tree, before, verb)
+        else ""
+    )
+    if gap.echo:
+        return echo_question(tree, clause, gap, rest)
+    if gap.subject:
+        return subject_question(tree, clause, gap, rest, moved)
+    auxiliary = clause.auxiliary
+    negated = [w for w in rest if w.dep == "neg" and w.head == verb.i]
+    rest = [w for w in rest if w not in negated]
+    if not auxiliary:
+        form = do_form(verb, clause.plural, clause.subject)
+        if form is None:
+            return None
+        auxiliary = form
+        head = [w for w in rest if w.i < verb.i]
+        tail = [w for w in rest if w.i > verb.i]
+        body = [spell(tree, head), base_form(verb), spell(tree, tail)]
+    else:
+        body = [spell(tree, rest)]
+    return tidy(
+        [gap.wh, auxiliary, clause.subject, "not" if negated else "", *body, moved, gap.after]
+    )
+
+
+def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
+    """Whether what stands before the subject can follow the clause instead."""
+    if not before:
+        return False
+    tops = [w for w in before if w.head == verb.i and w.dep != "punct"]
+    return bool(tops) and all(w.dep in ("prep", "npadvmod") for w in tops)
+
+
+def subject_question(
+    tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str
+) -> str | None:
+    """ "Who founded Ford?": the subject is asked for where it stands."""
+    verb = clause.verb
+    parts: list[str] = []
+    carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
+    carrier = finite_word(tree, verb)
+    if carrier is None:
+        return None
+    if clause.auxiliary:
+        auxiliary = clause.auxiliary
+        if not carried:
+            auxiliary = {"have": "has", "do": "does", "am": "is"}.get(auxiliary, auxiliary)
+            attribute = tree.child(verb, ("attr",))
+            if attribute is None or not is_plural(tree, attribute):
+                auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
+        parts.append(auxiliary)
+        parts.append(spell(tree, rest))
+    else:
+        head = [w for w in rest if w.i < verb.i]
+        tail = [w for w in rest if w.i > verb.i]
+        parts += [
+            spell(tree, head),
+            verb.lower if carried else third_person(verb),
+            spell(tree, tail),
+        ]
+    return tidy([gap.wh, *parts, moved, gap.after])
+
+
+def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
+    """ "The symptoms of what are recurring?", "What is Paris the capital of?"."""
+    subject = tree.members(clause.subject_bits & ~gap.bits)
+    place = (gap.bits & -gap.bits).bit_length() - 1
+    before = [word for word in subject if word.i < place]
+    after = [word for word in subject if word.i > place]
+    attribute = tree.child(clause.verb, ("attr",))
+    if attribute is not None and attribute.tag == "NNP" and clause.auxiliary and not after:
+        return tidy([gap.wh, clause.auxiliary, spell(tree, rest), spell(tree, before)])
+    finite = clause.auxiliary or ""
+    return tidy([spell(tree, before), gap.wh, spell(tree, after), finite, spell(tree, rest)])

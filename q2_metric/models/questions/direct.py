@@ -1,0 +1,42 @@
+"""Questions that need no clause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from q2_metric.models.english.phrases import core, named, spell
+from q2_metric.models.english.tree import Tree, Word, bits_of, is_plural
+from q2_metric.models.english.verbs import finite_word, is_finite_clause
+from q2_metric.models.english.vocabulary import LOCATIONS, NOUN_TAGS, VAGUE
+from q2_metric.models.questions.asking import tidy
+from q2_metric.models.questions.nouns import is_example, top_of
+from q2_metric.models.questions.words import is_person
+
+
+def direct_questions(tree: Tree, root: Word, label: str) -> Iterator[str]:
+    """Questions that need no clause: for an example of a noun, or an apposition to one."""
+    top = top_of(tree, root)
+    head = tree.words[top.head]
+    noun = tree.words[head.head]
+    if top.dep == "pobj" and is_example(tree, head) and noun.tag == "NNS":
+        bits = bits_of(core(tree, noun))
+        for child in tree.children[noun.i]:
+            if (
+                child.dep in ("det", "predet")
+                or child.lower in VAGUE
+                or (child.dep == "prep" and child.lower != "of")
+            ):
+                bits &= ~tree.below[child.i]
+        bits &= ~bits_of(word for word in tree.members(bits) if word.lower == "such")
+        if bits & (bits - 1):  # "an example of countries" says too little
+            yield tidy(["what is an example of", spell(tree, tree.members(bits))])
+    if top is root and root.dep == "appos" and not tree.child(root, ("conj",)):
+        if head.tag not in NOUN_TAGS or (head.label in LOCATIONS and label) or head.dep == "appos":
+            return
+        verb = next((w for w in tree.up(head) if is_finite_clause(tree, w)), None)
+        carrier = finite_word(tree, verb) if verb is not None else None
+        past = carrier is not None and carrier.tag == "VBD"
+        plural = is_plural(tree, head)
+        be = ("were" if plural else "was") if past else ("are" if plural else "is")
+        person = is_person(tree, head, head.label) or is_person(tree, root, label)
+        yield tidy(["who" if person else "what", be, named(tree, head, tree.below[root.i])])

@@ -1,0 +1,278 @@
+"""Loading the stages of a preset.
+
+Weights are loaded once for each (kind, model, device, dtype, …) of a process, whatever is built
+on them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.models.presets import DEFAULT, Kind, Preset, Stage, preset
+from q2_metric.running import Running
+
+if TYPE_CHECKING:
+    from q2_metric.models.bundled.runtimes import Runtime
+    from q2_metric.models.hub.loading import AutoClass, Loaded
+    from q2_metric.models.hub.prompts import Prompt
+    from q2_metric.models.hub.questions import Decoding
+    from q2_metric.types import (
+        Backbone,
+        CoreferenceResolver,
+        Entailment,
+        PersonalFilter,
+        QuestionGenerator,
+        Reader,
+        SentenceSplitter,
+        SpanFinder,
+    )
+
+
+def load_spans() -> SpanFinder:
+    """Named entities and noun chunks (spaCy), in every preset.
+
+    Raises:
+        ModelError: spaCy's English model is not installed.
+    """
+    from q2_metric.models.english.parser import SpacySpans
+
+    return SpacySpans()
+
+
+def load_sentences() -> SentenceSplitter:
+    """The sentence splitter of every preset."""
+    from q2_metric.text.sentences import RuleSentences
+
+    return RuleSentences()
+
+
+def load_personal() -> PersonalFilter:
+    """The filter of personal questions of every preset (spaCy).
+
+    Raises:
+        ModelError: spaCy's English model is not installed.
+    """
+    from q2_metric.models.english.parser import SpacyPersonal
+
+    return SpacyPersonal()
+
+
+def load_coreference(model: str | None = None) -> CoreferenceResolver:
+    """The coreference resolver of every preset (coreferee).
+
+    Args:
+        model: name or folder of a spaCy pipeline that coreferee supports, such as
+            "en_core_web_lg"; the package's own small one if ``None``.
+
+    Raises:
+        MissingExtra: coreferee is not installed.
+        ModelError: coreferee's English model is not installed, or not for this pipeline.
+    """
+    from q2_metric.models.english.coreference import CorefereeResolver
+
+    return CorefereeResolver(model)
+
+
+DEFAULT_RUNNING = Running()
+
+
+def load_questions(
+    chosen: str | Preset = DEFAULT,
+    model: str | None = None,
+    running: Running = DEFAULT_RUNNING,
+    *,
+    template: str | None = None,
+    decoding: Decoding = "beam",
+    seed: int = 0,
+) -> QuestionGenerator:
+    """The question generator of a preset.
+
+    Args:
+        chosen: preset.
+        model: Hub name or folder of an encoder-decoder model to use instead.
+        running: where and how to run.
+        template: its input format (a key of ``hub.templates.TEMPLATES``); by default the
+            preset's own for the preset's model, else what the tokenizer suggests.
+        decoding, seed: see ``Seq2SeqQuestions``; syntactic questions have neither.
+
+    Raises:
+        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
+    """
+    stage = _replaced(preset(chosen).questions, model, "seq2seq")
+    if stage.kind == "syntactic":
+        from q2_metric.models.questions.syntactic import SyntacticQuestions
+
+        _transformers_only(running)
+        return SyntacticQuestions()
+    from q2_metric.models.hub.questions import Seq2SeqQuestions
+
+    return Seq2SeqQuestions(
+        _weights("AutoModelForSeq2SeqLM", stage.model, running),
+        template=template or stage.template or None,
+        decoding=decoding,
+        seed=seed,
+        batch_size=running.batch_size,
+    )
+
+
+def load_reader(
+    chosen: str | Preset = DEFAULT,
+    model: str | None = None,
+    running: Running = DEFAULT_RUNNING,
+    *,
+    threshold: float = 0.0,
+    runtime: Runtime = "auto",
+) -> Reader:
+    """The reader of a preset.
+
+    Args:
+        chosen, running: as for :func:`load_questions`.
+        model: Hub name or folder of an extractive question answering model.
+        threshold: how far above "no answer" an answer must score (torch models; the
+            bundled reader has its own, tuned one).
+        runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
+
+    Raises:
+        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
+    """
+    stage = _replaced(preset(chosen).reader, model, "reader")
+    if stage.kind == "bundled":
+        from q2_metric.models.bundled.models import BundledReader
+
+        _transformers_only(running)
+        return BundledReader(runtime, running.device, running.dtype, running.batch_size)
+    from q2_metric.models.hub.reader import TorchReader
+
+    weights = _weights("AutoModelForQuestionAnswering", stage.model, running)
+    return TorchReader(weights, threshold=threshold, batch_size=running.batch_size)
+
+
+def load_nli(
+    chosen: str | Preset = DEFAULT,
+    model: str | None = None,
+    running: Running = DEFAULT_RUNNING,
+    **options: Any,
+) -> Entailment:
+    """The NLI model of a preset; arguments as for :func:`load_backbone`."""
+    return _entailment(preset(chosen).nli, model, running, **options)
+
+
+def load_backbone(
+    chosen: str | Preset = DEFAULT,
+    model: str | None = None,
+    running: Running = DEFAULT_RUNNING,
+    **options: Any,
+) -> Backbone:
+    """The SCALE backbone of a preset.
+
+    Args:
+        chosen, running: as for :func:`load_questions`.
+        model: Hub name or folder; its config says whether it is a sequence classifier or
+            an encoder-decoder model to be asked Yes or No.
+        options: ``labels``, class names in the order of a classifier's logits, where its
+            config has none; ``prompt``, the Yes/No prompt (a key of
+            ``hub.prompts.PROMPTS``, or a ``Prompt``), by default the preset's own, else
+            "minicheck" for MiniCheck models and "scale"; ``runtime``, as for
+            :func:`load_reader`.
+
+    Raises:
+        InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
+    """
+    return _entailment(preset(chosen).scale, model, running, **options)
+
+
+def _entailment(
+    stage: Stage,
+    model: str | None,
+    running: Running,
+    *,
+    labels: Sequence[str] | None = None,
+    prompt: str | Prompt | None = None,
+    runtime: Runtime = "auto",
+) -> Backbone:
+    if model is not None and model != stage.model:
+        kind = entailment_kind(model)
+        template = "minicheck" if "minicheck" in Path(model).name.lower() else "scale"
+        stage = Stage(kind, model, template if kind == "yes-no" else "")
+    if prompt is not None and stage.kind != "yes-no":
+        raise InputError(
+            f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "
+            "prompts are for encoder-decoder models"
+        )
+    if stage.kind == "bundled":
+        from q2_metric.models.bundled.models import BundledEntailment
+
+        _transformers_only(running)
+        return BundledEntailment(runtime, running.device, running.dtype, running.batch_size)
+    if stage.kind == "nli":
+        from q2_metric.models.hub.nli import TorchNli
+
+        weights = _weights("AutoModelForSequenceClassification", stage.model, running)
+        return TorchNli(weights, labels=labels, batch_size=running.batch_size)
+    from q2_metric.models.hub.yes_no import YesNoEntailment
+
+    weights = _weights("AutoModelForSeq2SeqLM", stage.model, running)
+    asked = prompt or stage.template
+    return YesNoEntailment(weights, prompt=asked, batch_size=running.batch_size)
+
+
+def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
+    """Whether a model is a sequence classifier or an encoder-decoder, by its config.
+
+    Raises:
+        MissingExtra: torch or transformers is not installed.
+        ModelError: it is neither, or it cannot be loaded.
+    """
+    from q2_metric.models.hub.loading import load_config
+
+    config = load_config(model)
+    architectures = [str(item) for item in config.architectures or ()]
+    if any(item.endswith("ForSequenceClassification") for item in architectures):
+        return "nli"
+    if config.is_encoder_decoder:
+        return "yes-no"
+    raise ModelError(
+        f"{model}: its architecture ({', '.join(architectures) or 'not stated'}) is neither a "
+        "sequence classifier nor an encoder-decoder model, so it cannot judge entailment"
+    )
+
+
+def _transformers_only(running: Running) -> None:
+    if running.attn_implementation is not None or running.compile:
+        raise InputError(
+            "attn_implementation and compile are for transformers models; this run has a stage "
+            "of the package's own (choose another preset, or replace the stage's model)"
+        )
+
+
+def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
+    """The stage, or one of another model where that is asked for."""
+    return stage if model is None or model == stage.model else Stage(kind, model)
+
+
+def _weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
+    from q2_metric.models.hub.loading import resolve_device
+
+    # "auto" and the device that it stands for are the same weights, and so is any batch.
+    device = resolve_device(running.device)
+    return _cached_weights(auto_class, model, replace(running, device=device, batch_size=None))
+
+
+@functools.cache
+def _cached_weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
+    from q2_metric.models.hub.loading import load_pretrained
+
+    return load_pretrained(
+        auto_class, model, running.device, running.dtype, running.attn_implementation,
+        running.compile,
+    )
+
+
+def clear_cache() -> None:
+    """Forget the loaded torch models, so that their memory can be freed."""
+    _cached_weights.cache_clear()

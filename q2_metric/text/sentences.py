@@ -1,0 +1,100 @@
+"""Cutting text into sentences by rule, also tokenised lower-case text; no model.
+
+Rules beat a parser's own boundaries on dialogue: a small model cuts it at almost any "i".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from q2_metric.text.normalise import words
+
+MAX_SENTENCE = 2000
+"""Characters after which a sentence is cut at a blank, so that any text can be parsed."""
+
+# Possessive, and never from the middle of a run of marks: backtracking would be exponential.
+_ENDING = re.compile(
+    r"(?:(?<![.!?…])[.!?…]++(?:\s[.!?…]++)*(?:\s?[\"'”’)\]»]+(?=\s|$))?(?=\s|$))|\n\s*"
+)
+_ABBREVIATIONS = words(
+    "mr mrs ms dr st prof gen rep sen gov capt lt col sgt rev hon jr sr vs ft mt vol fig "
+    "approx dept est al inc ltd co corp bros e.g i.e cf ca u.s u.k d.c a.k.a b.c a.d"
+)
+_SUBJECT_STARTERS = words("the it he she they we i you this that these those there")
+_STARTERS = _SUBJECT_STARTERS | words(
+    "in on at a an his her its their but and so yes no what who when where how"
+)
+_INITIALS = re.compile(r"(?:[a-z]\.)*[a-z]")
+_LAST_WORD = re.compile(r"(?:\b[a-zA-Z] ?\. ?)*[\w-]+\s?$")
+
+
+def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
+    """Whether this run of full stops, marks or newlines ends a sentence."""
+    if match.group().isspace():
+        return True
+    following = text[match.end() : match.end() + 40].split(None, 1)
+    if not following or match.group().strip("\"'”’)]» ") != ".":
+        # "!", "?" and "..." end a sentence, unless what follows goes on in lower case.
+        return lower or not following or not following[0][0].islower()
+    nearby = _LAST_WORD.search(text[max(0, match.start() - 24) : match.start()])
+    last = nearby.group().replace(" ", "").lower() if nearby else ""
+    word = following[0]
+    capital = word[0].isupper()
+    if last in _ABBREVIATIONS:
+        starters = _STARTERS if capital else _SUBJECT_STARTERS if lower else frozenset()
+        return "." in last and word.strip(",.").lower() in starters
+    if _INITIALS.fullmatch(last) and last != "i":
+        # An initial ("j . r . r . tolkien"), unless a sentence plainly starts.
+        return word.lower() in _STARTERS - {"a", "i"}
+    if last.isdigit() and len(last) <= 3 and word[0].isdigit():
+        return False  # "1 . 5"
+    return lower or not word[0].islower()
+
+
+def split_sentences(text: str) -> list[tuple[int, int]]:
+    """(start, end) characters of the sentences of ``text``, blanks trimmed, none empty.
+
+    Every character that is not blank lies in exactly one sentence.
+
+    >>> split_sentences("it ' s from st . louis . i love it ! ! !")
+    [(0, 24), (25, 40)]
+    """
+    lower = not any(letter.isupper() for letter in text)
+    cuts = [m.end() for m in _ENDING.finditer(text) if _ends(text, m, lower)]
+    sentences: list[tuple[int, int]] = []
+    start = 0
+    for cut in [*cuts, len(text)]:
+        for left, right in _at_most(text, start, cut):
+            piece = text[left:right]
+            stripped = piece.strip()
+            if not stripped:
+                continue
+            left += len(piece) - len(piece.lstrip())
+            end = left + len(stripped)
+            only_marks = not any(letter.isalnum() for letter in stripped)
+            if sentences and only_marks and end - sentences[-1][0] <= MAX_SENTENCE:
+                sentences[-1] = (sentences[-1][0], end)  # a lone '" .'
+            else:
+                sentences.append((left, end))
+        start = cut
+    return sentences
+
+
+def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """[start, end) in pieces of at most ``MAX_SENTENCE`` characters, cut at blanks."""
+    pieces = []
+    while end - start > MAX_SENTENCE:
+        blank = text.rfind(" ", start + 1, start + MAX_SENTENCE)
+        cut = blank if blank > 0 else start + MAX_SENTENCE
+        pieces.append((start, cut))
+        start = cut
+    return [*pieces, (start, end)]
+
+
+class RuleSentences:
+    """A splitter by these rules: it needs no parse, so a text takes as long as reading it."""
+
+    def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """(start, end) characters of the sentences of each text."""
+        return [split_sentences(text) for text in texts]
