@@ -30,7 +30,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import check_names
 
 if TYPE_CHECKING:
-    from q2_metric.data.dstc import Label
+    from q2_metric.knowledge.dstc import Label
     from q2_metric.knowledge.respond import Grounded
     from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 
@@ -119,7 +119,7 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
 def _dialogues(
     logs: Path, labels: Path | None, pool: Pool
 ) -> tuple[list[Dialogue], list[Label] | None]:
-    from q2_metric.data.dstc import read_logs
+    from q2_metric.knowledge.dstc import read_logs
     from q2_metric.knowledge.experiment import read_labelled
 
     if labels is None:
