@@ -558,10 +558,12 @@ while done < int(times):
 
 def test_four_processes_at_one_output(run: Runner) -> None:
     """Each either writes it whole or leaves it to the others."""
-    run()
+    command = [sys.executable, "-c", HAMMER, str(run.rows), str(run.out)]
+    subprocess.run([*command, "1"], check=True)
     whole = run.out.read_bytes()
-    command = [sys.executable, "-c", HAMMER, str(run.rows), str(run.out), "25"]
-    several = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    several = [
+        subprocess.Popen([*command, "25"], stderr=subprocess.PIPE, text=True) for _ in range(4)
+    ]
     for one in several:
         _, said = one.communicate()
         assert one.returncode == 0, said
