@@ -28,7 +28,7 @@ from q2_metric.types import (
 
 if TYPE_CHECKING:
     from q2_metric.data.catalogue import DataSet
-    from q2_metric.engine.results import FileResult
+    from q2_metric.engine.run import FileResult
     from q2_metric.models.presets import Preset
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
