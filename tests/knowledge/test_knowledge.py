@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from q2_metric.data import dstc
 from q2_metric.errors import InputError, MissingExtra
-from q2_metric.knowledge import bm25
+from q2_metric.knowledge import bm25, dstc
 from q2_metric.knowledge.bm25 import Bm25, stems
 from q2_metric.knowledge.detection import evaluate_detection
 from q2_metric.knowledge.egr import EntityGuided, rerank
@@ -285,7 +284,7 @@ def test_read(tmp_path: Path) -> None:
     assert dialogue.turns[0] == Turn("hello", "U", ("yellow",))
     assert dialogue.last.text == "can i bring my dog"
     labels = dstc.read_labels(write(tmp_path, "b.json", LABELS))
-    assert labels == [dstc.Label(True, (("hotel", "1", "6"),), "No pets."), dstc.Label(False)]
+    assert labels == [dstc.TurnLabel(True, (("hotel", "1", "6"),), "No pets."), dstc.TurnLabel(False)]
     dstc.check_labels(labels, pool, "b.json")
 
 
@@ -348,7 +347,7 @@ def test_bad_labels(tmp_path: Path, labels: object, message: str) -> None:
 )
 def test_labels_of_another_pool(key: tuple[str, str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        dstc.check_labels([dstc.Label(True, (key,))], POOL, "b.json")
+        dstc.check_labels([dstc.TurnLabel(True, (key,))], POOL, "b.json")
 
 
 def test_turn_out_of_range(tmp_path: Path) -> None:
