@@ -9,26 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from q2_metric import files
 from q2_metric.errors import InputError
 from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.files import check_place, read_text, write_text
 
 SUFFIXES = (".json", ".csv", ".md")
 FORMAT = "q2-meta-eval-1"
-
-
-def check_output(path: str | Path) -> None:
-    """Refuses a path that :func:`write` would refuse, before anything is computed."""
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(
-            f"{path}: cannot tell the format from the suffix {path.suffix!r}; "
-            f"use one of {', '.join(SUFFIXES)}"
-        )
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: cannot be written: there is no folder {str(path.parent)!r}")
 
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
@@ -40,12 +28,12 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
     Raises:
         InputError: unknown suffix, or the file cannot be written.
     """
-    check_output(path)
+    check_place(path, SUFFIXES)
     suffix = Path(path).suffix.lower()
     text = {".json": to_json, ".csv": to_csv}[suffix](report) if suffix != ".md" else (
         to_markdown(report, note=note)
     )
-    files.write_text(path, text)
+    write_text(path, text)
 
 
 def to_json(report: Report) -> str:
@@ -70,8 +58,9 @@ def read_json(path: str | Path) -> Report:
     Raises:
         InputError: the file is missing or no such report.
     """
-    found = files.read_json(path)
+    text = read_text(path)
     try:
+        found = json.loads(text)
         if found.pop("format") != FORMAT:
             raise KeyError("format")
         tables = tuple(
@@ -85,7 +74,7 @@ def read_json(path: str | Path) -> Report:
             for table in found.pop("tables")
         )
         return Report(tables=tables, **found)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: is not a result of q2 meta-eval") from error
 
 

@@ -20,46 +20,21 @@ from q2_metric.metrics.system import Tally
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run
 from q2_metric.rows.columns import Columns
-from q2_metric.rows.fields import OutputRow, with_texts
+from q2_metric.rows.fields import Field, Form, Layout, OutputRow, with_texts
 from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.texts import kind
 from q2_metric.types import Example
 
-_ITEMS: Mapping[str, Mapping[str, type]] = {
-    "questions": {
-        "span": str,
-        "start": int,
-        "question": str,
-        "response_answer": str,
-        "knowledge_answer": str,
-        "knowledge_start": int,
-        "how": str,
-        "verdict": str,
-        "verdict_p": float,
-        "f1": float,
-        "score": float,
-    },
-    "evidence": {
-        "sentence": str,
-        "start": int,
-        "score": float,
-        "support": str,
-        "support_start": int,
-        "support_score": float,
-    },
+_KINDS: Mapping[Form, tuple[type, str]] = {
+    "text": (str, "text"),
+    "number": (float, "a number"),
+    "whole": (int, "a whole number"),
+    "yes-no": (bool, "true or false"),
+    "texts": (list, "a list"),
+    "objects": (list, "a list"),
 }
-"""Fields of the items, and the type of each where it is not null."""
-
-_TYPES: Mapping[str, type] = {
-    **dict.fromkeys(("file", "id", "error", "response", "knowledge"), str),
-    "fallback": bool,
-    "history": list,
-    "questions": list,
-    "evidence": list,
-}
-_IN_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false",
-             list: "a list"}
+"""The type of a field's values where they are not null, and what it is called in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,46 +147,56 @@ def _recorded(path: str) -> tuple[dict[str, str], bool]:
 
 
 def _rows(path: str) -> Iterator[tuple[str, OutputRow]]:
+    every = tuple(registry.METRICS)
+    known = Layout(every, with_file=True, decided=every, texts=True).fields
     columns = registry.columns()
-    known = {**_TYPES, **dict.fromkeys(columns, float),
-             **dict.fromkeys((f"{name}_consistent" for name in columns), bool)}
     for where, fields in read_fields(path):
         if not fields.get("id") or not any(name in fields for name in columns):
             raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
-        row = {name: _value(fields[name], type_, f"{where}: the field {name!r}")
-               for name, type_ in known.items() if name in fields}
-        for name, types in _ITEMS.items():
-            if row.get(name) is not None:
-                row[name] = [_item(item, types, f"{where}: an item of {name!r}")
-                             for item in row[name]]
-        turns = row.get("history")
-        if turns is not None and not all(isinstance(turn, str) for turn in turns):
-            raise InputError(f"{where}: the field 'history' is not a list of strings")
-        yield where, row
+        yield where, {
+            field.name: _value(fields[field.name], field, where)
+            for field in known if field.name in fields
+        }
 
 
-def _item(item: object, types: Mapping[str, type], where: str) -> OutputRow:
-    if not isinstance(item, dict):
-        raise InputError(f"{where} is {kind(item)}, not an object")
-    return {name: _value(item.get(name), type_, f"{where}: the field {name!r}")
-            for name, type_ in types.items()}
+def _value(value: object, field: Field, where: str) -> Any:
+    """The value, which in csv is text whatever its type.
 
-
-def _value(value: object, type_: type, where: str) -> Any:
-    """The value, which in csv is text whatever its type."""
-    if type_ is str:
+    Raises:
+        InputError: it is of another type; ``where`` says of what.
+    """
+    wanted, words = _KINDS[field.form]
+    wrong = InputError(f"{where}: the field {field.name!r} is not {words}")
+    if wanted is str:
         value = value or None if isinstance(value, str) else value
     elif isinstance(value, str):
         try:
             value = json.loads(value) if value else None
         except (ValueError, RecursionError):
-            raise InputError(f"{where} is not {_IN_WORDS[type_]}") from None
-    if type_ is float and isinstance(value, int) and not isinstance(value, bool):
+            raise wrong from None
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    fits = value is None or type(value) is type_
-    if not fits or (isinstance(value, float) and not math.isfinite(value)):
-        raise InputError(f"{where} is not {_IN_WORDS[type_]}")
+    if value is None:
+        return None
+    if type(value) is not wanted or (isinstance(value, float) and not math.isfinite(value)):
+        raise wrong
+    if isinstance(value, list):
+        return _items(value, field, where)
     return value
+
+
+def _items(values: list[object], field: Field, where: str) -> list[Any]:
+    """The items of a list: texts, or objects with all their fields."""
+    if field.form == "texts":
+        if not all(isinstance(item, str) for item in values):
+            raise InputError(f"{where}: the field {field.name!r} is not a list of strings")
+        return values
+    found, here = [], f"{where}: an item of {field.name!r}"
+    for item in values:
+        if not isinstance(item, dict):
+            raise InputError(f"{here} is {kind(item)}, not an object")
+        found.append({one.name: _value(item.get(one.name), one, here) for one in field.fields})
+    return found
 
 
 # --- texts from elsewhere --------------------------------------------------------------

@@ -18,7 +18,7 @@ class Spool:
         self._file = file
 
     def write(self, rows: Iterable[OutputRow]) -> None:
-        """Appends rows as :func:`q2_metric.rows.io.output_row` makes them, with their texts."""
+        """Appends rows as :func:`q2_metric.rows.fields.output_row` makes them, with their texts."""
         self._file.writelines(json.dumps(row) + "\n" for row in rows)
 
     def __iter__(self) -> Iterator[OutputRow]:

@@ -111,7 +111,7 @@ def test_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", ["r.txt", "r", "nowhere/r.json"])
 def test_outputs_that_cannot_be(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        files.check_output(tmp_path / name)
+        files.write(REPORT, tmp_path / name)
 
 
 # --- figures --------------------------------------------------------------------------------
