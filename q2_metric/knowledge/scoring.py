@@ -14,7 +14,6 @@ from q2_metric.metrics.signature import signature as write_signature
 from q2_metric.rows.read import BadRow, Row
 from q2_metric.types import Example
 
-
 ROW = "row"
 """A pool of knowledge of its own for each row: the lines of its knowledge."""
 
