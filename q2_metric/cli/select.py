@@ -19,7 +19,7 @@ from q2_metric.errors import InputError
 from q2_metric.files import check_place, replacing
 
 if TYPE_CHECKING:
-    from q2_metric.knowledge.training import Progress, Settings
+    from q2_metric.knowledge.training import Progress, TrainSettings
     from q2_metric.knowledge.types import Dialogue, Ranked, Ranker
 
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
@@ -252,7 +252,7 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
     """Train RSS from an encoder."""
     from q2_metric.knowledge.experiment import read_labelled
     from q2_metric.knowledge.pools import read_pool
-    from q2_metric.knowledge.rss import Turns, train_rss
+    from q2_metric.knowledge.rss_training import Turns, train_rss
 
     pool = read_pool(pool_file)
     parts = []
@@ -289,12 +289,13 @@ def train_detector(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, de
 # --- shared with q2 respond -----------------------------------------------------------------
 
 
-def settings_of(options: dict[str, Any]) -> Settings:
+def settings_of(options: dict[str, Any]) -> TrainSettings:
     """The training settings of :data:`TRAIN_OPTIONS`."""
-    from q2_metric.knowledge.training import Settings
+    from q2_metric.knowledge.training import TrainSettings
 
     names = ("rate", "epochs", "evaluate_every", "patience", "seed")
-    return Settings(batch_size=options["train_batch"], **{name: options[name] for name in names})
+    given = {name: options[name] for name in names}
+    return TrainSettings(batch_size=options["train_batch"], **given)
 
 
 def reporter(what: str) -> Callable[[Progress, float], None]:
