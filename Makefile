@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint bench agreement knowledge clean
+.PHONY: demo test test-fast lint bench agreement knowledge figures clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl
@@ -10,8 +10,15 @@ demo: $(VENV)/demo.done
 	  --knowledge "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS." \
 	  --response "i love that show ! it aired on pbs from 1983 to 1991 ."
 
+# Two processes, each test file in one of them: hardly any test keeps two cores busy by itself.
+WORKERS ?= 2
 test: $(VENV)/test.done
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+# What needs no torch, Ray, framework or browser: under a minute.
+test-fast: $(VENV)/test.done
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
+	  -m "not slow and not gpu and not browser and not plugins"
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .
@@ -40,6 +47,10 @@ agreement: $(VENV)/test.done
 knowledge: $(VENV)/test.done
 	$(BIN)/q2 select evaluate --note docs/results/knowledge.note.md \
 	  --out docs/results/knowledge.md --out docs/results/knowledge.json
+
+# README, metric card and docs quote what docs/results says.
+figures: $(VENV)/test.done
+	$(BIN)/python benchmarks/quoted.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -26,7 +26,7 @@ import numpy as np
 
 from q2_metric import Q2, Example, Scale
 from q2_metric.engine.job import Job, Loaded
-from q2_metric.rows.io import Columns
+from q2_metric.rows.columns import Columns
 from q2_metric.types import Score
 
 WAIT = 0.5
@@ -138,8 +138,9 @@ class WaitingJob(Job):
 
 def actors(sizes: Sequence[int], blocks: int) -> Series:
     """Wall-clock seconds of a number of blocks on Ray; actors are started before."""
-    from q2_metric.engine.parts import Parts
     from q2_metric.engine.ray import Cluster, connect, fill
+
+    from q2_metric.engine.parts import Parts
 
     seconds = []
     for size in sizes:

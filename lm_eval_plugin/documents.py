@@ -20,7 +20,8 @@ from q2_metric.data.labelled import contexts
 from q2_metric.data.true import read_true
 from q2_metric.data.wow import read_annotated, read_gold
 from q2_metric.errors import InputError
-from q2_metric.rows.io import ALIASES, BadRow, Columns, read_rows
+from q2_metric.rows.columns import ALIASES, Columns
+from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.types import Example
 
 if TYPE_CHECKING:

@@ -1,7 +1,18 @@
-"""Caches of Hugging Face libraries in a folder of the run, set before anything imports them."""
+"""Marks by folder, and caches of Hugging Face libraries in a folder of the run.
+
+The environment is set before anything imports those libraries. A file whose mark is deselected
+(``-m "not slow"``) is not even opened: importing torch, Ray or ParlAI costs more than many tests.
+"""
+
+from __future__ import annotations
 
 import os
+import re
 import tempfile
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
 
 _CACHE = tempfile.mkdtemp(prefix="q2-tests-")
 os.environ["HF_MODULES_CACHE"] = os.path.join(_CACHE, "modules")
@@ -9,3 +20,44 @@ os.environ["HF_METRICS_CACHE"] = os.path.join(_CACHE, "metrics")
 os.environ["HF_EVALUATE_OFFLINE"] = "1"  # no waiting for a hub that is not there
 os.environ["Q2_NO_CACHE"] = "1"  # fakes share names and signatures; --cache FILE still works
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# Networks of a few hundred weights: threads only get into each other's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+TESTS = Path(__file__).parent
+MARKED = {
+    "slow": (
+        "docs/test_contributing.py",
+        "engine/test_killed.py",
+        "engine/test_ray*.py",
+        "evaluation/test_agreement.py",
+        "knowledge/test_knowledge_training.py",
+        "metrics/test_reference_q2.py",
+        "metrics/test_scale_score.py",
+        "models/hub/*",
+        "models/test_torch_*.py",
+        "training/*",
+    ),
+    "browser": ("report/test_report_browser.py",),
+    "plugins": ("plugins/*",),
+}
+"""Whole files, by what they need; single tests carry their mark themselves."""
+
+
+def marks(path: Path) -> set[str]:
+    """The marks of a whole file."""
+    name = path.relative_to(TESTS).as_posix()
+    return {mark for mark, files in MARKED.items() if any(fnmatch(name, file) for file in files)}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    deselected = set(re.findall(r"not (\w+)", config.getoption("markexpr") or ""))
+    if collection_path.suffix == ".py" and deselected & marks(collection_path):
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in marks(item.path):
+            item.add_marker(mark)

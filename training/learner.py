@@ -12,7 +12,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from q2_metric.rows.io import replacing
+from q2_metric.files import replacing
 
 
 class Learner:

@@ -28,6 +28,7 @@ from q2_metric.cli.main import (
     warn,
 )
 from q2_metric.errors import InputError, MissingExtra
+from q2_metric.metrics.registry import METRICS, entry
 
 if TYPE_CHECKING:
     from q2_metric.engine.cache import Cache
@@ -43,7 +44,7 @@ METRICS_OPTION = click.option(
     default="q2,scale,f1,bleu,nli",
     show_default=True,
     callback=metric_names,
-    help="Out of q2, scale, f1, bleu, nli, bertscore.",
+    help=f"Out of {', '.join(METRICS)}.",
 )
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, help="Write .json, .csv, .md."),
@@ -78,7 +79,7 @@ def meta_eval() -> None:
 @EXPERIMENT_OPTIONS
 def wow(control: bool, **options: Any) -> None:
     """Wizard of Wikipedia: the experiments of the Q² paper."""
-    from q2_metric.evaluation import wow as protocol
+    from q2_metric.evaluation.wow import experiment as protocol
 
     _check(options)
     rows = [row.example for row in protocol.rows()]
@@ -179,12 +180,32 @@ def evidence(file: Path, **options: Any) -> None:
     _finish(report, options)
 
 
+@meta_eval.command("dev")
+@click.option("--limit", type=click.IntRange(min=2), metavar="N", help="Rows of a set at most.")
+@EXPERIMENT_OPTIONS
+def dev(limit: int | None, **options: Any) -> None:
+    """Development sets: ROC-AUC beside counts of words, calibration.
+
+    The sets are dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. Token F1 and the share
+    of content words found are always among the metrics.
+    """
+    from q2_metric.data.dev import dev_files, read_dev
+    from q2_metric.evaluation import dev as protocol
+
+    _check(options)
+    sets = {name: read_dev(path, limit) for name, path in dev_files().items()}
+    asked = {*options["metrics"], *protocol.COUNTS}
+    options["metrics"] = [name for name in METRICS if name in asked]
+    rows = [row.example for one in sets.values() for row in one]
+    _finish(protocol.experiment(_columns(options, rows), sets), options)
+
+
 @meta_eval.command("render")
 @click.argument("result", type=_FILE)
 @OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:
     """Show, write or draw again a RESULT that --out wrote as .json."""
-    from q2_metric.evaluation.tables import read_json
+    from q2_metric.evaluation.files import read_json
 
     _check(options)
     _finish(read_json(result), options)
@@ -195,10 +216,11 @@ def render(result: Path, **options: Any) -> None:
 
 def _check(options: Mapping[str, Any]) -> None:
     """Refuses outputs that cannot be written, before hours of scoring."""
-    from q2_metric.evaluation.tables import check_output
+    from q2_metric.evaluation.files import SUFFIXES
+    from q2_metric.files import check_place
 
     for path in options["outs"]:
-        check_output(path)
+        check_place(path, SUFFIXES)
     needed = ["scipy", "scikit-learn", *(["matplotlib"] if options["figures"] else [])]
     for package in needed:
         if find_spec({"scikit-learn": "sklearn"}.get(package, package)) is None:
@@ -231,7 +253,6 @@ def _cache(options: Mapping[str, Any]) -> Cache:
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
     """A metric with the models and settings of a command's options, cached."""
     from q2_metric.evaluation.scores import MetricSource
-    from q2_metric.metrics.registry import entry
 
     made_from = entry(name).request(options["preset"], load_keywords(options))
     return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
@@ -246,7 +267,8 @@ def _bar(options: Mapping[str, Any]) -> Bar:
 
 def _finish(report: Report, options: Mapping[str, Any]) -> None:
     """Shows the report and writes what was asked for."""
-    from q2_metric.evaluation.tables import print_report, write
+    from q2_metric.cli.tables import print_report
+    from q2_metric.evaluation.files import write
 
     if not report.facts:
         report = replace(report, facts=_facts())
@@ -323,9 +345,10 @@ def calibrate(
     and knowledge. What is saved is applied by "q2 score --calibration".
     """
     from q2_metric.evaluation import calibrate as fitting
+    from q2_metric.evaluation import labels
     from q2_metric.evaluation.scores import Columns
     from q2_metric.metrics.signature import signature
-    from q2_metric.rows.io import Columns as Names
+    from q2_metric.rows.columns import Columns as Names
 
     if len(metric) > 1:
         raise InputError("a calibration is of one metric; fit one for each")
@@ -334,7 +357,7 @@ def calibrate(
     if not Path(out).parent.is_dir():
         raise InputError(f"{out}: cannot be written: there is no folder {str(Path(out).parent)!r}")
     if column is None:
-        rows = fitting.read_labelled(file, Names(response, knowledge, history), label)
+        rows = labels.read_labelled(file, Names(response, knowledge, history), label)
         source = metric_source(metric[0], options, _cache(options))
         columns = Columns([source], _bar(options))
         found = columns.scores([row.example for row in rows])[metric[0]]
@@ -347,8 +370,8 @@ def calibrate(
         truth, scores = [label for label, _ in known], [score for _, score in known]
         signed = source.signature
     else:
-        truth = fitting.read_labels(file, label)
-        scores = fitting.read_scores(file, column)
+        truth = labels.read_labels(file, label)
+        scores = labels.read_scores(file, column)
         metric = [column]
         signed = signature(column, {"file": file.name, "version": "unknown"})
     fitted = fitting.fit(

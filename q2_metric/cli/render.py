@@ -15,7 +15,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from q2_metric.types import Comparison, Evidence, Example, Score, SystemScore, Verdict
+from q2_metric.metrics.registry import of_column
+from q2_metric.types import (
+    Comparison,
+    Evidence,
+    Example,
+    Part,
+    Score,
+    SystemScore,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from q2_metric.data.catalogue import DataSet
@@ -25,15 +34,6 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and newline, changes of direction, lone surrogates."""
 
-TITLES = {
-    "q2": "Q²",
-    "q2_no_nli": "Q² without NLI",
-    "scale": "SCALE",
-    "f1": "token F1",
-    "bleu": "BLEU",
-    "nli": "end-to-end NLI",
-    "bertscore": "BERTScore",
-}
 NONE = "–"
 
 
@@ -79,16 +79,19 @@ def print_explanation(
     for turn in example.history:
         console.print(Text("history    ", style="dim") + _text(turn))
     console.print(Text("knowledge  ", style="dim") + _text(example.knowledge))
-    console.print(Text("response   ", style="dim") + _marked(example, scores.get("q2")))
+    console.print(Text("response   ", style="dim") + _marked(example, scores))
     for name, score in scores.items():
         console.print()
         console.print(_headline(name, score))
         comparisons = [item for item in score.because if isinstance(item, Comparison)]
         sentences = [item for item in score.because if isinstance(item, Evidence)]
+        parts = [item for item in score.because if isinstance(item, Part)]
         if comparisons:
             console.print(_questions(comparisons))
         if sentences:
             console.print(_sentences(sentences))
+        if parts:
+            console.print(_parts(parts))
     console.print()
     _print_signatures(console, signatures)
 
@@ -175,7 +178,7 @@ def _text(text: str) -> Text:
 
 
 def _title(name: str) -> Text:
-    return _text(TITLES.get(name, name))
+    return _text(of_column(name)[1].title)
 
 
 def _system_cells(system: SystemScore) -> list[str]:
@@ -206,10 +209,10 @@ def _print_signatures(console: Console, signatures: Sequence[str]) -> None:
         console.print(Text(plain(line), style="dim"), soft_wrap=True)
 
 
-def _marked(example: Example, score: Score | None) -> Text:
+def _marked(example: Example, scores: Mapping[str, Score]) -> Text:
     """The response, with the spans that were asked about underlined."""
     text = _text(example.response)
-    for item in score.because if score else ():
+    for item in (item for score in scores.values() for item in score.because):
         if isinstance(item, Comparison):
             span = item.question.span
             end = span.start + len(span.text)
@@ -267,4 +270,14 @@ def _sentences(sentences: Sequence[Evidence]) -> Table:
     for item in sentences:
         support = Text(NONE) if item.support is None else _text(item.support)
         table.add_row(_text(item.sentence), _value(item.score), support, _value(item.support_score))
+    return table
+
+
+def _parts(parts: Sequence[Part]) -> Table:
+    table = _table()
+    table.add_column("rests on")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("moves the score", justify="right", no_wrap=True)
+    for item in parts:
+        table.add_row(_text(item.name), _value(item.value), f"{item.pull:+.3f}")
     return table

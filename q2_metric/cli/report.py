@@ -33,9 +33,10 @@ def report(
     Several files, or one with several scored files in it, are also compared: each with the
     first, response by response, matched by id or by their knowledge and history.
     """
+    from q2_metric.files import STDIN
     from q2_metric.report.page import check_page, write_page
     from q2_metric.report.read import read_scores
-    from q2_metric.rows.io import STDIN, Columns
+    from q2_metric.rows.columns import Columns
 
     for name in scores:
         if scores.count(name) > 1:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import DataError
+from q2_metric.files import json_problem, read_text
 
 
 def read_json(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
@@ -16,13 +17,10 @@ def read_json(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     Raises:
         DataError: the file is missing, is no JSON of these forms, or a row lacks a field.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+    text = read_text(path, DataError)
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = _lines(text, path)
     if isinstance(found, dict):
         found = _columns(found, path)
@@ -53,8 +51,9 @@ def _lines(text: str, path: Path) -> list[Any]:
         if line.strip():
             try:
                 rows.append(json.loads(line))
-            except ValueError as error:
-                raise DataError(f"{path}, line {number}: is not JSON ({error})") from error
+            except (ValueError, RecursionError) as error:
+                problem = json_problem(error)
+                raise DataError(f"{path}, line {number}: is not JSON ({problem})") from error
     return rows
 
 

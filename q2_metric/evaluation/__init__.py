@@ -2,15 +2,16 @@
 
 ::
 
-    statistics.py   every statistic, on plain arrays
+    statistics/     every statistic, on plain arrays
     scores.py       columns of scores over the rows of a data set, cached; foreign columns
-    wow.py true.py dnli.py usr.py evidence.py   an experiment each: rows and scores -> Report
+    wow/ true.py dnli.py usr.py evidence.py dev.py   an experiment each: rows, scores -> Report
     published.py    the papers' figures that stand beside ours
-    tables.py       Report and Table: to the terminal, JSON, CSV, markdown
-    figures.py      the figures of a Report
-    calibrate.py    fits what q2_metric.metrics.calibration applies
-    cli.py          q2 meta-eval, q2 calibrate
+    detection.py    the tables and curves that experiments share
+    tables.py       Report and Table
+    files.py markdown.py figures.py drawings.py   a Report as JSON, CSV, a page, figures
+    calibrate.py thresholds.py   fit what q2_metric.metrics.calibration applies
+    labels.py       people's labels, out of a file
 
-A new experiment is one module that returns a :class:`~q2_metric.evaluation.tables.Report` and one
-command in ``cli.py``.
+A new experiment is one module that returns a :class:`~q2_metric.evaluation.tables.Report` and
+one command in ``q2_metric/cli/evaluation.py``.
 """

@@ -5,90 +5,25 @@ What is fitted is applied by :mod:`q2_metric.metrics.calibration`, without sciki
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError, MissingExtra
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.detection import title
-from q2_metric.evaluation.scores import number_of
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.evaluation.thresholds import best_threshold
+from q2_metric.evaluation.titles import title
 from q2_metric.metrics.calibration import Calibration
-from q2_metric.rows.io import BadRow, Columns, read_fields, read_rows
 
 Kind = Literal["isotonic", "platt"]
-Rule = Literal["balanced_accuracy", "accuracy"]
 
 FOLDS = 5
 """Of the cross-validation that says how well it will do on other responses."""
-
-LABEL_NAMES = ("label", "consistent", "agg_label", "gold", "human")
-"""Columns that are taken for the label, the first that is there."""
-
-LABELS: Mapping[str, bool] = {
-    **dict.fromkeys(("1", "1.0", "true", "yes", "consistent", "supported"), True),
-    **dict.fromkeys(("0", "0.0", "false", "no", "inconsistent", "not_supported"), False),
-}
-"""Labels that are understood; case does not matter."""
-
-
-# --- fitting ----------------------------------------------------------------------------
-
-
-def best_threshold(
-    truth: ArrayLike,
-    scores: ArrayLike,
-    *,
-    rule: Rule = "balanced_accuracy",
-    precision: float | None = None,
-) -> float:
-    """The threshold above which a response is best called consistent.
-
-    It lies half-way between two neighbouring scores; of equally good ones it is the lowest.
-
-    Args:
-        rule: what is to be highest.
-        precision: instead of ``rule``: the most consistent responses that can be found
-            while this share, in (0, 1], of what is found is consistent.
-
-    Raises:
-        InputError: one class only, or the precision cannot be reached.
-    """
-    if precision is not None and not 0 < precision <= 1:
-        raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
-    labels, values = st.checked(truth, scores)
-    falling = np.argsort(-values, kind="stable")
-    last = np.flatnonzero(np.diff(values[falling], append=-np.inf))  # of equal scores
-    # Found are the responses that score at least order[i].
-    order, found = values[falling][last], last + 1
-    hits = np.cumsum(labels[falling])[last]
-    positive, negative = labels.sum(), (~labels).sum()
-    recall, specificity = hits / positive, 1 - (found - hits) / negative
-    if precision is not None:
-        good = hits / found >= precision - 1e-12
-        if not good.any():
-            raise InputError(
-                f"no threshold has a precision of {precision:g}; the highest is "
-                f"{(hits / found).max():.3f}"
-            )
-        place = int(np.flatnonzero(good)[-1])
-    else:
-        measure = (recall + specificity) / 2
-        if rule == "accuracy":
-            measure = (recall * positive + specificity * negative) / len(labels)
-            if measure.max() < negative / len(labels):  # calling nothing consistent is best
-                return float(order[0])
-        place = int(np.flatnonzero(measure >= measure.max() - 1e-12)[-1])
-    if place + 1 < len(order):
-        return float((order[place] + order[place + 1]) / 2)
-    return float(order[place] - 1e-6 * max(1.0, abs(order[place])))
 
 
 def fit(
@@ -251,71 +186,3 @@ def _cross_validated(
         applied[part] = [one.apply(value) for value in values[part]]
         decided[part] = values[part] > threshold
     return applied, decided
-
-
-# --- reading ----------------------------------------------------------------------------
-
-
-def read_labelled(
-    path: str | Path, columns: Columns, label: str | None = None
-) -> list[Labelled]:
-    """The rows of a file with people's labels (see :data:`LABELS`), in order.
-
-    Raises:
-        InputError: a row cannot be read, or there is no label; the message says where.
-    """
-    labels = read_labels(path, label)
-    rows = list(read_rows(path, columns))
-    found = []
-    for row, consistent in zip(rows, labels, strict=True):
-        if isinstance(row, BadRow):
-            raise InputError(f"{row.error}; a labelled file must be whole")
-        found.append(Labelled(row, consistent))
-    if not found:
-        raise InputError(f"{path}: has no rows")
-    return found
-
-
-def read_labels(path: str | Path, label: str | None = None) -> list[bool]:
-    """The labels of a file.
-
-    Args:
-        label: their column; by default the first of :data:`LABEL_NAMES` that is there.
-
-    Raises:
-        InputError: there is no such column, or a value is no label.
-    """
-    found: list[bool] = []
-    for where, fields in read_fields(path):
-        if label is None:
-            by_lower = {key.strip().lower(): key for key in fields}
-            label = next((by_lower[name] for name in LABEL_NAMES if name in by_lower), None)
-        if label is None or label not in fields:
-            columns = ", ".join(map(repr, fields))
-            raise InputError(
-                f"{where}: there is no column {label or 'label'!r}; the columns are {columns}; "
-                "name the one with people's labels with --label"
-            )
-        key = str(fields[label]).strip().lower()
-        if key not in LABELS:
-            raise InputError(f"{where}: the label is {fields[label]!r}, not 0 or 1")
-        found.append(LABELS[key])
-    return found
-
-
-def read_scores(path: str | Path, column: str) -> list[float]:
-    """A column of numbers.
-
-    Raises:
-        InputError: there is no such column, or a value is missing or no number.
-    """
-    found = []
-    for where, fields in read_fields(path):
-        if column not in fields:
-            columns = ", ".join(map(repr, fields))
-            raise InputError(f"{where}: there is no column {column!r}; the columns are {columns}")
-        number = number_of(fields[column], column, where)
-        if number is None:
-            raise InputError(f"{where}: has no score (field {column!r}); leave the row out")
-        found.append(number)
-    return found

@@ -6,25 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from q2_metric.cli.render import TITLES
+from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.scores import Scored, values
+from q2_metric.evaluation.scores import Scores, values
 from q2_metric.evaluation.statistics import SEED, THRESHOLD
 from q2_metric.evaluation.tables import Cell, Column, Table
-
-Scores = Mapping[str, Sequence[Scored | None]]
-"""A column of scores for each metric, over the same responses."""
+from q2_metric.evaluation.titles import title
 
 HISTOGRAM_BINS = 20
 
 MOST_POINTS = 201
 """Of a curve that is kept; its statistics come from all of them."""
-
-
-def title(metric: str) -> str:
-    """A metric's name for people."""
-    return TITLES.get(metric, metric)
 
 
 def detection_table(
@@ -83,6 +76,34 @@ def detection_table(
         f"which itself is inconsistent. ECE: {st.N_BINS} bins, scores stretched to [0, 1]. A "
         f"response without score counts as {THRESHOLD:g}.",
     )
+
+
+def truths_of(sets: Mapping[str, Sequence[Labelled]]) -> dict[str, list[bool]]:
+    """What people found, by name of the set.
+
+    Raises:
+        InputError: a set has one class only.
+    """
+    truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
+    for name, truth in truths.items():
+        if all(truth) or not any(truth):
+            raise InputError(f"{name}: all labels are the same; agreement needs both classes")
+    return truths
+
+
+def auc_lines(
+    truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
+) -> list[tuple[Cell, ...]]:
+    """A line for each metric: its title, ROC-AUC with interval on each set, their mean.
+
+    Args:
+        truths, scores: by name of the set; each set has the same metrics.
+    """
+    lines: list[tuple[Cell, ...]] = []
+    for metric in next(iter(scores.values())):
+        found = [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
+        lines.append((title(metric), *found, average([one.value for one in found])))
+    return lines
 
 
 def compared_with(names: Sequence[str], asked: str | None = None) -> str:

@@ -12,10 +12,11 @@ from q2_metric.data.dnli import Pair
 from q2_metric.errors import InputError
 from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.calibrate import best_threshold
-from q2_metric.evaluation.detection import Scores, detection_curves, detection_table, title
-from q2_metric.evaluation.scores import Columns, values
+from q2_metric.evaluation.detection import detection_curves, detection_table
+from q2_metric.evaluation.scores import Columns, Scores, values
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.evaluation.thresholds import best_threshold
+from q2_metric.evaluation.titles import title
 from q2_metric.types import Label
 
 THRESHOLD = 0.1

@@ -7,17 +7,18 @@ loaded where one is missing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from q2_metric.engine.cache import CachedMetric, Progress
+from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import entry
 from q2_metric.metrics.signature import signature
-from q2_metric.metrics.system import Q2, Q2_NO_NLI, without_nli
-from q2_metric.rows.io import ALIASES, read_fields
+from q2_metric.rows.columns import ALIASES
+from q2_metric.rows.formats import read_fields
 from q2_metric.types import Comparison, Example, Score
 
 NEUTRAL = 0.5
@@ -28,7 +29,7 @@ NEUTRAL = 0.5
 class Scored:
     """What the experiments need of a :class:`~q2_metric.types.Score`.
 
-    ``questions`` and ``unanswered`` count Q²'s questions; ``None`` for other metrics.
+    ``questions`` and ``unanswered`` count its questions; ``None`` where the metric asks none.
     """
 
     value: float | None
@@ -36,6 +37,10 @@ class Scored:
     fallback: bool = False
     questions: int | None = None
     unanswered: int | None = None
+
+
+Scores = Mapping[str, Sequence[Scored | None]]
+"""A column of scores for each metric, over the same responses."""
 
 
 class Bar(Protocol):
@@ -63,7 +68,7 @@ class Columns:
     """Scores of several metrics over any examples, side by side.
 
     Args:
-        sources: in the order in which they are shown. Q² also gives "q2_no_nli".
+        sources: in the order in which they are shown; each gives all its metric's columns.
         bar: opens a progress bar for (title, total).
     """
 
@@ -81,11 +86,7 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """Of the columns."""
-        return [
-            name
-            for source in self._sources
-            for name in ((Q2, Q2_NO_NLI) if source.name == Q2 else (source.name,))
-        ]
+        return [column.name for one in self._sources for column in entry(one.name).columns]
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -113,11 +114,11 @@ class Columns:
                     f"{source.name}: has no score for {lacking} of {len(examples)} responses"
                     f"{' of ' + title if title else ''}"
                 )
+            metric = entry(source.name)
             found[source.name] = column
-            self._signatures[source.name] = source.signature
-            if source.name == Q2:
-                found[Q2_NO_NLI] = [item and Scored(item.no_nli) for item in column]
-                self._signatures[Q2_NO_NLI] = without_nli(source.signature)
+            for more in metric.more:
+                found[more.name] = [item and Scored(getattr(item, more.field)) for item in column]
+            self._signatures |= metric.signatures(source.signature)
         return found
 
 
@@ -140,7 +141,7 @@ class MetricSource(CachedMetric):
 def scored(name: str, score: Score) -> Scored:
     """The part of a score by the metric of that name that is kept."""
     value = score.value if score.value is not None and math.isfinite(score.value) else None
-    if name != Q2:
+    if entry(name).details != "questions":
         return Scored(value)
     questions = [item for item in score.because if isinstance(item, Comparison)]
     unanswered = sum(item.how == "no_answer" for item in questions)

@@ -16,17 +16,19 @@ from q2_metric.errors import DataError, InputError
 from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import (
+    auc_lines,
     average,
     compared_with,
     comparison_table,
     detection_curves,
     detection_table,
     reliability_table,
-    title,
+    truths_of,
 )
-from q2_metric.evaluation.scores import Columns, Scored, values
+from q2_metric.evaluation.scores import Columns, Scored
 from q2_metric.evaluation.statistics import SEED
-from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.evaluation.tables import Column, Report, Table
+from q2_metric.evaluation.titles import title
 
 SETS = ("q2", "dialfact", "dialfact_a", "summeval", "qags_cnndm")
 """Sets that are known by name."""
@@ -86,10 +88,7 @@ def experiment(
             first where it is not among them.
         bins: of the reliability curves, equally wide.
     """
-    truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
-    for name, truth in truths.items():
-        if all(truth) or not any(truth):
-            raise InputError(f"{name}: all labels are the same; agreement needs both classes")
+    truths = truths_of(sets)
     names = columns.names
     against = compared_with(names, against)
     scores = {
@@ -115,11 +114,7 @@ def experiment(
 def _auc(
     truths: dict[str, list[bool]], scores: dict[str, dict[str, list[Scored | None]]]
 ) -> Table:
-    names = list(next(iter(scores.values())))
-    lines: list[tuple[Cell, ...]] = []
-    for metric in names:
-        found = [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
-        lines.append((title(metric), *found, average([one.value for one in found])))
+    lines = auc_lines(truths, scores)
     for metric, theirs in published.TRUE_AUC.items():
         known = [theirs.get(SAME_SET.get(key, key)) for key in scores]
         if any(known):

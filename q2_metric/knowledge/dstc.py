@@ -11,13 +11,13 @@ https://github.com/alexa/alexa-with-dstc10-track2-dataset
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError
+from q2_metric.files import read_json
 from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet, Turn
 
 
@@ -41,7 +41,7 @@ def read_knowledge(path: str | Path) -> Pool:
         InputError: the file is not what it should be, or a snippet has no body; the
             message names domain, entity and doc.
     """
-    return knowledge_of(load_json(path), path)
+    return knowledge_of(read_json(path), path)
 
 
 def knowledge_of(found: object, path: str | Path) -> Pool:
@@ -84,7 +84,7 @@ def read_logs(path: str | Path) -> list[Dialogue]:
     Raises:
         InputError: the file is not what it should be; the message names dialogue and turn.
     """
-    found = load_json(path)
+    found = read_json(path)
     if not isinstance(found, list):
         raise InputError(f"{path}: is not a list of dialogues")
     return [_dialogue(turns, f"{path}: dialogue {i}", str(i)) for i, turns in enumerate(found)]
@@ -99,7 +99,7 @@ def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
     Raises:
         InputError: the file is not what it should be, or it has no such turn.
     """
-    found = load_json(path)
+    found = read_json(path)
     if not isinstance(found, list):
         raise InputError(f"{path}: is not a list of turns")
     if found and isinstance(found[0], list):
@@ -129,7 +129,7 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnL
     Raises:
         InputError: the file is not what it should be; the message names the label.
     """
-    found = load_json(path)
+    found = read_json(path)
     if not isinstance(found, list):
         raise InputError(f"{path}: is not a list of labels")
     if dialogues is not None and len(found) != dialogues:
@@ -146,22 +146,6 @@ def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
     for i, label in enumerate(labels):
         for key in label.knowledge:
             pool.find(key, f"{where}: label {i}")
-
-
-def load_json(path: str | Path) -> Any:
-    """What a JSON file holds.
-
-    Raises:
-        InputError: there is no such file, or it is not JSON.
-    """
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON ({error})") from error
 
 
 def _dialogue(found: Any, where: str, id_: str | None) -> Dialogue:

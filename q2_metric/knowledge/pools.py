@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.knowledge.dstc import knowledge_of, load_json
+from q2_metric.files import read_json
+from q2_metric.knowledge.dstc import knowledge_of
 from q2_metric.knowledge.types import Pool, Snippet
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -45,10 +46,10 @@ def read_pool(path: str | Path) -> Pool:
     """
     path = Path(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
-        from q2_metric.rows.io import read_fields
+        from q2_metric.rows.formats import read_fields
 
         return pool_of([dict(fields) for _, fields in read_fields(path)], str(path))
-    found = load_json(path)
+    found = read_json(path)
     return pool_of(found, str(path)) if isinstance(found, list) else knowledge_of(found, path)
 
 

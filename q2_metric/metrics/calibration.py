@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
+from q2_metric.files import read_json, write_text
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.types import Example, Metric, Score
 
@@ -138,10 +139,7 @@ class Calibration:
             InputError: it cannot be written.
         """
         fields = {"format": FORMAT, **dataclasses.asdict(self)}
-        try:
-            Path(path).write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        write_text(path, json.dumps(fields, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
@@ -150,12 +148,7 @@ class Calibration:
         Raises:
             InputError: the file is missing or is no calibration.
         """
-        try:
-            fields = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except ValueError as error:
-            raise InputError(f"{path}: is not JSON ({error})") from error
+        fields = read_json(path)
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
             raise InputError(f"{path}: is not a calibration; make one with q2 calibrate")
         return cls(**_typed(fields, str(path)))

@@ -62,8 +62,11 @@ class Entry:
         models: keywords of models that may replace the preset's, as "reader_model".
         running: fields of :class:`~q2_metric.running.Running` that it takes.
         cached: whether its scores take longer to compute than to look up.
-        neural: whether it runs models of this package: other weights, other scores.
+        neural: whether it runs models of this package: other weights, other scores. Such a
+            metric judges claims (:func:`q2_metric.metrics.claims.claims_only`).
         evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
+        probability: whether its value is meant as P(supported), so that it can be well or
+            badly calibrated.
         longest: characters of a response at most; ``None`` for no limit.
     """
 
@@ -78,6 +81,7 @@ class Entry:
     cached: bool = False
     neural: bool = False
     evidence: bool = False
+    probability: bool = False
     longest: int | None = None
 
     @property
@@ -141,13 +145,14 @@ METRICS: dict[str, Entry] = {
             "scale", "SCALE", "q2_metric.metrics.scale:Scale",
             settings="q2_metric.metrics.scale:ScaleSettings",
             details="sentences", models=("scale_model",),
-            running=RUNNING, cached=True, neural=True, evidence=True,
+            running=RUNNING, cached=True, neural=True, evidence=True, probability=True,
         ),
         Entry(
             "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
-            details="parts", running=RUNNING, cached=True, neural=True,
+            details="parts", running=RUNNING, cached=True, neural=True, probability=True,
         ),
         Entry("f1", "token F1", "q2_metric.metrics.overlap:TokenF1"),
+        Entry("word_share", "content words found", "q2_metric.metrics.word_share:WordShare"),
         Entry("bleu", "BLEU", "q2_metric.metrics.overlap:Bleu"),
         Entry(
             "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
@@ -160,6 +165,10 @@ METRICS: dict[str, Entry] = {
     )
 }
 """By name, in the order in which they are shown."""
+
+
+DEFAULT = ("q2", "scale")
+"""What is computed where nothing is named."""
 
 
 def entry(name: str) -> Entry:

@@ -2,8 +2,8 @@
 // The list of responses: filter, sort, page, compare; its state is in the page's address.
 (() => {
 const {
-  MEANINGS, SAME, SIGNS, byId, card, change, element, facts, fill, known, metrics, number, rows,
-  several, signed,
+  MEANINGS, SAME, SIGNS, asked, asking, byId, card, change, element, facts, fill, known, metrics,
+  number, rows, several, signed,
 } = explain;
 const BINS = 20;
 const SIZES = ["25", "50", "100", "500"];
@@ -35,14 +35,14 @@ const KINDS = {
   supported: ["with every answer supported", anyRow((row) =>
     row.questions.length > 0 && row.questions.every((q) => q.state === "supported"))],
   fallback: ["without a valid question", anyRow((row) =>
-    !row.error && "q2" in row && row.questions.length === 0)],
+    !row.error && asked(row) && row.questions.length === 0)],
   error: ["not scored", anyRow((row) => Boolean(row.error))],
 };
 const OF_PAIRS = ["better", "worse"];
-const OF_Q2 = ["differs", "unanswered", "supported", "fallback"];
+const OF_QUESTIONS = ["differs", "unanswered", "supported", "fallback"];
 const kindsOf = (view) => Object.keys(KINDS)
   .filter((name) => (paired.has(view) || !OF_PAIRS.includes(name))
-  && (metrics.includes("q2") || !OF_Q2.includes(name)));
+  && (asking.length || !OF_QUESTIONS.includes(name)));
 
 // What depends on all items of a view is counted once.
 const counted = new Map();
@@ -311,7 +311,7 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => closed.forEach((details) => setOpen(details, false)));
 
-if (metrics.includes("q2")) {
+if (asking.length) {
   byId("legend").append(...Object.entries(MEANINGS).map(([name, words]) => element("span", {},
     element("mark", {class: `asked ${name}`}, SIGNS[name]), ` ${words}`)));
 }

@@ -18,6 +18,12 @@ const facts = JSON.parse(byId("facts").textContent);
 const rows = JSON.parse(byId("rows").textContent);
 for (const row of rows) row.questions = row.questions || [];
 const metrics = Object.keys(facts.titles).filter((name) => rows.some((row) => name in row));
+// A metric's further columns stand beside its own where there is room for all.
+const further = new Set(facts.metrics.flatMap((one) => one.columns.slice(1)));
+const main = metrics.filter((name) => !further.has(name));
+const asking = facts.metrics.filter((one) => one.details === "questions")
+  .map((one) => one.columns).filter(([name]) => metrics.includes(name));
+const asked = (row) => asking.some(([name]) => name in row);
 
 // --- elements ---------------------------------------------------------------------------
 
@@ -140,7 +146,7 @@ function scoreLine(row, name) {
 }
 
 function scores(row) {
-  const shown = metrics.filter((name) => name in row && name !== "q2_no_nli");
+  const shown = main.filter((name) => name in row);
   return div("numbers", ...shown.map((name) => scoreLine(row, name)));
 }
 
@@ -215,8 +221,8 @@ function history(row) {
   return part("Dialogue before", element("ol", {class: "turns"}, ...turns));
 }
 
-function fellBack(row) {
-  const label = JUDGED[row.q2_no_nli]; // no calibration changes this one
+function fellBack(row, [, further]) {
+  const label = JUDGED[row[further]]; // no calibration changes this one
   return `: end-to-end NLI of the whole response${label ? `, ${label}` : ""}`;
 }
 
@@ -228,11 +234,12 @@ function explained(row) {
     ? part("Knowledge", element("p", {class: "knowledge text", dir: "auto"},
       marked(row.knowledge, knowledgeMarks(row))))
     : part("Knowledge", element("p", {class: "absent"}, "Not kept.")));
-  if ("q2" in row) {
-    const plain = `Q² ${number(row.q2)}, by token F1 alone ${number(row.q2_no_nli)}`;
+  for (const columns of asking.filter(([name]) => name in row)) {
+    const there = columns.filter((name) => name in row);
+    const all = there.map((name) => `${facts.titles[name]} ${number(row[name])}`).join(", ");
     right.append(part("Questions", ...row.questions.length
-      ? ["q2_no_nli" in row ? element("p", {class: "how"}, plain) : null, questions(row)]
-      : [element("p", {}, `No valid question${row.fallback ? fellBack(row) : ""}.`)]));
+      ? [there.length > 1 ? element("p", {class: "how"}, all) : null, questions(row)]
+      : [element("p", {}, `No valid question${row.fallback ? fellBack(row, columns) : ""}.`)]));
   }
   if (row.evidence && row.evidence.length) right.append(part("Sentences", sentences(row)));
   found.append(left, right);
@@ -264,7 +271,7 @@ function heading(row) {
   const n = row.questions.length;
   return div("heading", facts.alone ? null : element("bdi", {class: "id"}, row.id),
     several ? system(row) : null,
-    "q2" in row && !row.error ? span("", `${n} ${n === 1 ? "question" : "questions"}`) : null,
+    asked(row) && !row.error ? span("", `${n} ${n === 1 ? "question" : "questions"}`) : null,
     ...badges(row));
 }
 
@@ -274,8 +281,7 @@ function change(item, metric) {
 }
 
 function changes(item) {
-  const list = metrics.filter(
-    (name) => name !== "q2_no_nli" && item.rows.every((row) => name in row));
+  const list = main.filter((name) => item.rows.every((row) => name in row));
   const id = element("bdi", {class: "id"}, item.rows[0].id);
   return div("numbers", id, ...list.map((name) => {
     const value = change(item, name);
@@ -286,7 +292,7 @@ function changes(item) {
 }
 
 function side(row) {
-  const numbers = metrics.filter((name) => name in row && name !== "q2_no_nli")
+  const numbers = main.filter((name) => name in row)
     .map((name) => `${facts.titles[name]} ${number(row[name])}`).join("  ");
   return div("side", div("heading", system(row),
     span("n", numbers), ...badges(row)), failure(row), response(row));
@@ -329,7 +335,7 @@ if (facts.alone) {
   made.firstChild.open = true;
 }
 return {
-  MEANINGS, SAME, SIGNS, byId, card, change, element, facts, fill, known, metrics, number, rows,
-  several, signed,
+  MEANINGS, SAME, SIGNS, asked, asking, byId, card, change, element, facts, fill, known, metrics,
+  number, rows, several, signed,
 };
 })();

@@ -2,40 +2,33 @@
 
 The page's head has the systems' scores; the rows follow as JSON: ``explain.js`` shows one of
 them and what its scores rest on, ``browse.js`` the list of them.
-Rows wait in a :class:`Spool` on disk and are written one by one: memory does not grow with
-their number, but for ids and scores where systems are compared.
+Rows wait in a :class:`~q2_metric.report.spool.Spool` on disk and are written one by one:
+memory does not grow with their number, but for ids and scores where systems are compared.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
-from q2_metric.cli.render import NONE, TITLES
 from q2_metric.errors import InputError
-from q2_metric.report.compare import Column, Difference, How, differences, match
-from q2_metric.rows.io import STDIN, OutputRow, replacing
-from q2_metric.types import SystemScore
+from q2_metric.files import STDIN, replacing
+from q2_metric.metrics.registry import columns, of_column
+from q2_metric.report.compare import How
+from q2_metric.report.encode import json_rows, safe, source_hash, to_json
+from q2_metric.report.spool import Spool, spool
+from q2_metric.report.systems import Run, SideBySide, compare_runs, places
+from q2_metric.rows.fields import OutputRow
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from q2_metric.engine.results import FileResult
-
-State = Literal["supported", "differs", "open"]
-"""What a question found; ``open``: no answer, or a neutral verdict."""
 
 MATCHED_BY: Mapping[How, str] = {
     "id": "id",
@@ -43,64 +36,10 @@ MATCHED_BY: Mapping[How, str] = {
     "order": "their order",
 }
 
-_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that HTML does not allow, and lone surrogates, which UTF-8 does not."""
-
-_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
-                            "\u2028": "\\u2028", "\u2029": "\\u2029"})
-"""JSON in which no ``</script>`` and no ``<!--`` can stand."""
+_NONE = "–"
 
 _CHUNK = 64
 """Pieces of the page written at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A system on the page: rows, rows that could not be scored, scores by metric.
-
-    A score whose signature is "" has none on record. ``without_texts`` counts scored rows
-    whose texts are not known; ``complete`` is false for scores of a run that has not ended.
-    """
-
-    name: str
-    rows: int
-    failed: int
-    scores: tuple[SystemScore, ...]
-    without_texts: int = 0
-    complete: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """A system (by place) beside the first one; ``pairs`` are places among all rows."""
-
-    system: int
-    how: How
-    pairs: list[tuple[int, int]]
-    differences: list[Difference]
-
-
-class Spool:
-    """Rows of the output, in order, in a file that is open for writing and reading."""
-
-    def __init__(self, file: IO[str]) -> None:
-        self._file = file
-
-    def write(self, rows: Iterable[OutputRow]) -> None:
-        """Appends rows as :func:`q2_metric.rows.io.output_row` makes them, with their texts."""
-        self._file.writelines(json.dumps(row) + "\n" for row in rows)
-
-    def __iter__(self) -> Iterator[OutputRow]:
-        self._file.seek(0)
-        for line in self._file:
-            yield json.loads(line)
-
-
-@contextmanager
-def spool() -> Iterator[Spool]:
-    """A spool in a temporary file."""
-    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
-        yield Spool(file)
 
 
 @contextmanager
@@ -143,12 +82,12 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
         signatures: shown below.
     """
     page = _environment().get_template("page.html.j2").generate(
-        **_parts({"alone": True, "titles": {n: t for n, t in TITLES.items() if n in row}}),
+        **_parts({"alone": True, **_named([name for name in columns() if name in row])}),
         alone=True,
-        rows=_json_rows([row], [0]),
+        rows=json_rows([row], [0]),
         signatures=signatures,
     )
-    return "".join(_UNSAFE.sub("�", text) for text in page)
+    return "".join(map(safe, page))
 
 
 def check_page(path: str | Path, others: Sequence[str | Path] = ()) -> None:
@@ -170,51 +109,13 @@ def check_page(path: str | Path, others: Sequence[str | Path] = ()) -> None:
         raise InputError(f"{path}: is read or written too; choose another name for the report")
 
 
-def state(question: Mapping[str, Any]) -> State:
-    """What one question found.
-
-    Args:
-        question: an item of ``questions`` of the output.
-    """
-    score = question["score"]
-    if score is None or question["how"] == "no_answer" or question["verdict"] == "neutral":
-        return "open"
-    return "supported" if score >= 0.5 else "differs"
-
-
-def compare_runs(runs: Sequence[Run], rows: Iterable[OutputRow]) -> list[SideBySide]:
-    """Each system after the first beside the first, where their rows can be matched."""
-    if len(runs) < 2:
-        return []
-    columns = [Column() for _ in runs]
-    metrics = [[score.name for score in run.scores] for run in runs]
-    for place, row in zip(_places(runs), rows, strict=True):
-        columns[place].add(row, metrics[place])
-    first, found, offset = columns[0], [], runs[0].rows
-    for place, (run, column) in enumerate(zip(runs[1:], columns[1:], strict=True), start=1):
-        if matched := match(first, column):
-            how, pairs = matched
-            there = [(a, b + offset) for a, b in pairs]
-            found.append(SideBySide(place, how, there, differences(first, column, pairs)))
-        offset += run.rows
-    return found
-
-
-def _places(runs: Sequence[Run]) -> Iterator[int]:
-    """The place of each row's system."""
-    return chain.from_iterable(repeat(place, run.rows) for place, run in enumerate(runs))
-
-
-# --- rendering -------------------------------------------------------------------------
-
-
 def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
     """The page in pieces; a row is taken only when its turn comes."""
     comparisons = compare_runs(runs, rows)
-    shown = {score.name for run in runs for score in run.scores}
+    shown = [score.name for run in runs for score in run.scores]
     facts = {
         "systems": [run.name for run in runs],
-        "titles": {name: title for name, title in TITLES.items() if name in shown},
+        **_named(shown),
         "pairs": [{"system": c.system, "rows": c.pairs} for c in comparisons],
     }
     stream = _environment().get_template("page.html.j2").stream(
@@ -227,10 +128,29 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
         reach=_reach(comparisons),
         signed=any(score.signature for run in runs for score in run.scores),
         mixed=_mixed(runs),
-        rows=_json_rows(rows, _places(runs)),
+        rows=json_rows(rows, places(runs)),
     )
     stream.enable_buffering(_CHUNK)
-    return (_UNSAFE.sub("�", text) for text in stream)
+    return (safe(text) for text in stream)
+
+
+def _named(shown: Sequence[str]) -> dict[str, Any]:
+    """Titles of columns, and the metrics that they are of, in the registry's order.
+
+    Each metric with its columns, its own first, and what its scores rest on.
+    """
+    known = columns()
+    names = [*(name for name in known if name in shown),
+             *(name for name in dict.fromkeys(shown) if name not in known)]
+    metrics: dict[str, dict[str, Any]] = {}
+    for name in names:
+        metric, _ = of_column(name)
+        one = metrics.setdefault(metric.name, {"columns": [], "details": metric.details})
+        one["columns"].append(name)
+    return {
+        "titles": {name: of_column(name)[1].title for name in names},
+        "metrics": list(metrics.values()),
+    }
 
 
 def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,11 +164,11 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "scripts": [Markup(script) for script in scripts],
         "style": Markup(style),
-        "script_hashes": [_hash(script) for script in scripts],
-        "style_hash": _hash(style),
-        "facts": Markup(_json(facts)),
+        "script_hashes": [source_hash(script) for script in scripts],
+        "style_hash": source_hash(style),
+        "facts": Markup(to_json(facts)),
         "titles": facts["titles"],
-        "dash": NONE,
+        "dash": _NONE,
         "version": __version__,
     }
 
@@ -268,35 +188,6 @@ def _environment() -> Environment:
     return environment
 
 
-def _json_rows(rows: Iterable[OutputRow], places: Iterable[int]) -> Iterator[str]:
-    from markupsafe import Markup
-
-    for number, (row, place) in enumerate(zip(rows, places, strict=True)):
-        questions = [item | {"state": state(item)} for item in row.get("questions") or ()]
-        shown = {**row, "questions": questions, "system": place}
-        yield Markup((",\n" if number else "") + _json(shown))
-
-
-def _json(value: object) -> str:
-    return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False).translate(_IN_SCRIPT)
-
-
-def _clean(value: object) -> object:
-    """The value with each character that HTML does not allow replaced by one: places stay."""
-    if isinstance(value, str):
-        return _UNSAFE.sub("�", value)
-    if isinstance(value, dict):
-        return {key: _clean(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_clean(item) for item in value]
-    return value
-
-
-def _hash(text: str) -> str:
-    """A source of the content security policy that allows this text."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
 def _mixed(runs: Sequence[Run]) -> list[str]:
     """Metrics whose scores come from different models or settings."""
     signatures: dict[str, set[str]] = {}
@@ -312,16 +203,16 @@ def _reach(comparisons: Sequence[SideBySide]) -> float:
 
 
 def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
+    return _NONE if value is None else f"{value:.3f}"
 
 
 def _signed(value: float | None) -> str:
     """With its sign, in typography: −0.120."""
     if value is None:
-        return NONE
+        return _NONE
     text = f"{value:+.3f}".replace("-", "−")
     return "±0.000" if text[1:] == "0.000" else text
 
 
 def _percent(share: float | None) -> str:
-    return NONE if share is None else f"{share:.1%}"
+    return _NONE if share is None else f"{share:.1%}"

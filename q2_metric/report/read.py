@@ -11,60 +11,30 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from q2_metric.cli.render import TITLES
 from q2_metric.engine.manifest import beside, read_manifest
 from q2_metric.errors import InputError
+from q2_metric.files import STDIN
+from q2_metric.metrics import registry
 from q2_metric.metrics.signature import parse
-from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
-from q2_metric.report.page import Run, Spool, spool
-from q2_metric.rows.io import (
-    STDIN,
-    BadRow,
-    Columns,
-    OutputRow,
-    kind,
-    read_fields,
-    read_rows,
-    with_texts,
-)
-from q2_metric.types import Comparison, Example, Question, Score, Span
+from q2_metric.metrics.system import Tally
+from q2_metric.report.spool import Spool, spool
+from q2_metric.report.systems import Run
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.fields import Field, Form, Layout, OutputRow, with_texts
+from q2_metric.rows.formats import read_fields
+from q2_metric.rows.read import BadRow, read_rows
+from q2_metric.rows.texts import kind
+from q2_metric.types import Example
 
-_ITEMS: Mapping[str, Mapping[str, type]] = {
-    "questions": {
-        "span": str,
-        "start": int,
-        "question": str,
-        "response_answer": str,
-        "knowledge_answer": str,
-        "knowledge_start": int,
-        "how": str,
-        "verdict": str,
-        "verdict_p": float,
-        "f1": float,
-        "score": float,
-    },
-    "evidence": {
-        "sentence": str,
-        "start": int,
-        "score": float,
-        "support": str,
-        "support_start": int,
-        "support_score": float,
-    },
+_KINDS: Mapping[Form, tuple[type, str]] = {
+    "text": (str, "text"),
+    "number": (float, "a number"),
+    "whole": (int, "a whole number"),
+    "yes-no": (bool, "true or false"),
+    "texts": (list, "a list"),
+    "objects": (list, "a list"),
 }
-"""Fields of the items, and the type of each where it is not null."""
-
-_TYPES: Mapping[str, type] = {
-    **dict.fromkeys(("file", "id", "error", "response", "knowledge"), str),
-    **dict.fromkeys(TITLES, float),
-    **dict.fromkeys((f"{name}_consistent" for name in TITLES), bool),
-    "fallback": bool,
-    "history": list,
-    "questions": list,
-    "evidence": list,
-}
-_IN_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false",
-             list: "a list"}
+"""The type of a field's values where they are not null, and what it is called in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +104,7 @@ class _System:
     def add(self, row: OutputRow) -> None:
         self._rows += 1
         self.spool.write([row])
-        for name in TITLES:
+        for name in registry.columns():
             if name in row and name not in self._tallies:
                 self._tallies[name] = Tally(name)
         failed = row.get("error") is not None
@@ -144,11 +114,13 @@ class _System:
         for name, tally in self._tallies.items():
             # One metric may have failed where another has a score.
             if name in row and not (failed and row[name] is None):
-                tally.add([_score(row, name)])
+                asks = registry.of_column(name)[0].details == "questions"
+                questions = (row.get("questions") or ()) if asks else ()
+                fallback = asks and bool(row.get("fallback"))
+                tally.count(row[name], fallback, [one["how"] for one in questions])
 
     def run(self, signatures: dict[str, str], complete: bool) -> Run:
-        if Q2 in signatures:
-            signatures.setdefault(Q2_NO_NLI, without_nli(signatures[Q2]))
+        signatures = registry.signatures(signatures) | signatures
         return Run(
             self.name,
             self._rows,
@@ -175,63 +147,56 @@ def _recorded(path: str) -> tuple[dict[str, str], bool]:
 
 
 def _rows(path: str) -> Iterator[tuple[str, OutputRow]]:
+    every = tuple(registry.METRICS)
+    known = Layout(every, with_file=True, decided=every, texts=True).fields
+    columns = registry.columns()
     for where, fields in read_fields(path):
-        if not fields.get("id") or not any(name in fields for name in TITLES):
+        if not fields.get("id") or not any(name in fields for name in columns):
             raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
-        row = {name: _value(fields[name], type_, f"{where}: the field {name!r}")
-               for name, type_ in _TYPES.items() if name in fields}
-        for name, types in _ITEMS.items():
-            if row.get(name) is not None:
-                row[name] = [_item(item, types, f"{where}: an item of {name!r}")
-                             for item in row[name]]
-        turns = row.get("history")
-        if turns is not None and not all(isinstance(turn, str) for turn in turns):
-            raise InputError(f"{where}: the field 'history' is not a list of strings")
-        yield where, row
+        yield where, {
+            field.name: _value(fields[field.name], field, where)
+            for field in known if field.name in fields
+        }
 
 
-def _item(item: object, types: Mapping[str, type], where: str) -> OutputRow:
-    if not isinstance(item, dict):
-        raise InputError(f"{where} is {kind(item)}, not an object")
-    return {name: _value(item.get(name), type_, f"{where}: the field {name!r}")
-            for name, type_ in types.items()}
+def _value(value: object, field: Field, where: str) -> Any:
+    """The value, which in csv is text whatever its type.
 
-
-def _value(value: object, type_: type, where: str) -> Any:
-    """The value, which in csv is text whatever its type."""
-    if type_ is str:
+    Raises:
+        InputError: it is of another type; ``where`` says of what.
+    """
+    wanted, words = _KINDS[field.form]
+    wrong = InputError(f"{where}: the field {field.name!r} is not {words}")
+    if wanted is str:
         value = value or None if isinstance(value, str) else value
     elif isinstance(value, str):
         try:
             value = json.loads(value) if value else None
         except (ValueError, RecursionError):
-            raise InputError(f"{where} is not {_IN_WORDS[type_]}") from None
-    if type_ is float and isinstance(value, int) and not isinstance(value, bool):
+            raise wrong from None
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    fits = value is None or type(value) is type_
-    if not fits or (isinstance(value, float) and not math.isfinite(value)):
-        raise InputError(f"{where} is not {_IN_WORDS[type_]}")
+    if value is None:
+        return None
+    if type(value) is not wanted or (isinstance(value, float) and not math.isfinite(value)):
+        raise wrong
+    if isinstance(value, list):
+        return _items(value, field, where)
     return value
 
 
-def _score(row: Mapping[str, Any], name: str) -> Score:
-    """The score that the row was made of, as far as a system's score needs it."""
-    example = Example(row.get("response") or "", row.get("knowledge") or "")
-    asked = (row.get("questions") or ()) if name in (Q2, Q2_NO_NLI) else ()
-    return Score(
-        example,
-        row.get(name),
-        tuple(
-            Comparison(
-                Question(Span(example, item["span"], item["start"]), item["question"]),
-                item["response_answer"], item["knowledge_answer"], item["f1"], None,
-                item["how"], item["score"],
-            )
-            for item in asked
-        ),
-        fallback=bool(row.get("fallback")) and name in (Q2, Q2_NO_NLI),
-        no_nli=row.get(Q2_NO_NLI),
-    )
+def _items(values: list[object], field: Field, where: str) -> list[Any]:
+    """The items of a list: texts, or objects with all their fields."""
+    if field.form == "texts":
+        if not all(isinstance(item, str) for item in values):
+            raise InputError(f"{where}: the field {field.name!r} is not a list of strings")
+        return values
+    found, here = [], f"{where}: an item of {field.name!r}"
+    for item in values:
+        if not isinstance(item, dict):
+            raise InputError(f"{here} is {kind(item)}, not an object")
+        found.append({one.name: _value(item.get(one.name), one, here) for one in field.fields})
+    return found
 
 
 # --- texts from elsewhere --------------------------------------------------------------

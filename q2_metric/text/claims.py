@@ -17,7 +17,7 @@ anything everyone everybody everything no nobody nothing none who whom whose whi
 when where why how if whether because since so than then as at by for from in into of off on onto
 out over to too up down with without about around after before again also and or but nor not only
 just even still yet very really quite pretty much many more most less least some any each every
-all both either neither other others another such same own here there now ever never always
+all both either neither other others another such same own here there now ever never always someday
 sometimes often usually maybe perhaps probably definitely certainly surely absolutely totally
 exactly actually basically honestly seriously literally especially though although while until
 once soon later today tonight tomorrow yesterday anyway either else instead though
@@ -46,11 +46,11 @@ questions share sharing speak try trying tried bet care bother mind matter meet 
 helps helped check wait
 thing things stuff way kind sort lot lots bit ton tons bunch time times day days week weekend
 idea clue point sense fan person guy guys man dude buddy friend people luck pleasure shame pity
-loss joke fact info information conversation story take make makes made sure deal problem worries
-worry far long ago while first opinion experience
+loss joke info information conversation story take make makes sure deal problem worries
+worry while opinion experience
 """
 
-NOT_CLAIMED = frozenset((_FUNCTION_WORDS + _SMALL_TALK).split()) - {"first", "made", "fact"}
+NOT_CLAIMED = frozenset((_FUNCTION_WORDS + _SMALL_TALK).split())
 """Words that state nothing by themselves."""
 
 _SOUND = re.compile(
@@ -74,9 +74,12 @@ _AUXILIARIES = frozenset(
 )
 _OPENERS = frozenset("and but so well then oh ah wow hey ok okay yes no yeah sure really".split())
 _SUBJECTS = frozenset("it he she they this that there i we".split())
-_TOLD = re.compile(r"^(?:did (?:you|u|ya) (?:know|hear|realise|realize)|have you heard)\b")
+_TOLD = re.compile(
+    r"did (?:you|u|ya) (?:know|hear|realise|realize)\b|have you heard\b"
+    r"|(?:did|do) you (?:ever )?(?:know|hear|notice|realise|realize|remember) (?=that\b)"
+)
 _ABOUT_WHAT = frozenset(
-    "what who whom whose which when where why how if whether about any anything much of many"
+    "what who whom whose which when where why how if whether about any anything much many of"
     .split()
 )
 """After "did you know", what makes it a question and not a way of telling."""
@@ -99,14 +102,12 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     False
     """
     text = _plain(sentence)
-    if _repeats(_words(text)):
+    said = {tuple(_words(part)) for turn in history for part in (turn, *_parts(_plain(turn)))}
+    echoed = {words for words in said if len(words) > 2}  # a mere name may be said again
+    words = _words(text)
+    if _repeats(words) or tuple(words) in echoed:
         return False
-    echoed = {tuple(_words(part)) for turn in history for part in (turn, *_parts(_plain(turn)))}
-    if tuple(_words(text)) in _long(echoed):
-        return False
-    return any(
-        _states(part) and tuple(_words(part)) not in _long(echoed) for part in _parts(text)
-    )
+    return any(_states(part) and tuple(_words(part)) not in echoed for part in _parts(text))
 
 
 def _plain(text: str) -> str:
@@ -122,11 +123,6 @@ def _parts(text: str) -> list[str]:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(_plain(text))
-
-
-def _long(echoed: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Of what was said before, what is no mere name that may well be said again."""
-    return {words for words in echoed if len(words) > 2}
 
 
 def _repeats(words: Sequence[str]) -> bool:

@@ -16,11 +16,20 @@ DOCS = sorted((ROOT / "docs").glob("*.md"))
 CARD = ROOT / "hf_metric_card" / "README.md"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", CARD, *DOCS]
 MOST_LINES = {"README.md": 200}
+RESULTS = sorted((ROOT / "docs" / "results").glob("*.md"))
+CARDS = sorted((ROOT / "q2_metric").rglob("*.md"))
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[\w-]+)?\)")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
+NAMED = re.compile(
+    r"`((?:q2_metric|training|reference|benchmarks|tests|docs|\w+_plugin)/[\w./-]*)[` ]"
+)
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+every_page = pytest.mark.parametrize(
+    "page", [*PAGES, *RESULTS, *CARDS], ids=lambda page: str(page.relative_to(ROOT))
+)
 
 
 def read(page: Path) -> str:
@@ -38,12 +47,18 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@each_page
+@every_page
 def test_links_lead_somewhere(page: Path) -> None:
     for target, anchor in LINK.findall(read(page)):
         found = (page.parent / target).resolve() if target else page
         assert found.exists(), f"{page.name} links to {target}"
         assert not anchor or anchor[1:] in anchors(found), f"{page.name}: {target}{anchor}"
+
+
+@every_page
+def test_files_that_are_named_exist(page: Path) -> None:
+    for name in NAMED.findall(read(page)):
+        assert (ROOT / name).exists(), f"{page.name} names {name}"
 
 
 def test_every_page_is_linked_from_the_readme() -> None:
@@ -92,11 +107,9 @@ def test_commands_and_options_exist(page: Path) -> None:
 
 
 def test_commands_are_found() -> None:
-    text = (
-        '```console\n$ q2 score a.jsonl --out \\\n    b.jsonl   # why\n'
-        '$ jq . x | q2 score -\n```\n'
-    )
-    assert commands(text) == [
-        ["q2", "score", "a.jsonl", "--out", "b.jsonl"], ["q2", "score", "-"],
+    lines = "$ q2 score a.jsonl --out \\\n    b.jsonl   # why\n$ jq . x | q2 score -\n"
+    assert commands(f"```console\n{lines}```\n") == [
+        ["q2", "score", "a.jsonl", "--out", "b.jsonl"],
+        ["q2", "score", "-"],
     ]
     assert sum(len(commands(read(page))) for page in PAGES) > 30

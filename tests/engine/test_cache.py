@@ -159,14 +159,11 @@ def test_a_cache_that_cannot_be_used_is_done_without(
 
 
 def test_ten_thousand_scores(tmp_path: Path) -> None:
-    """Fast enough not to matter beside a model (generous: machines differ)."""
     found = [Example(f"response {i}", "k") for i in range(10_000)]
     metric = FakeMetric("nli")
     cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c"))
-    started = time.monotonic()
     cached.score(found)
     cached.score(found)
-    assert time.monotonic() - started < 20
     assert sum(metric.batches) == len(found)
 
 

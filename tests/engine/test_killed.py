@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROWS = 8_000
+ROWS = 3_000
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +38,23 @@ def command(folder: Path, out: str) -> list[str]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_at_random_moments(folder: Path, seed: int) -> None:
+    """Wherever it is when a few more of its 12 blocks are there."""
     rng, out = random.Random(seed), f"killed-{seed}.jsonl"
+
+    def blocks() -> int:
+        return len(list(folder.glob(f"{out}.parts/*/*.jsonl")))
+
     killed_in_between = 0
-    for _ in range(30):
+    while True:
+        wanted = blocks() + rng.randrange(1, 6)
         run = subprocess.Popen(command(folder, out), stderr=subprocess.DEVNULL)
-        try:
-            run.wait(timeout=rng.uniform(0.3, 1.5))
+        while run.poll() is None and blocks() < wanted:
+            time.sleep(0.005)
+        run.kill()
+        if run.wait() != -signal.SIGKILL:
+            assert run.returncode == 1  # the empty response
             break
-        except subprocess.TimeoutExpired:
-            run.kill()
-            run.wait()
-            killed_in_between += bool(list(folder.glob(f"{out}.parts/*/*.jsonl")))
-            assert not (folder / out).exists() or run.returncode == -9
-    else:
-        assert subprocess.run(command(folder, out), check=False).returncode == 1
+        killed_in_between += bool(blocks())
     assert killed_in_between
     assert (folder / out).read_bytes() == (folder / "whole.jsonl").read_bytes()
     assert not list(folder.glob(f"{out}.parts*"))
@@ -71,9 +75,7 @@ def test_a_disk_that_is_full_midway(folder: Path) -> None:
     assert full.returncode == 2
     assert full.stderr.splitlines()[-1].startswith(f"q2: error: {folder / 'full.jsonl'}: cannot be")
     assert not (folder / "full.jsonl").exists()
-    started = time.monotonic()
     assert subprocess.run(command(folder, "full.jsonl"), check=False).returncode == 1
-    assert time.monotonic() - started < 60
     assert (folder / "full.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
 
 

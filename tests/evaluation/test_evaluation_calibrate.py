@@ -20,9 +20,11 @@ from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.evaluation import calibrate as fitting
+from q2_metric.evaluation import labels
 from q2_metric.evaluation.statistics import Interval
+from q2_metric.evaluation.thresholds import best_threshold
 from q2_metric.metrics.calibration import Calibration
-from q2_metric.rows.io import Columns
+from q2_metric.rows.columns import Columns
 
 # In falling order: 0.8 (consistent), 0.4 (not), 0.35 (consistent), 0.1 (not).
 TRUTH, SCORES = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
@@ -41,17 +43,17 @@ TRUTH, SCORES = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
     ],
 )
 def test_best_threshold(keywords: dict[str, Any], wanted: float) -> None:
-    assert fitting.best_threshold(TRUTH, SCORES, **keywords) == pytest.approx(wanted)
+    assert best_threshold(TRUTH, SCORES, **keywords) == pytest.approx(wanted)
 
 
 def test_best_threshold_leaves_equal_scores_together() -> None:
     # The two at 0.5 cannot be told apart; above 0.25 recall is 1 and specificity 1/2.
-    assert fitting.best_threshold([1, 1, 0, 0], [0.9, 0.5, 0.5, 0.0]) == pytest.approx(0.25)
+    assert best_threshold([1, 1, 0, 0], [0.9, 0.5, 0.5, 0.0]) == pytest.approx(0.25)
 
 
 def test_the_most_accurate_threshold_may_find_nothing() -> None:
     truth, scores = [0] * 9 + [1], [*np.arange(1, 10) / 10, 0.0]
-    assert fitting.best_threshold(truth, scores, rule="accuracy") == pytest.approx(0.9)
+    assert best_threshold(truth, scores, rule="accuracy") == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_the_most_accurate_threshold_may_find_nothing() -> None:
 )
 def test_no_threshold(truth: list[int], keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        fitting.best_threshold(truth, [0.9, 0.5], **keywords)
+        best_threshold(truth, [0.9, 0.5], **keywords)
 
 
 def fitted(truth: list[int], scores: list[float], **keywords: Any) -> Calibration:
@@ -133,7 +135,7 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
     [(1, True), (0, False), (True, True), ("0", False), (" Consistent ", True), ("no", False)],
 )
 def test_labels(value: object, wanted: bool, tmp_path: Path) -> None:
-    assert fitting.read_labels(write(tmp_path / "a.jsonl", {"Label": value})) == [wanted]
+    assert labels.read_labels(write(tmp_path / "a.jsonl", {"Label": value})) == [wanted]
 
 
 @pytest.mark.parametrize(
@@ -147,13 +149,13 @@ def test_labels(value: object, wanted: bool, tmp_path: Path) -> None:
 )
 def test_no_labels(row: dict[str, Any], label: str | None, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        fitting.read_labels(write(tmp_path / "a.jsonl", row), label)
+        labels.read_labels(write(tmp_path / "a.jsonl", row), label)
 
 
 def test_a_labelled_file_must_be_whole(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"response": "", "knowledge": "k", "label": 1})
     with pytest.raises(InputError, match=r"line 1: the response .* is empty; a labelled file"):
-        fitting.read_labelled(path, Columns())
+        labels.read_labelled(path, Columns())
 
 
 # --- the commands ---------------------------------------------------------------------------

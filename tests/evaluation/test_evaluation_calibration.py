@@ -105,7 +105,7 @@ def test_what_is_no_calibration(text: str, tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(InputError, match="is not"):
         Calibration.load(tmp_path / "c.json")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         Calibration.load(tmp_path / "missing.json")
 
 

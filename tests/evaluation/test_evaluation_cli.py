@@ -63,7 +63,7 @@ def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
     assert "75.0 [" in first.stdout
     assert "scale|version:test" in first.stdout
     report = json.loads(outs[0].read_text())
-    assert report["facts"]["seed"] == "0"
+    assert report["facts"]["seed"] == "12345"
     # The arguments behind it are those of the process, here of the test run.
     assert report["facts"]["command"].split()[0] == "q2"
     assert "auc,SCALE,mine,0.75," in outs[1].read_text()

@@ -21,10 +21,13 @@ from q2_metric.data.usr import read_usr
 from q2_metric.data.wow import read_annotated, read_selected
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import DataError, InputError
-from q2_metric.evaluation import dnli, evidence, true, usr, wow
+from q2_metric.evaluation import dnli, evidence, true, usr
 from q2_metric.evaluation.scores import Columns, MetricSource
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Report
+from q2_metric.evaluation.wow import experiment as wow
+from q2_metric.evaluation.wow.controls import other_knowledge
+from q2_metric.evaluation.wow.responses import pairs
 from q2_metric.metrics.overlap import Bleu, TokenF1
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.types import Example, Metric
@@ -126,7 +129,7 @@ def test_wow_says_where_a_baseline_is_better(small_wow: dict[str, float]) -> Non
 
 
 def test_wow_pairs(small_wow: dict[str, float]) -> None:
-    good, bad = wow.pairs(read_annotated())
+    good, bad = pairs(read_annotated())
     texts = [row.example.response for row in read_annotated()]
     assert [texts[i] for i in good] == [
         "dodeca says 0", "memnet says 1", "dodeca says 2", "dodeca says 3"
@@ -139,15 +142,15 @@ def test_wow_pairs(small_wow: dict[str, float]) -> None:
 def test_other_knowledge(small_wow: dict[str, float]) -> None:
     rows = read_annotated()
     own = [row.example for row in rows if row.system == "dodeca"]
-    same = wow.other_knowledge(own, rows, same_dialogue=True)
+    same = other_knowledge(own, rows, same_dialogue=True)
     # Contexts 2i and 2i + 1 are turns of one dialogue.
     assert [e.knowledge for e in same] == [f"Fact {i}." for i in (1, 0, 3, 2, 5, 4)]
-    other = wow.other_knowledge(own, rows, same_dialogue=False)
+    other = other_knowledge(own, rows, same_dialogue=False)
     assert [e.response for e in other] == [e.response for e in own]
     for i, example in enumerate(other):
         assert example.knowledge not in (f"Fact {i}.", f"Fact {i ^ 1}.")
-    assert other == wow.other_knowledge(own, rows, same_dialogue=False)
-    assert other != wow.other_knowledge(own, rows, same_dialogue=False, seed=1)
+    assert other == other_knowledge(own, rows, same_dialogue=False)
+    assert other != other_knowledge(own, rows, same_dialogue=False, seed=1)
 
 
 def test_control_scores_what_others_did_not(small_wow: dict[str, float]) -> None:
@@ -462,7 +465,7 @@ def test_baselines_on_wow_are_the_published_ones(real: Report) -> None:
 
 
 def test_the_contexts_of_the_paper(real: Report) -> None:
-    good, bad = wow.pairs(read_annotated())
+    good, bad = pairs(read_annotated())
     assert len(good) == len(bad) == 244
     length = cells(real, "length", "dodecaDialogue", "inconsistent")
     assert length["characters"] == pytest.approx(70.84, abs=0.5)

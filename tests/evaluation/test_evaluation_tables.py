@@ -12,9 +12,11 @@ import pytest
 pytest.importorskip("scipy", reason="agreement with people needs q2-metric[meta]")
 pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[meta]")
 
+from q2_metric.cli.tables import print_report
 from q2_metric.errors import InputError
-from q2_metric.evaluation import tables
+from q2_metric.evaluation import files, tables
 from q2_metric.evaluation.detection import detection_curves
+from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.scores import Scored
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table
@@ -58,12 +60,12 @@ def test_rows_fit_their_columns() -> None:
 
 def test_json_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    tables.write(REPORT, path)
-    found = tables.read_json(path)
+    files.write(REPORT, path)
+    found = files.read_json(path)
     assert found.tables == REPORT.tables
     assert (found.name, found.title, found.facts) == ("demo", "A report", REPORT.facts)
     assert found.curves["roc"]["rows"]["q2"]["x"] == [0.12346, 1]
-    tables.write(found, tmp_path / "again.json")
+    files.write(found, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text() == path.read_text()
 
 
@@ -71,11 +73,11 @@ def test_json_comes_back(tmp_path: Path) -> None:
 def test_json_of_others(text: str, tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(text)
     with pytest.raises(InputError, match="not a result of q2 meta-eval"):
-        tables.read_json(tmp_path / "r.json")
+        files.read_json(tmp_path / "r.json")
 
 
 def test_csv_has_a_line_for_each_figure() -> None:
-    found = list(csv.reader(io.StringIO(tables.to_csv(REPORT))))
+    found = list(csv.reader(io.StringIO(files.to_csv(REPORT))))
     assert found == [
         ["table", "row", "column", "value", "low", "high"],
         ["auc", "Q²", "a|b", "0.7124", "0.6821", "0.7392"],
@@ -87,7 +89,7 @@ def test_csv_has_a_line_for_each_figure() -> None:
 
 
 def test_markdown() -> None:
-    page = tables.to_markdown(REPORT, note="Read it so.")
+    page = to_markdown(REPORT, note="Read it so.")
     assert page.splitlines() == [
         "# A report", "", "date: 2026-11-22.", "", "```console", "$ q2 meta-eval demo", "```", "",
         "Read it so.", "", "## ROC-AUC × 100", "",
@@ -99,7 +101,7 @@ def test_markdown() -> None:
 
 def test_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    tables.print_report(REPORT)
+    print_report(REPORT)
     shown = capsys.readouterr().out
     assert "71.2 [68.2, 73.9]  1,088  < 0.001" in shown, "nothing is cut on a narrow terminal"
     assert "[bold]x" in shown
@@ -109,7 +111,7 @@ def test_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", ["r.txt", "r", "nowhere/r.json"])
 def test_outputs_that_cannot_be(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        tables.check_output(tmp_path / name)
+        files.write(REPORT, tmp_path / name)
 
 
 # --- figures --------------------------------------------------------------------------------

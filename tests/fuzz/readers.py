@@ -4,7 +4,7 @@
     python fuzz/readers.py [--suffix jsonl|csv|tsv|parquet] [CORPUS_FOLDER] [-max_total_time=120]
 
 Options with a single dash are libFuzzer's. What it finds is written to ``crash-*``; put it
-into ``tests/test_hostile.py`` when it is mended.
+into ``tests/cli/test_hostile.py`` when it is mended.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import atheris
 
 with atheris.instrument_imports(include=["q2_metric"]):
     from q2_metric.errors import InputError
-    from q2_metric.rows.io import BadRow, output_row, read_fields, read_rows
+    from q2_metric.rows.fields import output_row
+    from q2_metric.rows.formats import read_fields
+    from q2_metric.rows.read import BadRow, read_rows
 
 FOLDER = Path(tempfile.mkdtemp(prefix="q2-fuzz-", dir="/dev/shm" if os.name == "posix" else None))
 SUFFIX = "jsonl"

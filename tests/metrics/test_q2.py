@@ -14,7 +14,7 @@ from fakes import (
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2, Q2Settings, answer_sentence
-from q2_metric.types import Comparison, Example
+from q2_metric.types import Comparison, Example, Verdict
 
 
 def q2(
@@ -107,7 +107,7 @@ def test_an_unanswerable_question_scores_zero_and_can_be_dropped() -> None:
     ("label", "expected"), [("entailment", 1.0), ("neutral", 0.5), ("contradiction", 0.0)]
 )
 def test_fallback_is_nli_from_knowledge_to_response(label: str, expected: float) -> None:
-    example = Example("nothing to ask here", "Some Knowledge.")
+    example = Example("it rains here", "Some Knowledge.")
     nli = FakeEntailment({(example.knowledge, example.response): label})  # type: ignore[dict-item]
     [score] = q2(judge=nli).score([example])  # type: ignore[arg-type]
     assert (score.value, score.fallback, score.because) == (expected, True, ())
@@ -128,7 +128,7 @@ def test_round_trip_must_give_the_span_back() -> None:
 
 
 def test_a_span_that_normalises_to_nothing_is_never_valid() -> None:
-    example = Example("it is the the", "the the")
+    example = Example("it is the hat", "the the")
     reader = FakeReader({("What?", example.response): "the", ("What?", example.knowledge): "the"})
     [score] = q2({example.response: ["the"]}, {"the": ["What?"]}, reader).score([example])
     assert score.because == ()
@@ -225,3 +225,56 @@ def test_empty_input_and_settings() -> None:
     signature = q2(decoding="sample", personal="keep", questions_per_span="all", nli=False,
                    fallback=False, drop_unanswerable=True).signature
     assert settings <= set(signature.split("|"))
+
+
+# --- settings that the papers do not have ------------------------------------------------
+
+SAID, KNOWN = "Rome has 3 hills.", "Rome has 7 hills."
+THREE, SEVEN = "What about 3? 3.", "What about 3? 7."
+
+
+def counted(verdict: Verdict | None = None, **settings: object) -> float | None:
+    """Two questions: "Rome" is equal; "3" against "7" is judged so."""
+    judge = FakeEntailment({(SEVEN, THREE): verdict} if verdict else None)
+    reader = FakeReader({("What about 3?", KNOWN): "7"})
+    [score] = q2(reader=reader, judge=judge, **settings).score([Example(SAID, KNOWN)])
+    return score.value
+
+
+def test_expected_comparison_weighs_the_classes() -> None:
+    verdict = Verdict(0.3, 0.2, 0.5)  # contradiction by a little
+    assert counted(verdict) == 0.5
+    assert counted(verdict, comparison="expected") == pytest.approx((1 + 0.3) / 2)
+
+
+def test_shrinking_draws_towards_the_prior() -> None:
+    verdict = Verdict(0.0, 0.0, 1.0)
+    assert counted(verdict, shrink=2.0) == pytest.approx((1 + 2 * 0.55) / 4)
+    with pytest.raises(InputError, match="shrink"):
+        Q2Settings(shrink=-1)
+
+
+def test_expected_fallback_is_between_the_classes() -> None:
+    nothing = Example("so it goes.", "it goes so far")
+    judge = FakeEntailment({(nothing.knowledge, nothing.response): Verdict(0.4, 0.35, 0.25)})
+    [paper] = q2(judge=judge).score([nothing])
+    [expected] = q2(judge=judge, fallback_score="expected").score([nothing])
+    assert paper.value == 1.0
+    assert expected.value == pytest.approx(0.4 + 0.35 / 2)
+    assert expected.fallback
+
+
+def test_a_question_asked_twice_may_count_once() -> None:
+    asked = {"Rome": ["Which city?"]}
+    text = Example("Rome, Rome.", "Rome is old.")
+    reader = FakeReader({("Which city?", t): "Rome" for t in (text.response, text.knowledge)})
+    spans = {text.response: ["Rome", "Rome"]}
+    [kept] = q2(spans, asked, reader).score([text])
+    [dropped] = q2(spans, asked, reader, repeated="drop").score([text])
+    assert len(kept.because) == 2
+    assert [c.question.span.start for c in dropped.because if isinstance(c, Comparison)] == [0]
+
+
+def test_only_settings_beyond_the_papers_are_signed() -> None:
+    assert "shrink" not in q2().signature
+    assert "|shrink:1|" in q2(shrink=1.0).signature

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from q2_metric.engine.results import FileResult
+
 from q2_metric.errors import InputError
-from q2_metric.report.page import Run, check_page, explanation, open_page, state, write_page
-from q2_metric.rows.io import BadRow, output_row
+from q2_metric.report.encode import state
+from q2_metric.report.page import check_page, explanation, open_page, write_page
+from q2_metric.report.systems import Run
+from q2_metric.rows.fields import Layout, output_row
+from q2_metric.rows.read import BadRow
 from q2_metric.types import (
     Comparison,
     Evidence,
@@ -72,7 +75,8 @@ def page_of(
     path: Path, *rows: tuple[Example | BadRow, dict[str, Score]], file: str = "rows.jsonl"
 ) -> Page:
     found = [
-        output_row(i, row, scores, METRICS, texts=True) for i, (row, scores) in enumerate(rows)
+        output_row(i, row, scores, Layout(METRICS, texts=True))
+        for i, (row, scores) in enumerate(rows)
     ]
     failed = sum(isinstance(row, BadRow) for row, _ in rows)
     results: list[FileResult] = []
@@ -123,7 +127,7 @@ def test_everything_is_on_the_page(path: Path) -> None:
     assert page.texts("code") == [system.signature for system in SYSTEMS]
     assert "1 of 2 rows scored" in page.texts("section")[0]
     first, second = data(page)
-    wanted = output_row(0, example, scores, METRICS, texts=True)
+    wanted = output_row(0, example, scores, Layout(METRICS, texts=True))
     states = [item.pop("state") for item in first["questions"]]
     assert states == ["supported", "differs", "open"]
     assert first == {**wanted, "system": 0}
@@ -131,6 +135,8 @@ def test_everything_is_on_the_page(path: Path) -> None:
     assert data(page, "facts") == {
         "systems": ["rows.jsonl"],
         "titles": {"q2": "Q²", "scale": "SCALE"},
+        "metrics": [{"columns": ["q2"], "details": "questions"},
+                    {"columns": ["scale"], "details": "sentences"}],
         "pairs": [],
     }
 
@@ -252,7 +258,8 @@ def results_of(rows: int) -> Sequence[Run]:
 
 def many_rows(count: int) -> Iterator[dict[str, Any]]:
     for i in range(count):
-        yield output_row(i, Example(f"r{i} " + "x" * 5000, "k" * 5000), {}, METRICS, texts=True)
+        example = Example(f"r{i} " + "x" * 5000, "k" * 5000)
+        yield output_row(i, example, {}, Layout(METRICS, texts=True))
 
 
 def test_memory_does_not_grow_with_the_rows(path: Path) -> None:
@@ -298,11 +305,15 @@ def test_pages_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_one_response_alone(path: Path) -> None:
     example = Example("</script> a", "k", id="x")
-    row = output_row(0, example, {"scale": Score(example, 0.5)}, ["scale"], texts=True)
+    row = output_row(0, example, {"scale": Score(example, 0.5)}, Layout(["scale"], texts=True))
     path.write_text(explanation(row, ["scale|<b>"]), encoding="utf-8")
     page = Page(path)
     assert data(page)[0]["response"] == "</script> a"
-    assert data(page, "facts") == {"alone": True, "titles": {"scale": "SCALE"}}
+    assert data(page, "facts") == {
+        "alone": True,
+        "titles": {"scale": "SCALE"},
+        "metrics": [{"columns": ["scale"], "details": "sentences"}],
+    }
     assert page.texts("code") == ["scale|<b>"]
     assert page.texts("table") == page.texts("form") == []
 
@@ -312,7 +323,7 @@ def test_scores_of_different_settings_are_not_comparable(path: Path) -> None:
         score = SystemScore("f1", 0.5, 1, 0, (0.5, 0.5), signature)
         return Run(name, 1, 0, (score,))
 
-    rows = [output_row(0, Example("r", "k"), {}, ["f1"], texts=True)] * 2
+    rows = [output_row(0, Example("r", "k"), {}, Layout(["f1"], texts=True))] * 2
     warning = "computed with different models or settings"
     for other, warned in (("f1|a:2", True), ("f1|a:1", False), ("", False)):
         write_page(path, [run("a", "f1|a:1"), run("b", other)], rows)

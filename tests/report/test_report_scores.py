@@ -16,9 +16,9 @@ from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2
 from q2_metric.report.compare import Column, differences, match
-from q2_metric.report.page import Run
 from q2_metric.report.read import read_scores
-from q2_metric.rows.io import Columns
+from q2_metric.report.systems import Run
+from q2_metric.rows.columns import Columns
 
 KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 ROWS = (

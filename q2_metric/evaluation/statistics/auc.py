@@ -113,8 +113,8 @@ def _both_classes(labels: Bools) -> Callable[[Places], Bools]:
     """Tells which resamples of these labels hold both classes."""
 
     def both(rows: Places) -> Bools:
-        drawn = labels[rows]
-        kept: Bools = drawn.any(axis=1) & ~drawn.all(axis=1)
+        positive = labels[rows].sum(axis=1)
+        kept: Bools = (positive > 0) & (positive < rows.shape[1])
         return kept
 
     return both

@@ -10,9 +10,6 @@ from numpy.typing import ArrayLike
 from q2_metric.errors import InputError
 from q2_metric.evaluation.statistics.values import Floats
 
-N_BINS = 10
-"""Of the reliability curve, equally wide on [0, 1] (the code of SCALE's authors)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Bin:
@@ -23,6 +20,10 @@ class Bin:
     n: int
     score: float
     consistent: float
+
+
+N_BINS = 10
+"""Of the reliability curve, equally wide on [0, 1] (the code of SCALE's authors)."""
 
 
 def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> list[Bin]:

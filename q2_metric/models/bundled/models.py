@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from q2_metric.errors import ModelError
 from q2_metric.models.batching import Budget, in_batches
 from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, windows
-from q2_metric.models.bundled.runtimes import VERSION, WEIGHTS, Runtime, forward_of
+from q2_metric.models.bundled.runtimes import VERSIONS, WEIGHTS, Runtime, forward_of
 from q2_metric.models.spans import best_span
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
@@ -73,7 +73,7 @@ class _Bundled:
         on_cpu = device in ("auto", "cpu")
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
         self._forward = forward_of(self.network, runtime, device, dtype, threads)
-        self.name = f"bundled-{self.network}-v{VERSION}"
+        self.name = f"bundled-{self.network}-v{VERSIONS[self.network]}"
         if dtype != "float32":
             self.name += f"-{dtype}"
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 WEIGHTS = Path(__file__).parent / "weights"
-VERSION = "2"
-"""Of the weights: part of every signature, raised with each retraining."""
+VERSIONS = {"reader": "2", "entailment": "2"}
+"""Of each network's weights: part of every signature, raised with each retraining."""
 
 Runtime = Literal["auto", "onnx", "torch"]
 Forward = Callable[[Batch], NDArray[np.float32]]

@@ -1,0 +1,65 @@
+"""The development sets: what systems really wrote, with people's labels.
+
+Files ``dev/NAME.jsonl.gz`` below ``Q2_DATA_DIR``, one object a line with ``premise``,
+``hypothesis`` and ``label`` ("supported"; any other label is not).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from random import Random
+
+from q2_metric.data.download import ENVIRONMENT
+from q2_metric.data.labelled import Labelled
+from q2_metric.errors import DataError
+from q2_metric.metrics.bootstrap import SEED
+from q2_metric.types import Example
+
+SUFFIX = ".jsonl.gz"
+
+
+def dev_files() -> dict[str, Path]:
+    """The files of the sets, by name, in alphabetical order.
+
+    Raises:
+        DataError: there is none.
+    """
+    folder = Path(os.environ.get(ENVIRONMENT, "")) / "dev"
+    found = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+    if not os.environ.get(ENVIRONMENT) or not found:
+        raise DataError(
+            f"no development set is here: put dev/NAME{SUFFIX} in a folder that {ENVIRONMENT} names"
+        )
+    return found
+
+
+def read_dev(path: str | Path, limit: int | None = None) -> list[Labelled]:
+    """The responses of a set, in order; ids are row numbers, from 0.
+
+    Args:
+        path: of the file.
+        limit: rows at most, drawn at random where there are more, always the same ones.
+
+    Raises:
+        DataError: the file is missing or not what it should be.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            rows = [_row(json.loads(line), path, n) for n, line in enumerate(file)]
+    except (OSError, EOFError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    if limit is None or limit >= len(rows):
+        return rows
+    return [rows[i] for i in sorted(Random(SEED).sample(range(len(rows)), limit))]
+
+
+def _row(fields: object, path: str | Path, number: int) -> Labelled:
+    wanted = ("premise", "hypothesis", "label")
+    texts = [fields.get(name) for name in wanted] if isinstance(fields, dict) else []
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise DataError(f"{path}, line {number + 1}: needs the texts {', '.join(wanted)}")
+    premise, hypothesis, label = map(str, texts)
+    return Labelled(Example(hypothesis, premise, id=str(number)), label == "supported")

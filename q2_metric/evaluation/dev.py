@@ -1,0 +1,97 @@
+"""The development sets: what models and settings are chosen by.
+
+Human labels on what systems really wrote, never trained on. Beside each metric stand the two
+counts that any model should be above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from q2_metric.data.labelled import Labelled
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.detection import auc_lines, average, detection_curves, truths_of
+from q2_metric.evaluation.scores import Columns, Scores, values
+from q2_metric.evaluation.statistics import SEED
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.evaluation.titles import title
+from q2_metric.metrics.registry import entry
+
+COUNTS = ("f1", "word_share")
+"""Metrics that count words."""
+
+
+def experiment(columns: Columns, sets: Mapping[str, Sequence[Labelled]]) -> Report:
+    """ROC-AUC by set and on average, where counting words does better, calibration.
+
+    Args:
+        columns: the metrics; those of :data:`COUNTS` among them are what the others are
+            compared with.
+        sets: rows by name, all with the same metrics.
+
+    Raises:
+        InputError: a set has one class only; errors of the metrics.
+    """
+    truths = truths_of(sets)
+    scores = {
+        name: columns.scores([row.example for row in rows], name) for name, rows in sets.items()
+    }
+    calibration = _calibration(truths, scores)
+    return Report(
+        name="dev",
+        title="Agreement with people on the development sets",
+        tables=(_auc(truths, scores), *([] if calibration is None else [calibration])),
+        signatures=columns.signatures,
+        curves=detection_curves({name: (truths[name], scores[name]) for name in sets}),
+    )
+
+
+def _auc(truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]) -> Table:
+    lines = auc_lines(truths, scores)
+    by_metric = dict(zip(next(iter(scores.values())), lines, strict=True))
+    counts = [name for name in COUNTS if name in by_metric]
+    sizes = ", ".join(f"{key} {sum(truth):,} of {len(truth):,}" for key, truth in truths.items())
+    return Table(
+        "auc",
+        "ROC-AUC × 100",
+        (
+            Column("metric", "text"), *(Column(key, "hundred") for key in scores),
+            Column("mean", "hundred"),
+            *(Column(f"below {title(one)} on", "text") for one in counts),
+        ),
+        tuple(
+            (*line, *(_below(line, by_metric[one], list(scores)) for one in counts))
+            for line in lines
+        ),
+        f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). "
+        f"Supported: {sizes}. A response without score counts as {st.THRESHOLD:g}.",
+    )
+
+
+def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) -> str:
+    """The sets on which a metric's AUC is below that of a count of words."""
+    aucs = [
+        [cell.value for cell in one if isinstance(cell, st.Interval)] for one in (line, count)
+    ]
+    below = [name for name, own, other in zip(names, *aucs, strict=True) if own < other]
+    return ", ".join(below)
+
+
+def _calibration(
+    truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
+) -> Table | None:
+    """Calibration errors of the metrics that are probabilities, ``None`` without any."""
+    lines: list[tuple[Cell, ...]] = []
+    for metric in next(iter(scores.values())):
+        if entry(metric).probability:
+            found = [st.ece(truths[key], values(scores[key][metric])) for key in scores]
+            lines.append((title(metric), *found, average(found)))
+    if not lines:
+        return None
+    return Table(
+        "calibration",
+        "Calibration of probabilities",
+        (Column("metric", "text"), *(Column(key) for key in scores), Column("mean")),
+        tuple(lines),
+        f"Expected calibration error, {st.N_BINS} bins of equal width, scores as they are.",
+    )

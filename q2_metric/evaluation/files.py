@@ -1,0 +1,103 @@
+"""A report as a file: ``.json`` (everything, read back), ``.csv`` (a line a figure), ``.md``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from q2_metric.errors import InputError
+from q2_metric.evaluation.markdown import to_markdown
+from q2_metric.evaluation.statistics import Interval
+from q2_metric.evaluation.tables import Cell, Column, Report, Table
+from q2_metric.files import check_place, read_text, write_text
+
+SUFFIXES = (".json", ".csv", ".md")
+FORMAT = "q2-meta-eval-1"
+
+
+def write(report: Report, path: str | Path, *, note: str = "") -> None:
+    """Writes a report as JSON, CSV or markdown, by the suffix.
+
+    Args:
+        note: markdown put under the title of a page (how the figures are to be read).
+
+    Raises:
+        InputError: unknown suffix, or the file cannot be written.
+    """
+    check_place(path, SUFFIXES)
+    suffix = Path(path).suffix.lower()
+    text = {".json": to_json, ".csv": to_csv}[suffix](report) if suffix != ".md" else (
+        to_markdown(report, note=note)
+    )
+    write_text(path, text)
+
+
+def to_json(report: Report) -> str:
+    """Everything; a table's rows are lists in the order of its columns.
+
+    Curves are rounded to 5 digits and stand in one line.
+    """
+    fields = {"format": FORMAT, **asdict(report)}
+    # Read back with few digits, and written again.
+    curves = json.loads(
+        json.dumps(fields.pop("curves"), allow_nan=False),
+        parse_float=lambda digits: round(float(digits), 5),
+    )
+    line = json.dumps(curves, ensure_ascii=False, separators=(",", ":"))
+    whole = json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False)
+    return f'{whole.removesuffix("}").rstrip()},\n "curves": {line}\n}}\n'
+
+
+def read_json(path: str | Path) -> Report:
+    """A report that :func:`write` wrote as JSON.
+
+    Raises:
+        InputError: the file is missing or no such report.
+    """
+    text = read_text(path)
+    try:
+        found = json.loads(text)
+        if found.pop("format") != FORMAT:
+            raise KeyError("format")
+        tables = tuple(
+            Table(
+                table["name"],
+                table["title"],
+                tuple(Column(**column) for column in table["columns"]),
+                tuple(tuple(_cell(cell) for cell in row) for row in table["rows"]),
+                table["note"],
+            )
+            for table in found.pop("tables")
+        )
+        return Report(tables=tables, **found)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: is not a result of q2 meta-eval") from error
+
+
+def to_csv(report: Report) -> str:
+    """One line a figure: table, row, column, value, low, high (the ends of an interval)."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("table", "row", "column", "value", "low", "high"))
+    for table in report.tables:
+        named = [i for i, column in enumerate(table.columns) if column.kind == "text"]
+        for row in table.rows:
+            name = " / ".join(str(row[i]) for i in named if row[i] is not None)
+            for i, cell in enumerate(row):
+                if i in named or cell is None:
+                    continue
+                value, *ends = asdict(cell).values() if isinstance(cell, Interval) else [cell]
+                writer.writerow((table.name, name, table.columns[i].title, value, *ends))
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, dict):
+        return Interval(**value)
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    raise ValueError(f"{value!r} is no cell")

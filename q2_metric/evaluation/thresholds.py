@@ -1,0 +1,62 @@
+"""The score above which a response is best called consistent."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from q2_metric.errors import InputError
+from q2_metric.evaluation.statistics.values import checked, sklearn_metrics
+
+Rule = Literal["balanced_accuracy", "accuracy"]
+
+
+def best_threshold(
+    truth: ArrayLike,
+    scores: ArrayLike,
+    *,
+    rule: Rule = "balanced_accuracy",
+    precision: float | None = None,
+) -> float:
+    """The threshold above which a response is best called consistent.
+
+    It lies half-way between two neighbouring scores; of equally good ones it is the lowest.
+
+    Args:
+        rule: what is to be highest.
+        precision: instead of ``rule``: the most consistent responses that can be found
+            while this share, in (0, 1], of what is found is consistent.
+
+    Raises:
+        InputError: one class only, or the precision cannot be reached.
+    """
+    if precision is not None and not 0 < precision <= 1:
+        raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
+    labels, values = checked(truth, scores)
+    positive, negative = labels.sum(), (~labels).sum()
+    # Found are the responses that score at least order[i]; the first point finds none.
+    false, recall, order = (
+        one[1:] for one in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False)
+    )
+    specificity, hits = 1 - false, recall * positive
+    found = hits + false * negative
+    if precision is not None:
+        good = hits / found >= precision - 1e-12
+        if not good.any():
+            raise InputError(
+                f"no threshold has a precision of {precision:g}; the highest is "
+                f"{(hits / found).max():.3f}"
+            )
+        place = int(np.flatnonzero(good)[-1])
+    else:
+        measure = (recall + specificity) / 2
+        if rule == "accuracy":
+            measure = (recall * positive + specificity * negative) / len(labels)
+            if measure.max() < negative / len(labels):  # calling nothing consistent is best
+                return float(order[0])
+        place = int(np.flatnonzero(measure >= measure.max() - 1e-12)[-1])
+    if place + 1 < len(order):
+        return float((order[place] + order[place + 1]) / 2)
+    return float(order[place] - 1e-6 * max(1.0, abs(order[place])))

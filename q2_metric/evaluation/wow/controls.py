@@ -1,0 +1,119 @@
+"""Controls: knowledge of other turns, length (Q², appendices C and D, tables 10 and 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from q2_metric.data.labelled import Labelled
+from q2_metric.data.wow import SYSTEMS
+from q2_metric.evaluation import published
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.scores import Columns, values
+from q2_metric.evaluation.statistics import SEED
+from q2_metric.evaluation.tables import Cell, Column, Table
+from q2_metric.evaluation.titles import title
+from q2_metric.evaluation.wow.responses import SYSTEM_NAMES, asked, mean, sample, truths
+from q2_metric.types import Example
+
+
+def random_knowledge(
+    columns: Columns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
+) -> Table:
+    """Scores of consistent responses beside the knowledge of other turns (Q², table 10)."""
+    consistent = [row.example for row in selected if row.consistent]
+    kinds = {
+        "own": consistent,
+        "same dialogue": other_knowledge(consistent, annotated, same_dialogue=True),
+        "other dialogue": other_knowledge(consistent, annotated, same_dialogue=False),
+    }
+    lines: list[tuple[Cell, ...]] = []
+    names: list[str] = []
+    for kind, examples in kinds.items():
+        scores = columns.scores(examples, f"knowledge: {kind}", complete=False)
+        names = list(scores)
+        means = [
+            None if all(item is None for item in column) else mean(values(column))
+            for column in scores.values()
+        ]
+        _, share, coverage = asked(scores)
+        theirs = published.WOW_RANDOM_KNOWLEDGE.get(kind, (None, None))
+        lines.append((kind, len(examples), share, coverage, *means, *theirs))
+    return Table(
+        "random_knowledge",
+        "Control: knowledge of another turn",
+        (
+            Column("knowledge of", "text"), Column("n", "count"),
+            Column("unanswerable", "percent"), Column("coverage", "percent"),
+            *(Column(title(name)) for name in names),
+            Column("published: Q²"), Column("published: unanswerable", "percent"),
+        ),
+        tuple(lines),
+        "The consistent selected responses, with the knowledge of another turn of the same "
+        "dialogue (where the data has one) or of another dialogue, drawn with seed "
+        f"{SEED}. A metric that looks at the knowledge falls.",
+    )
+
+
+def other_knowledge(
+    examples: Sequence[Example],
+    annotated: Sequence[Labelled],
+    *,
+    same_dialogue: bool,
+    seed: int = SEED,
+) -> list[Example]:
+    """The examples with another turn's knowledge; those for which there is none are left out."""
+    by_dialogue: dict[str, list[str]] = {}
+    for row in annotated:
+        found = by_dialogue.setdefault(_dialogue(row.example), [])
+        if row.example.knowledge not in found:
+            found.append(row.example.knowledge)
+    rng = Random(seed)
+    others = []
+    for example in examples:
+        own = _dialogue(example)
+        if same_dialogue:
+            pool = by_dialogue.get(own, [])
+        else:
+            pool = by_dialogue[rng.choice([name for name in by_dialogue if name != own])]
+        pool = [knowledge for knowledge in pool if knowledge != example.knowledge]
+        if pool:
+            others.append(replace(example, knowledge=rng.choice(pool)))
+    return others
+
+
+def _dialogue(example: Example) -> str:
+    """The episode of an id ``episode-round-system``."""
+    return (example.id or "").split("-")[0]
+
+
+def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
+    """How long the responses are, and what length alone tells (Q², table 11)."""
+    lines: list[tuple[Cell, ...]] = []
+    for system in SYSTEMS:
+        own = [row for row in selected if row.system == system]
+        groups: dict[str, list[str]] = {
+            "consistent": [row.example.response for row in own if row.consistent],
+            "inconsistent": [row.example.response for row in own if not row.consistent],
+            "random": [annotated[i].example.response for i in sample(annotated, system)],
+        }
+        for kind, group in groups.items():
+            theirs = published.WOW_LENGTH[kind] if system == "dodeca" else (None, None)
+            lines.append((SYSTEM_NAMES[system], kind, mean([len(text) for text in group]),
+                          mean([len(text.split()) for text in group]), *theirs))
+    truth, texts = truths(selected), [row.example.response for row in selected]
+    characters = st.roc_auc(truth, [len(text) for text in texts])
+    tokens = st.roc_auc(truth, [len(text.split()) for text in texts])
+    return Table(
+        "length",
+        "Control: length of the responses",
+        (
+            Column("system", "text"), Column("responses are", "text"), Column("characters"),
+            Column("tokens"), Column("published: characters"), Column("published: tokens"),
+        ),
+        tuple(lines),
+        f"ROC-AUC × 100 of length alone on the selected responses: {100 * characters:.1f} by "
+        f"characters, {100 * tokens:.1f} by tokens (what stands between blanks; the responses "
+        "come tokenised).",
+    )

@@ -1,0 +1,139 @@
+"""The paper's tables: who is above whom, absolute scores, system level, robustness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from q2_metric.data.labelled import Labelled
+from q2_metric.data.wow import SYSTEMS
+from q2_metric.evaluation import published
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.scores import Scored, Scores, values
+from q2_metric.evaluation.statistics import SEED, Interval
+from q2_metric.evaluation.tables import Cell, Column, Table
+from q2_metric.evaluation.titles import title
+from q2_metric.evaluation.wow.responses import (
+    RANDOM_SAMPLE,
+    SYSTEM_NAMES,
+    asked,
+    mean,
+    pairs,
+    sample,
+)
+from q2_metric.metrics.registry import METRICS, entry
+
+_MEASURES = (
+    ("detection_selected", "ROC-AUC", "AUC, selected"),
+    ("detection_annotated", "ROC-AUC", "AUC, annotated"),
+    ("systems", "Spearman", "system level"),
+)
+
+
+def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
+    """Which baselines our metrics are above, in words, so that a page cannot leave it out."""
+    by_name = {table.name: table for table in tables}
+    # Ours say what their scores rest on; metrics of others in a file are neither.
+    baselines = [title(name) for name in names if name in METRICS and not entry(name).details]
+    lines: list[tuple[Cell, ...]] = []
+    for own in (title(name) for name in names if entry(name).details):
+        cells: list[Cell] = [own]
+        for name, column, _ in _MEASURES:
+            table = by_name[name]
+            place = [one.title for one in table.columns].index(column)
+            found = {row[0]: row[place] for row in table.rows}
+            figures = {key: cell.value for key, cell in found.items() if isinstance(cell, Interval)}
+            missed = [one for one in baselines if figures[one] >= figures[own]]
+            cells.append(f"not above {', '.join(missed)}" if missed else "above every baseline")
+        lines.append(tuple(cells))
+    if not lines or not baselines:
+        return None
+    return Table(
+        "standing",
+        "In short",
+        (Column("metric", "text"), *(Column(heading, "text") for _, _, heading in _MEASURES)),
+        tuple(lines),
+        f"Baselines here: {', '.join(baselines)}. By the figures below; whether chance explains "
+        "a difference in AUC is in the comparison.",
+    )
+
+
+def absolute(
+    annotated: Sequence[Labelled], by_text: Scores, selected: Sequence[Labelled], chosen: Scores
+) -> Table:
+    """Mean scores by system and class (Q², table 2)."""
+    lines: list[tuple[Cell, ...]] = []
+    for system in SYSTEMS:
+        for kind in ("inconsistent", "consistent", "random"):
+            if kind == "random":
+                places = sample(annotated, system)
+                scores = by_text
+            else:
+                places = [
+                    i for i, row in enumerate(selected)
+                    if row.system == system and row.consistent == (kind == "consistent")
+                ]
+                scores = chosen
+            part = {name: [column[i] for i in places] for name, column in scores.items()}
+            lines.append((SYSTEM_NAMES[system], kind, len(places), *asked(part),
+                          *(mean(values(column)) for column in part.values()),
+                          *published.WOW_MEANS.get((system, kind), (None, None, None))))
+    names = list(by_text)
+    return Table(
+        "absolute",
+        "Absolute scores",
+        (
+            Column("system", "text"), Column("responses are", "text"), Column("n", "count"),
+            Column("questions", "count"), Column("unanswerable", "percent"),
+            Column("coverage", "percent"),
+            *(Column(title(name)) for name in names),
+            Column("published: Q²"), Column("published: Q² without NLI"),
+            Column("published: unanswerable", "percent"),
+        ),
+        tuple(lines),
+        f"random: {RANDOM_SAMPLE} of the system's annotated responses (seed {SEED}); the paper's "
+        "own random sample is not published. Coverage: responses with a valid question.",
+    )
+
+
+def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
+    """Rank correlation of simulated systems with their quality (Q², section 5.1, table 4)."""
+    good, bad = pairs(annotated)
+    lines: list[tuple[Cell, ...]] = []
+    for metric, column in scores.items():
+        numbers = values(column)
+        found = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
+        lines.append((title(metric), found, published.WOW_SYSTEM_LEVEL.get(metric)))
+    shares = ", ".join(f"{share:g}" for share in st.SYSTEMS.shares)
+    return Table(
+        "systems",
+        "System level: simulated systems",
+        (Column("metric", "text"), Column("Spearman"), Column("published")),
+        tuple(lines),
+        f"{len(good)} contexts have one consistent and one inconsistent response. "
+        f"{st.SYSTEMS.size} are drawn with replacement, systems have the share {shares} of "
+        f"inconsistent responses; mean over {st.SYSTEMS.repeats:,} repetitions with the 2.5th and "
+        f"97.5th percentile (seed {SEED}).",
+    )
+
+
+def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
+    """Mean scores of systems that get worse (Q², section 5.4, figure 4)."""
+    lines: list[tuple[Cell, ...]] = []
+    for metric, column in scores.items():
+        lines.append((title(metric), *(one.value for one in falling(selected, column))))
+    return Table(
+        "robustness",
+        "Score by share of inconsistent responses",
+        (Column("metric", "text"), *(Column(f"{share:g}") for share in st.ROBUSTNESS.shares)),
+        tuple(lines),
+        f"Mean score of systems of {st.ROBUSTNESS.size} selected responses, drawn with "
+        f"replacement {st.SYSTEMS.repeats:,} times (seed {SEED}).",
+    )
+
+
+def falling(selected: Sequence[Labelled], column: Sequence[Scored | None]) -> list[Interval]:
+    """The robustness curve of one metric."""
+    numbers = values(column)
+    good = [number for row, number in zip(selected, numbers, strict=True) if row.consistent]
+    bad = [number for row, number in zip(selected, numbers, strict=True) if not row.consistent]
+    return st.robustness(good, bad)

@@ -1,0 +1,218 @@
+"""Files: JSON read in one way, an output put in its place at once, and what none may overwrite.
+
+The one rule for outputs: a file that a command writes is none that it reads and no other
+that it writes, whatever the paths are called (:func:`check_written`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from q2_metric.errors import InputError, Q2Error
+
+STDIN = "-"
+"""The path that stands for standard input."""
+
+# --- reading ---------------------------------------------------------------------------
+
+
+def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
+    """What a JSON file holds; UTF-8, with or without a byte order mark.
+
+    Raises:
+        Q2Error: ``wrong``: there is no such file, it cannot be read, or it is not JSON.
+    """
+    text = read_text(path, wrong)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise wrong(f"{path}: is not JSON ({json_problem(error)})") from error
+
+
+def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
+    """What a UTF-8 file holds.
+
+    Raises:
+        Q2Error: ``wrong``: there is no such file, or it cannot be read.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise wrong(f"{path}: there is no such file") from None
+    except UnicodeDecodeError:
+        raise wrong(f"{path}: cannot be read: it is not UTF-8") from None
+    except OSError as error:
+        raise wrong(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def json_problem(error: Exception) -> str:
+    """What is wrong with a text that is no JSON, in a few words."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.colno}"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def fingerprint(path: str | Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def state(path: str | Path) -> tuple[int, ...]:
+    """What changes when a file is written or replaced: device, inode, size, time in ns.
+
+    Raises:
+        InputError: it is not there.
+    """
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def rereadable(path: str | Path) -> bool:
+    """Whether reading a file now leaves it there for later: not of stdin and pipes."""
+    return str(path) != STDIN and os.path.isfile(path)
+
+
+# --- what may be written -----------------------------------------------------------------
+
+
+def check_written(
+    outputs: Iterable[str | Path], inputs: Iterable[str | Path | None] = ()
+) -> None:
+    """Refuses outputs that would overwrite an input or one another.
+
+    Paths are compared as they resolve, and files that are there by device and inode, so
+    that symbolic and hard links count as what they lead to. A folder of inputs or outputs
+    stands for all that is in it.
+
+    Args:
+        outputs: files and folders that will be written.
+        inputs: files and folders that are read; ``-`` and ``None`` are none.
+
+    Raises:
+        InputError: an output is read too, is written twice, or is there and no plain file
+            or folder.
+    """
+    written = [Path(item) for item in outputs]
+    read = [Path(item) for item in inputs if item is not None and str(item) != STDIN]
+    for path in written:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(f"{path}: cannot be written: it is no plain file")
+        for other in read:
+            if _same(path, other):
+                raise InputError(f"{path}: is read, so it cannot be written; choose another name")
+    for path, other in combinations(written, 2):
+        if _same(path, other):
+            raise InputError(f"{path}: is written twice ({other}); choose another name")
+
+
+def _same(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        if one.samefile(other):
+            return True
+    try:
+        return one.resolve() == other.resolve()
+    except (OSError, RuntimeError) as error:  # a loop of links
+        raise InputError(f"{one}: cannot be written: {error}") from error
+
+
+def within(path: str | Path, folder: str | Path) -> bool:
+    """Whether a path lies in a folder, links followed."""
+    return Path(folder).resolve() in Path(path).resolve().parents
+
+
+def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
+    """Refuses a path where no file can be written, without touching it.
+
+    Args:
+        path: of the file.
+        suffixes: of which it must have one, unless there are none.
+
+    Raises:
+        InputError: another suffix, no such folder, or a folder has this name.
+    """
+    path, known = Path(path), tuple(suffixes)
+    if known and path.suffix.lower() not in known:
+        raise InputError(
+            f"{path}: cannot tell the format from the suffix {path.suffix.lower()!r}; "
+            f"use one of {', '.join(known)}"
+        )
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {str(path.parent)!r}")
+    if path.is_dir():
+        raise InputError(f"{path}: cannot be written: it is a folder")
+
+
+# --- writing ---------------------------------------------------------------------------
+
+
+@contextmanager
+def replacing(path: Path, folder: Path | None = None) -> Iterator[Path]:
+    """A name to write to; what was written is ``path`` afterwards, on disk, or not at all.
+
+    The unfinished file is new and of this call alone: it has a random name, in the folder of
+    ``path`` unless another one on its disk is given, and is made in a way that follows no link.
+    The mode of a file that was there is kept.
+
+    Raises:
+        InputError: it cannot be written; what ``path`` held stays.
+    """
+    unfinished = (folder or path.parent) / f".q2-{secrets.token_hex(8)}.tmp"
+    try:
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    try:
+        with suppress(FileNotFoundError):
+            os.chmod(unfinished, stat.S_IMODE(os.stat(path).st_mode))
+        yield unfinished
+        _to_disk(unfinished)
+        os.replace(unfinished, path)
+        if os.name != "nt":  # where folders cannot be opened
+            _to_disk(path.parent)
+    except Q2Error:
+        raise
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Puts a UTF-8 file in its place; lone surrogates become escapes.
+
+    Raises:
+        InputError: it cannot be written; what was there stays.
+    """
+    path = Path(path)
+    check_place(path)
+    with replacing(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,26 @@
+"""The share of the response's content words that the knowledge has too: what counting tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from q2_metric.metrics.signature import signature
+from q2_metric.text.overlap import overlap
+from q2_metric.types import Example, Score
+
+
+class WordShare:
+    """Share of the response's content words in the knowledge, exactly or by stem: [0, 1].
+
+    Content words are those outside the list of function words, and numbers. A response
+    without any claims nothing that could be counted: its score has no value (``None``).
+    """
+
+    name = "word_share"
+
+    def __init__(self) -> None:
+        self.signature = signature(self.name, {})
+
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        """One score for each example, in order."""
+        return [Score(item, overlap(item.response, item.knowledge).words) for item in examples]

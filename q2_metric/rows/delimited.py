@@ -1,0 +1,104 @@
+"""Tables as csv and tsv, where a stray quotation mark takes no other row with it."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from q2_metric.errors import InputError
+from q2_metric.rows.record import Record, refuse_utf16
+
+_LONGEST_FIELD = 2**31 - 1
+
+
+def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
+    """The rows of a table, its first line the header; blank lines are no rows.
+
+    Raises:
+        InputError: the header cannot be read, or the file is UTF-16.
+    """
+    csv.field_size_limit(_LONGEST_FIELD)
+    lines = _Lines(_text_lines(file, name))
+    header: list[str] | None = None
+    while True:
+        lines.begin_row()
+        where = f"{name}, line {lines.read + 1}"
+        try:
+            # Strict, so that a stray quote is reported instead of swallowing the rows after it.
+            cells = next(csv.reader(lines, delimiter=delimiter, strict=True))
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if header is None:
+                raise InputError(f"{where}: the header cannot be read: {error}") from error
+            yield Record(where, {}, f"has a misplaced quotation mark ({error})")
+            lines.put_back()
+            continue
+        if not cells:
+            continue
+        if header is None:
+            header = cells
+        elif len(cells) != len(header) and _has_row(lines.row[1:], len(header), delimiter):
+            yield Record(where, {}, "has a misplaced quotation mark (it closes lines later)")
+            lines.put_back()
+        elif len(cells) > len(header):
+            problem = f"has {len(cells)} fields where the header has {len(header)}"
+            yield Record(where, {}, problem)
+        else:
+            yield Record(where, dict(zip(header, cells, strict=False)))
+
+
+class _Lines:
+    """The lines of a table, where those that a stray quote took can be put back.
+
+    After a quoting error the row is its first line alone, and what follows is read anew:
+    one line out for each row in. Each line is read again once or twice at most, because a
+    row that runs on ends at the next stray quote.
+    """
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self.read = 0
+        self.row: list[str] = []
+        self._waiting: deque[str] = deque()
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._waiting.popleft() if self._waiting else next(self._lines)
+        self.read += 1
+        self.row.append(line)
+        return line
+
+    def begin_row(self) -> None:
+        """The next line is a row's first."""
+        self.row = []
+
+    def put_back(self) -> None:
+        """Only the first line of this row was read, after all."""
+        later = self.row[1:]
+        self.read -= len(later)
+        self._waiting.extendleft(reversed(later))
+
+
+def _has_row(lines: Sequence[str], width: int, delimiter: str) -> bool:
+    """Whether one of the lines is by itself a row with so many fields."""
+    for line in lines:
+        try:
+            if len(next(csv.reader([line], delimiter=delimiter, strict=True), [])) == width:
+                return True
+        except csv.Error:
+            continue
+    return False
+
+
+def _text_lines(file: IO[bytes], name: str) -> Iterator[str]:
+    """Lines with their ends kept; bytes that are not UTF-8 become lone surrogates."""
+    for number, line in enumerate(file, start=1):
+        if number == 1:
+            refuse_utf16(line, name)
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        yield line.decode("utf-8", errors="surrogateescape")

@@ -1,0 +1,209 @@
+"""The one table of an output row's fields: their names, types and where they come from.
+
+A jsonl row, the header of csv, the schema of parquet and what reads them all follow it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from q2_metric.metrics.registry import entry
+from q2_metric.rows.read import BadRow
+from q2_metric.types import Comparison, Evidence, Example, Part, Score
+
+OutputRow = dict[str, Any]
+
+Form = Literal["text", "number", "whole", "yes-no", "texts", "object", "objects"]
+"""``whole`` numbers are integers; ``texts`` a list of them, ``objects`` a list of objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an output row, or of an object in it.
+
+    Attributes:
+        name: in the row.
+        form: of the value where it is not null.
+        of: takes the value out of what the field is about.
+        fields: of an object, or of each object of a list.
+        kind: of the items of a list of objects.
+    """
+
+    name: str
+    form: Form
+    of: Callable[[Any], object] = lambda _item: None
+    fields: tuple[Field, ...] = ()
+    kind: type = object
+
+    def value(self, item: Any) -> Any:
+        """The field's value, one that JSON can hold."""
+        if self.form == "objects":
+            return [
+                {field.name: field.value(part) for field in self.fields}
+                for part in self.of(item) if isinstance(part, self.kind)  # type: ignore[attr-defined]
+            ]
+        found = self.of(item)
+        if self.form != "number" or found is None:
+            return found
+        return float(found) if math.isfinite(found) else None  # type: ignore[arg-type]
+
+
+def _verdict_p(item: Comparison) -> float | None:
+    return getattr(item.verdict, item.verdict.label) if item.verdict else None
+
+
+QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comparison, fields=(
+    Field("span", "text", lambda item: item.question.span.text),
+    Field("start", "whole", lambda item: item.question.span.start),
+    Field("question", "text", lambda item: item.question.text),
+    Field("response_answer", "text", lambda item: item.response_answer),
+    Field("knowledge_answer", "text", lambda item: item.knowledge_answer),
+    Field("knowledge_start", "whole", lambda item: item.knowledge_start),
+    Field("how", "text", lambda item: item.how),
+    Field("verdict", "text", lambda item: item.verdict.label if item.verdict else None),
+    Field("verdict_p", "number", _verdict_p),
+    Field("f1", "number", lambda item: item.f1),
+    Field("score", "number", lambda item: item.score),
+))
+"""What Q² asked; ``verdict_p`` is the probability of ``verdict``."""
+
+EVIDENCE = Field("evidence", "objects", lambda score: score.because, kind=Evidence, fields=(
+    Field("sentence", "text", lambda item: item.sentence),
+    Field("start", "whole", lambda item: item.start),
+    Field("score", "number", lambda item: item.score),
+    Field("support", "text", lambda item: item.support),
+    Field("support_start", "whole", lambda item: item.support_start),
+    Field("support_score", "number", lambda item: item.support_score),
+))
+"""SCALE's sentences; places are in characters."""
+
+PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields=(
+    Field("name", "text", lambda item: item.name),
+    Field("value", "number", lambda item: item.value),
+    Field("pull", "number", lambda item: item.pull),
+))
+"""What a combined score rests on."""
+
+DETAILS: Mapping[str, Field] = {"questions": QUESTIONS, "sentences": EVIDENCE, "parts": PARTS}
+"""By what a metric's entry says of ``because`` (:data:`q2_metric.metrics.registry.Details`)."""
+
+FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
+"""Of metrics that ask questions: whether there was none."""
+
+SELECTED = Field("selected", "object", fields=(
+    *(Field(name, "text") for name in
+      ("domain", "entity_id", "entity_name", "doc_id", "text")),
+    Field("score", "number"),
+))
+"""The snippet that was chosen as the row's knowledge."""
+
+FILE, ID, ERROR = (Field(name, "text") for name in ("file", "id", "error"))
+TEXT_FIELDS = (Field("response", "text"), Field("knowledge", "text"), Field("history", "texts"))
+TEXTS = tuple(field.name for field in TEXT_FIELDS)
+"""Fields of an output row that repeat what was scored; ``history`` is a list of turns."""
+
+
+def _decision(metric: str) -> Field:
+    return Field(f"{metric}_consistent", "yes-no", lambda score: score.consistent)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which fields the rows of an output have.
+
+    Attributes:
+        metrics: the requested metrics.
+        with_file: whether rows say which file they are of.
+        decided: metrics that have a calibration, and with it a field ``METRIC_consistent``.
+        texts: whether rows repeat their texts.
+        selected: whether rows say which snippet was chosen as their knowledge.
+    """
+
+    metrics: Sequence[str]
+    with_file: bool = False
+    decided: Sequence[str] = ()
+    texts: bool = False
+    selected: bool = False
+
+    @property
+    def fields(self) -> list[Field]:
+        """All fields of a row, in order."""
+        return [
+            *([FILE] if self.with_file else []),
+            ID,
+            *(field for _, field in self._numbers() + self._marks()),
+            ERROR,
+            *(TEXT_FIELDS if self.texts else ()),
+            *(field for _, field in self._details()),
+            *([SELECTED] if self.selected else []),
+        ]
+
+    def of_scores(self) -> list[tuple[str, Field]]:
+        """The fields that scores fill, each with its metric."""
+        return [*self._numbers(), *self._marks(), *self._details()]
+
+    def _numbers(self) -> list[tuple[str, Field]]:
+        found = []
+        for name in self.metrics:
+            found += [(name, Field(one.name, "number", one.of)) for one in entry(name).columns]
+            if name in self.decided:
+                found.append((name, _decision(name)))
+        return found
+
+    def _marks(self) -> list[tuple[str, Field]]:
+        return [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
+
+    def _details(self) -> list[tuple[str, Field]]:
+        found = ((name, entry(name).details) for name in self.metrics)
+        return [(name, DETAILS[details]) for name, details in found if details is not None]
+
+
+def output_row(
+    index: int,
+    row: Example | BadRow,
+    scores: Mapping[str, Score],
+    layout: Layout | Sequence[str],
+    *,
+    file: str | None = None,
+) -> OutputRow:
+    """One row of the output, every field of the layout present.
+
+    Args:
+        index: of the row in its file, from 0; its number from 1 is the id of a row that
+            has none.
+        row: as it was read.
+        scores: by metric; empty for a bad row.
+        layout: of the output, or just the requested metrics.
+        file: named in rows whose layout has it.
+    """
+    if not isinstance(layout, Layout):
+        layout = Layout(tuple(layout))
+    out: OutputRow = dict.fromkeys(field.name for field in layout.fields)
+    if layout.with_file:
+        out["file"] = file
+    out["id"] = row.id if row.id is not None else str(index + 1)
+    if isinstance(row, BadRow):
+        out["error"] = row.error
+    elif layout.selected:
+        out["selected"] = getattr(row, "selected", None)
+    if layout.texts:
+        out = with_texts(out, row)
+    for name, field in layout.of_scores():
+        if name in scores:
+            out[field.name] = field.value(scores[name])
+    return out
+
+
+def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
+    """The row with the :data:`TEXTS` of what was scored, where it could be read.
+
+    Knowledge that was chosen for the row stands in ``selected``.
+    """
+    if isinstance(scored, BadRow):
+        return row
+    knowledge = (row.get("selected") or {}).get("text", scored.knowledge)
+    texts = (scored.response, knowledge, list(scored.history))
+    return row | dict(zip(TEXTS, texts, strict=True))

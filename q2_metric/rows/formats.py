@@ -1,0 +1,135 @@
+"""Readers of jsonl, csv, tsv and parquet: a file, or standard input, -> its rows as they are."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from q2_metric.errors import InputError, MissingExtra
+from q2_metric.files import STDIN, json_problem
+from q2_metric.rows.delimited import read_table
+from q2_metric.rows.record import Record, refuse_utf16
+from q2_metric.rows.texts import kind
+
+_BATCH = 256
+"""Rows of a parquet file held at a time."""
+
+
+def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The rows of a file as they are, each with the words that say where it stands.
+
+    Formats as for :func:`q2_metric.rows.read.read_rows`; for what is no response with its
+    knowledge, as labels and scores of others.
+
+    Raises:
+        InputError: the file or one of its rows cannot be read.
+        MissingExtra: parquet without pyarrow.
+    """
+    for record in records(path, "standard input" if str(path) == STDIN else str(path)):
+        if record.problem:
+            raise InputError(f"{record.where}: {record.problem}")
+        yield record.where, record.fields
+
+
+def records(path: str | Path, name: str) -> Iterator[Record]:
+    """The rows of a file; ``name`` stands for it in messages.
+
+    Raises:
+        InputError: (on reading) the file cannot be read or its suffix is unknown.
+        MissingExtra: parquet without pyarrow.
+    """
+    if str(path) == STDIN:
+        yield from _jsonl(sys.stdin.buffer, name)
+        return
+    suffix = Path(path).suffix.lower()
+    if suffix not in _READERS:
+        raise InputError(
+            f"{name}: cannot tell the format from the suffix {suffix!r}; "
+            f"use one of {', '.join(_READERS)} or - for jsonl on standard input"
+        )
+    try:
+        with open(path, "rb") as file:
+            yield from _READERS[suffix](file, name)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"{name}: there is no such file") from None
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
+    for number, line in enumerate(file, start=1):
+        where = f"{name}, line {number}"
+        if number == 1:
+            refuse_utf16(line, name)
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            yield Record(where, {}, "is not UTF-8")
+        except (ValueError, RecursionError) as error:
+            yield Record(where, {}, f"is not JSON ({json_problem(error)})")
+        else:
+            if isinstance(value, dict):
+                yield Record(where, value)
+            else:
+                yield Record(where, {}, f"is not a JSON object but {kind(value)}")
+
+
+def _csv(file: IO[bytes], name: str) -> Iterator[Record]:
+    return read_table(file, name, ",")
+
+
+def _tsv(file: IO[bytes], name: str) -> Iterator[Record]:
+    return read_table(file, name, "\t")
+
+
+def _parquet(file: IO[bytes], name: str) -> Iterator[Record]:
+    pa, parquet = pyarrow()
+    try:
+        number = 0
+        opened = parquet.ParquetFile(file, page_checksum_verification=True)
+        for batch in opened.iter_batches(batch_size=_BATCH):
+            for fields in _parquet_rows(batch):
+                number += 1
+                where = f"{name}, row {number}"
+                yield Record(where, fields or {}, "is not UTF-8" if fields is None else None)
+    # pyarrow's own errors, and what Python makes of names and numbers that are damaged.
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: is not a parquet file that can be read: {error}") from error
+
+
+def _parquet_rows(batch: Any) -> list[dict[str, Any] | None]:
+    """The rows of a batch, ``None`` for those with bytes that are no text."""
+    try:
+        rows: list[dict[str, Any] | None] = batch.to_pylist()
+    except UnicodeDecodeError:
+        if batch.num_rows == 1:
+            return [None]
+        half = batch.num_rows // 2
+        return _parquet_rows(batch.slice(0, half)) + _parquet_rows(batch.slice(half))
+    return rows
+
+
+_READERS = {
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".csv": _csv,
+    ".tsv": _tsv,
+    ".parquet": _parquet,
+}
+
+
+def pyarrow() -> tuple[Any, Any]:
+    """pyarrow and its parquet module, which have no types."""
+    try:
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise MissingExtra("parquet", "pyarrow", "parquet") from error

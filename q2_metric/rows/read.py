@@ -1,0 +1,149 @@
+"""Rows in: examples to score, one at a time.
+
+Reading streams, and a row that cannot be scored becomes a :class:`BadRow` in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+from q2_metric.errors import InputError
+from q2_metric.files import STDIN
+from q2_metric.rows.columns import ALIASES, Columns, resolve
+from q2_metric.rows.formats import records
+from q2_metric.rows.record import Record
+from q2_metric.rows.texts import all_text, encodable, is_blank, kind
+from q2_metric.types import Example
+
+PEEKED = 100
+"""Rows looked at to find out which columns there are (jsonl rows may leave some out)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be scored, and why.
+
+    ``index`` counts the rows of the file from 0; ``error`` names file and line.
+    """
+
+    index: int
+    id: str | None
+    error: str
+
+
+Row = Example | BadRow
+
+
+def read_rows(
+    path: str | Path,
+    columns: Columns | None = None,
+    *,
+    aliases: Mapping[str, Sequence[str]] = ALIASES,
+    need_response: bool = True,
+    on_columns: Callable[[Columns], None] | None = None,
+) -> Iterator[Row]:
+    """The rows of a file, in order, one at a time.
+
+    The format follows the suffix: ``.jsonl`` (or ``.ndjson``), ``.csv``, ``.tsv``,
+    ``.parquet``; ``-`` is jsonl on standard input. All text is UTF-8. Blank lines are no
+    rows. Words such as "nan", "None" and "null" are text.
+
+    The response is a string; the knowledge a string or a list of strings, joined by a
+    newline; the history, if any, a string with one turn a line or a list of turns, each
+    a string or a chat message (an object with a string ``content``).
+
+    Args:
+        path: file to read, or ``-``.
+        columns: names of the columns where they are not the usual ones.
+        aliases: the usual names of each field's column.
+        need_response: whether the file must have a response column; where it need not and
+            has none, every response is "".
+        on_columns: told which columns are read, before the first row (``None`` where a
+            field has no column); not called for a file without rows.
+
+    Raises:
+        InputError: (when the first row is asked for, or on reading on) the file cannot be
+            read, its suffix is unknown, or it has no column for response or knowledge.
+        MissingExtra: parquet without pyarrow.
+    """
+    name = "standard input" if str(path) == STDIN else str(path)
+    found = records(path, name)
+    first = list(islice(found, PEEKED))
+    if not first:
+        return
+    columns = columns or Columns()
+    needs = {"response": need_response, "knowledge": columns.knowledge != ""}
+    needed = [field for field, need in needs.items() if need]
+    resolved = resolve(columns, first, name, aliases, needed)
+    if on_columns is not None:
+        on_columns(Columns(**resolved))
+    for index, record in enumerate(chain(first, found)):
+        yield _row(index, record, resolved, needs)
+
+
+def _row(
+    index: int, record: Record, columns: Mapping[str, str | None], needs: Mapping[str, bool]
+) -> Row:
+    if record.problem:
+        return BadRow(index, None, f"{record.where}: {record.problem}")
+    id_ = _id(record.fields, columns["id"])
+
+    def text(field: str) -> str:
+        needed = needs[field] or columns[field] is not None
+        return _text(record.fields, field, columns[field]) if needed else ""
+
+    try:
+        return Example(
+            response=text("response"),
+            knowledge=text("knowledge"),
+            history=_history(record.fields, columns["history"]),
+            id=id_,
+        )
+    except InputError as error:
+        return BadRow(index, id_, f"{record.where}: {error}")
+
+
+def _id(fields: Mapping[str, object], column: str | None) -> str | None:
+    value = fields.get(column) if column else None
+    if value is None or value == "":
+        return None
+    return str(value).encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _text(fields: Mapping[str, object], field: str, column: str | None) -> str:
+    """The text of the response or of the knowledge."""
+    if column is None or column not in fields:
+        raise InputError(f"the {field} is missing: the row has no field {column!r}")
+    value = fields[column]
+    if isinstance(value, list) and field == "knowledge" and all_text(value):
+        value = "\n".join(value)
+    if not isinstance(value, str):
+        wanted = "a string" + (" or a list of strings" if field == "knowledge" else "")
+        raise InputError(f"the {field} (field {column!r}) is {kind(value)}, not {wanted}")
+    if not value.strip():
+        raise InputError(f"the {field} (field {column!r}) is empty")
+    text = _encodable(value, field, column)
+    if is_blank(text):
+        raise InputError(f"the {field} (field {column!r}) has no visible character")
+    return text
+
+
+def _history(fields: Mapping[str, object], column: str | None) -> tuple[str, ...]:
+    value = fields.get(column) if column else None
+    if value is None:
+        return ()
+    turns = value.splitlines() if isinstance(value, str) else value
+    if isinstance(turns, list):
+        turns = [turn.get("content") if isinstance(turn, dict) else turn for turn in turns]
+    if not isinstance(turns, list) or not all_text(turns):
+        raise InputError(
+            f"the history (field {column!r}) is {kind(value)}, not a string or a list of strings"
+        )
+    return tuple(_encodable(turn, "history", column) for turn in turns if turn.strip())
+
+
+def _encodable(text: str, field: str, column: str | None) -> str:
+    return encodable(text, f"the {field} (field {column!r})")

@@ -1,0 +1,52 @@
+"""Texts of rows: what can be scored, and words for what cannot."""
+
+from __future__ import annotations
+
+from q2_metric.errors import InputError
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing in the text can be seen: only spaces, control and format characters.
+
+    >>> is_blank(" \\u200b\\n"), is_blank("\\u200ba")
+    (True, False)
+    """
+    return not any(sign.isprintable() and not sign.isspace() for sign in text)
+
+
+def encodable(text: str, where: str) -> str:
+    """The text itself; lone surrogates could not be tokenised or written.
+
+    Raises:
+        InputError: the text is not valid Unicode; ``where`` names it.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{where} is not valid Unicode at character {error.start + 1}"
+        ) from None
+    return text
+
+
+def kind(value: object) -> str:
+    """What a value is, for a message, in JSON's words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, list):
+        if not value or all_text(value):
+            return "a list of strings" if value else "an empty list"
+        strange = next(item for item in value if not isinstance(item, str))
+        return f"a list with {kind(strange)} in it"
+    return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
+
+
+def all_text(values: list[object]) -> bool:
+    """Whether all values are strings."""
+    return all(isinstance(value, str) for value in values)

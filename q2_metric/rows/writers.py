@@ -1,0 +1,148 @@
+"""Rows out: jsonl, csv and parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from q2_metric.files import check_place, check_written, replacing
+from q2_metric.rows.fields import Field, Layout, OutputRow
+from q2_metric.rows.formats import pyarrow
+
+SUFFIXES = (".jsonl", ".csv", ".parquet")
+"""Of the formats that can be written."""
+
+_ROW_GROUP = 4096
+"""Rows of a parquet file written together."""
+
+
+class Writer(Protocol):
+    """Appends rows."""
+
+    def write(self, rows: Sequence[OutputRow]) -> None:
+        """Appends rows, each with the same fields in the same order."""
+        ...
+
+
+def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
+    """Refuses a path that :func:`open_writer` would refuse, without touching the file."""
+    check_place(path, SUFFIXES)
+    check_written([path], inputs)
+    if Path(path).suffix.lower() == ".parquet":
+        pyarrow()
+
+
+@contextmanager
+def open_writer(
+    path: str | Path, layout: Layout, *, inputs: Sequence[str | Path] = (),
+    folder: Path | None = None,
+) -> Iterator[Writer]:
+    """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
+
+    The file takes the place of one that is there when it is complete, and not before. In
+    csv, lists and objects are JSON.
+
+    Args:
+        path: file to write.
+        layout: the fields of its rows.
+        inputs: files that must not be overwritten.
+        folder: for the unfinished file (:func:`q2_metric.files.replacing`).
+
+    Raises:
+        InputError: unknown suffix, no such folder, ``path`` is one of the inputs, or it
+            cannot be written.
+        MissingExtra: parquet without pyarrow.
+    """
+    path = Path(path)
+    check_output(path, inputs)
+    suffix = path.suffix.lower()
+    with replacing(path, folder) as unfinished:
+        if suffix == ".parquet":
+            with _ParquetWriter(unfinished, layout) as writer:
+                yield writer
+            return
+        # newline="": the csv module writes its own line ends.
+        with open(
+            unfinished, "w", encoding="utf-8", errors="backslashreplace", newline=""
+        ) as file:
+            yield _CsvWriter(file, layout) if suffix == ".csv" else _JsonlWriter(file)
+
+
+class _JsonlWriter:
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, rows: Sequence[OutputRow]) -> None:
+        self._file.writelines(json_line(row) for row in rows)
+
+
+class _CsvWriter:
+    def __init__(self, file: IO[str], layout: Layout) -> None:
+        self._plain = csv.writer(file, lineterminator="\n")
+        # The csv module leaves a lone carriage return unquoted, which ends a row on reading.
+        self._quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        self._plain.writerow(field.name for field in layout.fields)
+
+    def write(self, rows: Sequence[OutputRow]) -> None:
+        for row in rows:
+            cells = [_cell(value) for value in row.values()]
+            returns = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+            (self._quoted if returns else self._plain).writerow(cells)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _json(value) if isinstance(value, (list, dict)) else value
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def json_line(row: OutputRow) -> str:
+    """An output row as a line of jsonl."""
+    return _json(row) + "\n"
+
+
+class _ParquetWriter:
+    def __init__(self, path: Path, layout: Layout) -> None:
+        self._pa, parquet = pyarrow()
+        self._schema = self._pa.schema(
+            [(field.name, _parquet_type(self._pa, field)) for field in layout.fields]
+        )
+        self._writer = parquet.ParquetWriter(path, self._schema)
+        self._waiting: list[OutputRow] = []
+
+    def __enter__(self) -> _ParquetWriter:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        try:
+            self._flush()
+        finally:
+            self._writer.close()
+
+    def write(self, rows: Sequence[OutputRow]) -> None:
+        self._waiting += rows
+        if len(self._waiting) >= _ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        table = self._pa.Table.from_pylist(self._waiting, schema=self._schema)
+        self._writer.write_table(table)
+        self._waiting = []
+
+
+def _parquet_type(pa: Any, field: Field) -> Any:
+    if field.form in ("object", "objects"):
+        whole = pa.struct([(part.name, _parquet_type(pa, part)) for part in field.fields])
+        return pa.list_(whole) if field.form == "objects" else whole
+    return {
+        "text": pa.string(), "number": pa.float64(), "whole": pa.int64(), "yes-no": pa.bool_(),
+        "texts": pa.list_(pa.string()),
+    }[field.form]

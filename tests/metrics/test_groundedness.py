@@ -1,0 +1,144 @@
+"""Groundedness: the arithmetic of its head, what it weighs, and its shape on real text."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from fakes import (
+    FakeBackbone,
+    FakeEntailment,
+    FakePersonal,
+    FakeQuestions,
+    FakeReader,
+    FakeSentences,
+    FakeSpans,
+)
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.metrics.groundedness import Groundedness, Head, evidence
+from q2_metric.metrics.q2 import Q2, Q2Settings
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.types import Example, Part, Verdict
+
+HEAD = Head("test", 0.5, {"sentences": (1.0, 2.0, 3.0), "words": (0.5, 0.25, 1.0)})
+
+
+def groundedness(head: Head = HEAD) -> Groundedness:
+    q2 = Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
+            settings=Q2Settings(comparison="expected"))
+    return Groundedness(q2, Scale(FakeBackbone(), FakeSentences(), ScaleSettings()), head)
+
+
+def test_the_head_is_a_logistic_of_standardised_values() -> None:
+    parts = HEAD.parts({"sentences": 2.0, "words": 0.25})
+    assert parts == (Part("sentences", 2.0, 1.5), Part("words", 0.25, -1.0))
+    assert HEAD.probability(parts) == pytest.approx(1 / (1 + math.exp(-1.0)))
+    far = (Part("sentences", 0.0, -2000.0),)
+    assert HEAD.probability(far) == 0.0, "no overflow"
+
+
+def test_what_it_weighs() -> None:
+    metric = groundedness()
+    example = Example("Rome has 3 hills. Oslo has 9.", "Rome has 3 hills and 7 gates.")
+    [asked], [judged] = metric.q2.score([example]), metric.scale.score([example])
+    values = evidence(example, asked, judged)
+    # Sentences: 4 of 4 words and 1 of 3; questions: Rome, 3 are found, Oslo, 9 are not.
+    logits = [math.log(0.999 / 0.001), math.log((1 / 3) / (2 / 3))]
+    assert values["sentences"] == pytest.approx(sum(logits) / 2)
+    assert values["weakest"] == pytest.approx(logits[1])
+    assert values["questions"] == pytest.approx((2 + 0.55) / 5)
+    assert values["words"] == pytest.approx(3 / 5)  # rome, 3, hills; not oslo, 9
+    assert values["numbers"] == 0.5
+    assert values["phrases"] == pytest.approx(3 / 6)
+
+
+def test_same_value_in_any_batch_and_order() -> None:
+    examples = [Example(f"Rome has {i} hills.", "Rome has 3 hills.") for i in range(6)]
+    together = groundedness().score(examples)
+    alone = [groundedness().score([example])[0] for example in examples]
+    assert together == alone
+    assert groundedness().score(examples[::-1]) == alone[::-1]
+    assert max(together, key=lambda s: s.value or 0).example == examples[3]
+
+
+def test_nothing_to_judge_has_no_value() -> None:
+    [score] = groundedness().score([Example("", "Rome has 3 hills.")])
+    assert score.value is None
+    assert score.because == ()
+
+
+def test_a_preset_without_a_head_is_refused() -> None:
+    with pytest.raises(InputError, match="only for bundled"):
+        Groundedness.from_preset("paper")
+
+
+def test_a_damaged_head_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "head.json"
+    path.write_text(json.dumps({"name": "x", "intercept": 0, "features": {"words": {}}}))
+    with pytest.raises(ModelError, match=r"head\.json"):
+        Head.load(path)
+
+
+def test_the_bundled_head_on_real_text() -> None:
+    metric = Groundedness.from_preset("bundled")
+    knowledge = ("The Joy of Painting was hosted by Bob Ross. It aired on PBS from January 11, "
+                 "1983 to May 17, 1994.")
+    right, wrong, alien = metric.score([
+        Example("It aired on PBS from 1983 to 1994 .", knowledge),
+        Example("It aired on NBC from 1991 to 1997 .", knowledge),
+        Example("Die Wüste ist sehr trocken und im Winter kalt .", knowledge),
+    ])
+    assert right.value is not None
+    assert wrong.value is not None
+    assert alien.value is not None
+    assert right.value > 0.6 > 0.4 > wrong.value
+    assert alien.value < 0.4
+    assert {part.name for part in right.because if isinstance(part, Part)} == {
+        "sentences", "weakest", "questions", "words", "numbers", "phrases"}
+    assert all(part.pull > 0 for part in right.because[:2] if isinstance(part, Part))
+
+
+# --- SCALE's two readings ----------------------------------------------------------------
+
+CLAIM = "rome is old."
+KNOWN = "rome has hills"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "attributable", "consistent"),
+    [
+        (Verdict(0.6, 0.2, 0.2), 0.6, 0.6 / 0.84),
+        (Verdict(0.1, 0.88, 0.02), 0.1, 0.1 / 0.296),
+        (Verdict(0.7, 0.3, 0.0), 0.7, 0.7),  # two-way: "No" is no neutral
+    ],
+)
+def test_support_reads_the_verdict(
+    verdict: Verdict, attributable: float, consistent: float
+) -> None:
+    backbone = FakeBackbone({(KNOWN, CLAIM): verdict})
+    for support, expected in (("attributable", attributable), ("consistent", consistent)):
+        settings = ScaleSettings(support=support)  # type: ignore[arg-type]
+        [score] = Scale(backbone, FakeSentences(), settings).score([Example(CLAIM, KNOWN)])
+        assert score.value == pytest.approx(expected)
+
+
+def test_chat_is_skipped_only_beside_a_claim() -> None:
+    metric = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chat="skip"))
+    mixed, only = metric.score([
+        Example("that is cool! rome is old.", "rome is old"),
+        Example("that is cool!", "rome is old"),
+    ])
+    assert mixed.value == 1.0
+    assert len(mixed.because) == 1
+    assert only.because, "a response of chat alone is judged as it is"
+    assert "chat:skip" in metric.signature
+    assert "chat" not in Scale(FakeBackbone(), FakeSentences()).signature
+
+
+@pytest.mark.parametrize("setting", [{"support": "maybe"}, {"chat": "drop"}])
+def test_unknown_readings_are_refused(setting: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=next(iter(setting))):
+        ScaleSettings(**setting)  # type: ignore[arg-type]
