@@ -74,7 +74,44 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
     return "actor"
 
 
-def main() -> None:
+def disturbed(
+    command: list[str], parts: Path, moments: list[int], ray: bool
+) -> tuple[float, list[dict[str, Any]]]:
+    """Seconds of the command, killed whenever so many blocks are done, and what was killed.
+
+    On Ray every other kill is of an actor; a killed command is given again.
+    """
+    events: list[dict[str, Any]] = []
+    started = time.monotonic()
+    run = subprocess.Popen(command)
+    while run.poll() is None:
+        done = len(list(parts.glob("*/*.jsonl")))
+        if moments and done >= moments[0]:
+            time.sleep(random.random() / 5)
+            what = kill(run, ray and len(moments) % 2 == 0)
+            if what is not None:
+                events.append({"killed": what, "finished_blocks": done})
+                moments.pop(0)
+            if what == "command":
+                run = subprocess.Popen(command)
+        time.sleep(0.02)
+    if run.returncode:
+        sys.exit(f"the last run ended with {run.returncode}")
+    return time.monotonic() - started, events
+
+
+def scored(out: Path, metrics: list[str]) -> tuple[int, int]:
+    """Different ids of an output, and its rows that have every score."""
+    ids, numbers = set(), 0
+    with open(out, encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            ids.add(row["id"])
+            numbers += all(row[name] is not None for name in metrics)
+    return len(ids), numbers
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=100_000)
@@ -87,7 +124,11 @@ def main() -> None:
     parser.add_argument("--cached", action="store_true")
     parser.add_argument("--no-evidence", action="store_true")
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = arguments()
     random.seed(given.seed)
 
     folder: Path = given.folder
@@ -112,31 +153,9 @@ def main() -> None:
 
     blocks = -(-given.rows // 256)
     moments = sorted(random.randrange(1, blocks) for _ in range(given.kills))
-    parts = Path(f"{killed}.parts")
-    events: list[dict[str, Any]] = []
-    started = time.monotonic()
-    run = subprocess.Popen(command("killed", given.engine))
-    while run.poll() is None:
-        done = len(list(parts.glob("*/*.jsonl")))
-        if moments and done >= moments[0]:
-            time.sleep(random.random() / 5)
-            what = kill(run, given.engine == "ray" and len(moments) % 2 == 0)
-            if what is not None:
-                events.append({"killed": what, "finished_blocks": done})
-                moments.pop(0)
-            if what == "command":
-                run = subprocess.Popen(command("killed", given.engine))
-        time.sleep(0.02)
-    disturbed = time.monotonic() - started
-    if run.returncode:
-        sys.exit(f"the last run ended with {run.returncode}")
-
-    ids, numbers = set(), 0
-    with open(killed, encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            ids.add(row["id"])
-            numbers += all(row[name] is not None for name in given.metrics.split(","))
+    took, events = disturbed(
+        command("killed", given.engine), Path(f"{killed}.parts"), moments, given.engine == "ray")
+    rows_out, with_scores = scored(killed, given.metrics.split(","))
     figures = {
         "engine": given.engine,
         "metrics": given.metrics,
@@ -145,10 +164,10 @@ def main() -> None:
         "rows": given.rows,
         "different_texts": different,
         "undisturbed_seconds": round(seconds, 1),
-        "killed_seconds": round(disturbed, 1),
+        "killed_seconds": round(took, 1),
         "kills": events,
-        "rows_out": len(ids),
-        "rows_with_scores": numbers,
+        "rows_out": rows_out,
+        "rows_with_scores": with_scores,
         "equal_to_undisturbed": killed.read_bytes() == whole.read_bytes(),
     }
     print(json.dumps(figures, indent=1))

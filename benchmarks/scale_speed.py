@@ -82,14 +82,18 @@ def documents(examples: list[Example], words: int, count: int) -> list[Example]:
             for i, e in enumerate(examples[:count])]
 
 
-def main() -> None:
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", default="small", choices=sized_models.T5_SIZES)
     parser.add_argument("--responses", type=int, default=96)
     parser.add_argument("--documents", type=int, default=8)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--dtype", default="float32")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = _arguments()
     torch.set_num_threads(threads())
     everything = responses()
     examples = everything[: given.responses]

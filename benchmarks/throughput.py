@@ -66,13 +66,16 @@ def changed(examples: Sequence[Example], mark: str) -> list[Example]:
     return [Example(f"{e.response} {mark}", f"{e.knowledge} {mark}") for e in examples]
 
 
-def main() -> None:
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1088)
     parser.add_argument("--loop-rows", type=int, default=160)
     parser.add_argument("--turns", type=int, default=3)
-    given = parser.parse_args()
+    return parser.parse_args()
 
+
+def main() -> None:
+    given = _arguments()
     examples = responses(given.rows)
     q2, scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
     looped_q2, looped_scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from q2_metric.cli.main import Group
+from q2_metric.cli.commands import Group, Read
 from q2_metric.cli.select import (
     DEV_OPTIONS,
     FILE,
@@ -46,6 +46,7 @@ def respond() -> None:
 @click.option("--labels", type=FILE, help="Only turns that need knowledge; gold responses.")
 @click.option("--gold-knowledge", is_flag=True, help="Answer from the labels' snippets.")
 @click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
+              type=Read(),
               help="Hub name, or a folder of q2 respond train.")
 @click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--metrics", default="q2,scale", show_default=True,

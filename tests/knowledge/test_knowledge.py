@@ -284,8 +284,9 @@ def test_read(tmp_path: Path) -> None:
     assert dialogue.turns[0] == Turn("hello", "U", ("yellow",))
     assert dialogue.last.text == "can i bring my dog"
     labels = dstc.read_labels(write(tmp_path, "b.json", LABELS))
-    gold = dstc.TurnLabel(True, (("hotel", "1", "6"),), "No pets.")
-    assert labels == [gold, dstc.TurnLabel(False)]
+    assert labels == [
+        dstc.TurnLabel(True, (("hotel", "1", "6"),), "No pets."), dstc.TurnLabel(False)
+    ]
     dstc.check_labels(labels, pool, "b.json")
 
 
