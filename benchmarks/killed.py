@@ -74,7 +74,55 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
     return "actor"
 
 
-def main() -> None:
+def command(given: argparse.Namespace, name: str, engine: str) -> list[str]:
+    """``q2 score`` of the rows, into a file of that name."""
+    folder: Path = given.folder
+    q2 = [sys.executable, "-m", "q2_metric", "score", str(folder / "rows.jsonl")]
+    q2 += ["--metrics", given.metrics, "--out", str(folder / f"{name}.jsonl"), "--quiet"]
+    q2 += ["--cache", str(folder / f"{name}.sqlite")] if given.cached else ["--no-cache"]
+    q2 += ["--no-evidence"] if given.no_evidence else []
+    return q2 + (["--engine", "ray", "--actors", str(given.actors)] if engine == "ray" else [])
+
+
+def disturb(given: argparse.Namespace, parts: Path) -> list[dict[str, Any]]:
+    """Scores while the command is killed at random moments; what was killed, and when.
+
+    Args:
+        parts: folder in which finished blocks appear.
+    """
+    blocks = -(-given.rows // 256)
+    moments = sorted(random.randrange(1, blocks) for _ in range(given.kills))
+    events: list[dict[str, Any]] = []
+    run = subprocess.Popen(command(given, "killed", given.engine))
+    while run.poll() is None:
+        done = len(list(parts.glob("*/*.jsonl")))
+        if moments and done >= moments[0]:
+            time.sleep(random.random() / 5)
+            what = kill(run, given.engine == "ray" and len(moments) % 2 == 0)
+            if what is not None:
+                events.append({"killed": what, "finished_blocks": done})
+                moments.pop(0)
+            if what == "command":
+                run = subprocess.Popen(command(given, "killed", given.engine))
+        time.sleep(0.02)
+    if run.returncode:
+        sys.exit(f"the last run ended with {run.returncode}")
+    return events
+
+
+def counted(path: Path, metrics: list[str]) -> tuple[int, int]:
+    """Different ids in an output, and rows with all scores."""
+    ids, numbers = set(), 0
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            ids.add(row["id"])
+            numbers += all(row[name] is not None for name in metrics)
+    return len(ids), numbers
+
+
+def arguments() -> argparse.Namespace:
+    """Those of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=100_000)
@@ -87,56 +135,27 @@ def main() -> None:
     parser.add_argument("--cached", action="store_true")
     parser.add_argument("--no-evidence", action="store_true")
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    random.seed(given.seed)
+    return parser.parse_args()
 
+
+def main() -> None:
+    given = arguments()
+    random.seed(given.seed)
     folder: Path = given.folder
     folder.mkdir(parents=True, exist_ok=True)
-    rows = folder / "rows.jsonl"
-    different = write_rows(rows, given.rows, given.texts)
-
-    def command(name: str, engine: str) -> list[str]:
-        q2 = [sys.executable, "-m", "q2_metric", "score", str(rows), "--metrics", given.metrics]
-        q2 += ["--out", str(folder / f"{name}.jsonl"), "--quiet"]
-        cache = folder / f"{name}.sqlite"
-        q2 += ["--cache", str(cache)] if given.cached else ["--no-cache"]
-        q2 += ["--no-evidence"] if given.no_evidence else []
-        return q2 + (["--engine", "ray", "--actors", str(given.actors)] if engine == "ray" else [])
+    different = write_rows(folder / "rows.jsonl", given.rows, given.texts)
 
     whole, killed = folder / "whole.jsonl", folder / "killed.jsonl"
     seconds = 0.0
     if not whole.exists():
         started = time.monotonic()
-        subprocess.run(command("whole", "local"), check=True)
+        subprocess.run(command(given, "whole", "local"), check=True)
         seconds = time.monotonic() - started
 
-    blocks = -(-given.rows // 256)
-    moments = sorted(random.randrange(1, blocks) for _ in range(given.kills))
-    parts = Path(f"{killed}.parts")
-    events: list[dict[str, Any]] = []
     started = time.monotonic()
-    run = subprocess.Popen(command("killed", given.engine))
-    while run.poll() is None:
-        done = len(list(parts.glob("*/*.jsonl")))
-        if moments and done >= moments[0]:
-            time.sleep(random.random() / 5)
-            what = kill(run, given.engine == "ray" and len(moments) % 2 == 0)
-            if what is not None:
-                events.append({"killed": what, "finished_blocks": done})
-                moments.pop(0)
-            if what == "command":
-                run = subprocess.Popen(command("killed", given.engine))
-        time.sleep(0.02)
+    events = disturb(given, Path(f"{killed}.parts"))
     disturbed = time.monotonic() - started
-    if run.returncode:
-        sys.exit(f"the last run ended with {run.returncode}")
-
-    ids, numbers = set(), 0
-    with open(killed, encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            ids.add(row["id"])
-            numbers += all(row[name] is not None for name in given.metrics.split(","))
+    ids, numbers = counted(killed, given.metrics.split(","))
     figures = {
         "engine": given.engine,
         "metrics": given.metrics,
@@ -147,7 +166,7 @@ def main() -> None:
         "undisturbed_seconds": round(seconds, 1),
         "killed_seconds": round(disturbed, 1),
         "kills": events,
-        "rows_out": len(ids),
+        "rows_out": ids,
         "rows_with_scores": numbers,
         "equal_to_undisturbed": killed.read_bytes() == whole.read_bytes(),
     }
