@@ -11,7 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from q2_metric import Q2, Example, Q2Error, Scale
+from q2_metric import Example, Q2Error, scoring
 from q2_metric.report.page import explanation
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.texts import is_blank
@@ -56,13 +56,12 @@ def explain(response: str, knowledge: str, history: str) -> tuple[str, dict[str,
                            "Long texts: q2 score.", print_exception=False)
     example = Example(response, knowledge, tuple(filter(None, history.splitlines())))
     try:
-        q2, scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
-        [asked], [judged] = q2.score([example]), scale.score([example], evidence=True)
+        metrics = scoring.load("q2,scale", {})
+        [scores] = scoring.score(metrics, [example], evidence=True)
     except Q2Error as error:
         raise gr.Error(str(error), print_exception=False) from error
-    scores = {"q2": asked, "scale": judged}
-    row = output_row(0, example, scores, Layout(["q2", "scale"], texts=True))
-    signatures = [q2.signature, scale.signature]
+    row = output_row(0, example, scores, Layout(list(scores), texts=True))
+    signatures = [metric.signature for metric in metrics]
     page = explanation(row, signatures)
     return FRAME.format(page=escape(page)), row | {"signatures": signatures}
 

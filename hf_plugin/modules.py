@@ -41,9 +41,11 @@ Args:
         passages for each.
     histories: only with the config "dialog": the turns before each response, oldest first.
     preset: "bundled" (offline), "paper", "paper-small" or "modern".
-    metrics: what is computed, out of q2, scale, f1, bleu, nli, bertscore; by default the
-        module's own. f1 and bleu compare with the knowledge.
+    metrics: what is computed; by default the module's own. f1 and bleu compare with the
+        knowledge.
     batch_size, device, dtype: how the models run.
+    no_claim: how responses that claim nothing ("thanks!") or are empty count in means: "exclude"
+        (default), not at all, or "zero", as 0.
     return_scores: also a list of scores for each metric, e.g. "q2_scores".
     return_explanations: also "explanations": the questions and the evidence of each response.
     calibration: a file of "q2 calibrate", or several: scores become calibrated ones.
@@ -52,9 +54,10 @@ Args:
 
 Returns:
     A dictionary with the mean score in [0, 1] for each metric ("q2", "q2_no_nli", "scale", ...);
-    with q2 "coverage" (share of responses with a valid question) and "no_answer_rate" (share of
-    questions that the knowledge does not answer); "n", the responses scored (an empty one is
-    left out); "signature", a line for each metric. None on other processes than the first.
+    "no_claim", the share of responses that claim nothing; with q2 "coverage" (share of responses
+    with a valid question), "fallback" (share scored by end-to-end NLI) and "no_answer_rate"
+    (share of questions that the knowledge does not answer); "n", the responses that are not
+    empty; "signature", a line for each metric. None on other processes than the first.
 
 Raises:
     InputError (a ValueError): rows, keywords or values that cannot be used; one line that says
@@ -195,15 +198,16 @@ class _Plan:
         settings = dict(keywords)
         self.return_scores = _flag("return_scores", settings)
         self.return_explanations = _flag("return_explanations", settings)
+        self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None) or "exclude")
         names = settings.pop("metrics", None) or [own]
         calibration = settings.pop("calibration", None)
         self.metrics = scoring.load(names, settings, calibration)
 
-    def results(self, rows: Sequence[Example | None]) -> dict[str, Any]:
-        run = scoring.Run.over(self.metrics, rows, evidence=self.return_explanations)
-        found: dict[str, Any] = {**run.system(), "n": sum(row is not None for row in rows)}
-        signatures = [metric.signature for metric in self.metrics]
-        found["signature"] = "\n".join(signatures)
+    def results(self, rows: Sequence[Example]) -> dict[str, Any]:
+        run = scoring.Run.over(
+            self.metrics, rows, no_claim=self.no_claim, evidence=self.return_explanations)
+        found: dict[str, Any] = {**run.system(), "n": run.n()}
+        found["signature"] = "\n".join(metric.signature for metric in self.metrics)
         if self.return_scores:
             found |= {f"{name}_scores": run.column(name) for name in run.columns()}
         if self.return_explanations:

@@ -20,11 +20,8 @@ from transformers import GenerationConfig, TrainerCallback
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
+from q2_metric.metrics.system import NoClaim
 from q2_metric.text.normalise import token_f1
-from q2_metric.types import Example
-
-NAMES = {"coverage": "q2_coverage", "no_answer_rate": "q2_no_answer_rate"}
-"""Beside losses, what belongs to Q² has to say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +41,21 @@ class Row:
 class Q2Callback(TrainerCallback):  # type: ignore[misc]
     """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer.
 
-    Logged: each of ``metrics`` in [0, 1] (with q2 also ``q2_no_nli``, ``q2_coverage`` and
-    ``q2_no_answer_rate``), ``empty``, the share of responses without a word, which have no
-    score, and, where rows have a gold response, ``f1`` (token F1), ``bleu`` (sacrebleu, of
-    the corpus) with it, all under ``prefix``. With no response to score a metric is NaN, which
-    never is the best.
+    Logged: each of ``metrics`` in [0, 1] (with q2 also ``q2_no_nli``), ``no_claim``, the share
+    of responses that claim nothing, ``empty``, the share without a word among them, with q2
+    ``coverage``, ``fallback`` and ``no_answer_rate``, and, where rows have a gold response,
+    ``f1`` (token F1), ``bleu`` (sacrebleu, of the corpus) with it, all under ``prefix``. With
+    no response to score a metric is NaN, which never is the best.
 
     Args:
         trainer: a ``Trainer`` or ``Seq2SeqTrainer``, with a tokenizer as ``processing_class``.
         rows: what to generate, mappings with ``prompt``, ``knowledge`` (a string or a list of
             passages) and, if there are, ``history`` (turns) and ``reference`` (the gold
             response); a ``datasets.Dataset`` or a list.
-        metrics: out of q2, scale, nli, bertscore; f1 and bleu are always with the gold response
-            and need no naming.
+        metrics: any that there are; f1 and bleu are always with the gold response and need no
+            naming.
+        no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
+            wins by saying nothing, or not at all ("exclude").
         columns: other names of the fields, e.g. ``{"prompt": "input"}``.
         batch_size: prompts generated at a time, by default the trainer's for evaluation.
         max_prompt_length: longer prompts lose their beginning; by default the tokenizer's.
@@ -84,6 +83,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         max_prompt_length: int | None = None,
         generation: Mapping[str, Any] | None = None,
         prefix: str = "eval_",
+        no_claim: NoClaim = "zero",
         **settings: Any,
     ) -> None:
         self.trainer = trainer
@@ -101,6 +101,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.max_prompt_length = max_prompt_length
         self.generation = dict(generation or {})
         self.prefix = prefix
+        self.no_claim = scoring.check_no_claim(no_claim)
         # Loaded here, so that a typing error shows before hours of training.
         names = _grounded(metrics, gold=bool(with_gold))
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
@@ -119,7 +120,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         found: dict[str, float] = {}
         if self.trainer.is_world_process_zero():
             self.responses = responses
-            numbers = _numbers(self.metrics, self.rows, responses)
+            numbers = _numbers(self.metrics, self.rows, responses, self.no_claim)
             found = {f"{self.prefix}{name}": value for name, value in numbers.items()}
         found = _from_first(found)
         metrics.update(found)
@@ -188,7 +189,7 @@ class Q2ComputeMetrics:
         tokenizer: decodes predictions and labels.
         knowledge: the text, or list of passages, of each row of the evaluation set, in order.
         histories: the turns before each response, oldest first.
-        metrics, settings: as for :class:`Q2Callback`.
+        metrics, no_claim, settings: as for :class:`Q2Callback`.
 
     Called with an ``EvalPrediction`` it returns the numbers that :class:`Q2Callback` logs;
     the labels are the gold responses of ``f1`` and ``bleu``.
@@ -204,9 +205,10 @@ class Q2ComputeMetrics:
         *,
         histories: Sequence[Sequence[str]] | None = None,
         metrics: Sequence[str] = ("q2", "scale"),
+        no_claim: NoClaim = "zero",
         **settings: Any,
     ) -> None:
-        self.tokenizer = tokenizer
+        self.tokenizer, self.no_claim = tokenizer, scoring.check_no_claim(no_claim)
         turns = histories if histories is not None else [()] * len(knowledge)
         if len(turns) != len(knowledge):
             raise InputError(f"there are {len(knowledge)} knowledge texts, "
@@ -226,7 +228,7 @@ class Q2ComputeMetrics:
         golds = self._decode(prediction.label_ids)
         rows = [Row(row.prompt, row.knowledge, row.history, gold)
                 for row, gold in zip(self.rows, golds, strict=True)]
-        return _numbers(self.metrics, rows, responses)
+        return _numbers(self.metrics, rows, responses, self.no_claim)
 
     def _decode(self, ids: Any) -> list[str]:
         import numpy as np
@@ -279,16 +281,17 @@ def _report(place: int, words: str) -> None:
     logging.getLogger(__name__).warning("response %d has no score: %s", place + 1, words)
 
 
-def _numbers(metrics: Any, rows: Sequence[Row], responses: Sequence[str]) -> dict[str, float]:
+def _numbers(
+    metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim
+) -> dict[str, float]:
     """The numbers of responses to rows, by name."""
-    examples: list[Example | None] = [
+    examples = [
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
     ]
-    run = scoring.Run.over(metrics, examples, on_fault=_report)
+    run = scoring.Run.over(metrics, examples, no_claim=no_claim, on_fault=_report)
     found = {
-        NAMES.get(name, name): float("nan") if value is None else value
-        for name, value in run.system().items()
+        name: float("nan") if value is None else value for name, value in run.system().items()
     }
     golds = [row.reference for row in rows if row.reference is not None]
     if golds:

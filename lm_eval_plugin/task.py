@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -13,12 +14,15 @@ from lm_eval.api.filter import Filter
 from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_plugin.scoring import Document, Options, score_judged, score_responses
+from lm_eval_plugin.judge import score_judged
+from lm_eval_plugin.options import Options
+from lm_eval_plugin.scoring import Document, score_responses
+from lm_eval_plugin.tables import generation_lines, judge_lines
 from q2_metric.errors import InputError, Q2Error
 
 
 class GroundedTask(ConfigurableTask):  # type: ignore[misc]
-    """A task whose answers Q² and SCALE score, after all of them were generated.
+    """A task whose answers our metrics score, after all of them were generated.
 
     Scoring is the last step of each of the task's filter pipelines, where the harness has
     all answers of a rank together. The metric's signatures are left in the task's metadata,
@@ -33,7 +37,11 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.options = Options.from_metadata(config.get("metadata") or {})
-        super().__init__(config={key: value for key, value in config.items() if key != "class"})
+        judges = config.get("output_type") == "multiple_choice"
+        lines = (judge_lines if judges else generation_lines)(
+            self.options.metrics, config["metric_list"])
+        own = {key: value for key, value in config.items() if key != "class"}
+        super().__init__(config={**own, "metric_list": lines})
         for pipeline in self._filters:
             pipeline.filters.append(partial(ScoreFilter, task=self))
 
@@ -121,6 +129,14 @@ def _explain_errors_in_one_line() -> None:
 
     sys.excepthook = show
 
+
+def _not_asked_for(record: logging.LogRecord) -> bool:
+    """Drops the harness's line about each metric of the group's table that a run leaves out."""
+    text = record.getMessage()
+    return not (text.startswith("Group 'q2_") and "no values found" in text)
+
+
+logging.getLogger("lm_eval.api.group").addFilter(_not_asked_for)
 
 if "lm_eval._cli" in sys.modules:  # else it is a program of the user's, who sees the traceback
     _explain_errors_in_one_line()

@@ -102,9 +102,8 @@ class _Writer:
         self._tasks: Counter[str] = Counter()
 
     def take(self, taken: hook.Taken) -> None:
-        if taken.example is None:
-            assert taken.left_out is not None
-            self._counts[taken.left_out] += 1
+        if taken.example is None or taken.without is not None:
+            self._counts[str(taken.without)] += 1
             return
         self._counts["written"] += 1
         self._tasks[taken.task] += 1

@@ -49,13 +49,14 @@ from parlai_plugin.notices import (
     NO_RESPONSE,
     closing_lines,
     fields_without,
+    has_value,
     mistyped,
     no_such_field,
     requested,
     wanted,
 )
 from parlai_plugin.options import PRESETS, add_options, presets
-from parlai_plugin.scores import NAMES, REPORTED, Explanation, LazyMean, Settings, scorer
+from parlai_plugin.scores import Explanation, LazyMean, Settings, names, scorer
 from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
 
@@ -125,13 +126,14 @@ def _copies(module: types.ModuleType) -> list[types.ModuleType]:
 class Taken:
     """An example that a model answered.
 
-    ``example`` is ``None`` where it cannot be scored, ``left_out`` then says why
-    (:data:`NO_KNOWLEDGE` or :data:`NO_RESPONSE`). ``labels`` are the human's replies.
+    ``example`` is ``None`` where there is nothing to score; ``without`` says what it lacks,
+    its knowledge or a text (:data:`NO_KNOWLEDGE`, :data:`NO_RESPONSE`). ``labels`` are the
+    human's replies.
     """
 
     task: str
     example: Example | None
-    left_out: str | None
+    without: str | None
     labels: tuple[str, ...]
 
 
@@ -169,9 +171,9 @@ def _take(teacher: Any, act: Any, labels: tuple[str, ...], response: object) -> 
             if field and field not in act:
                 logging.warning(f"q2-metric: {task}: {no_such_field(field, list(act))}")
         return Taken(task, None, NO_KNOWLEDGE, labels)
-    if not usable(response):
-        return Taken(task, None, NO_RESPONSE, labels)
-    return Taken(task, Example(str(response), knowledge, turns), None, labels)
+    without = None if usable(response) else NO_RESPONSE
+    text = str(response) if without is None else ""
+    return Taken(task, Example(text, knowledge, turns), without, labels)
 
 
 def _history(teacher: Any) -> History:
@@ -185,16 +187,13 @@ def _add_scores(teacher: Any, observation: Any, metrics: Sequence[str], taken: T
     settings = Settings.of(teacher.opt)
     # Also where this example is left out: a wrong preset shows before hours of generation.
     scorers = {metric: scorer(metric, settings) for metric in metrics}
-    explanation: object
-    if taken.example is None:
-        assert taken.left_out is not None
-        teacher.metrics.add(taken.left_out, SumMetric(1))
-        explanation = {"left_out": taken.left_out}
-    else:
+    explanation: object = {"left_out": taken.without}
+    if taken.without is not None:
+        teacher.metrics.add(taken.without, SumMetric(1))
+    if taken.example is not None:
         responses = {metric: scorers[metric].add(taken.example) for metric in metrics}
-        for metric, response in responses.items():
-            for name in REPORTED[metric]:
-                teacher.metrics.add(name, LazyMean(name, [response]))
+        for name, metric in names(metrics).items():
+            teacher.metrics.add(name, LazyMean(name, [responses[metric]]))
         explanation = Explanation(responses)
     # As the original does: an example's numbers travel with the response, for display.
     added = {"metrics": teacher.metrics.report_recent()}
@@ -335,7 +334,7 @@ def _run_eval(
     report = original(self, worlds, opt, datatype, *args, **kwargs)
     lines = closing_lines(opt, report)
     needed = opt.get("validation_metric")
-    if datatype == "valid" and needed in NAMES and needed not in report:
+    if datatype == "valid" and needed in names() and not has_value(report, needed):
         # ParlAI would stop with KeyError: 'q2'.
         raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
     _print_lines(lines)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from parlai.core.metrics import ALL_METRICS
 
-from parlai_plugin.scores import NAMES, REPORTED
+from parlai_plugin.scores import names, reported
 
 NO_KNOWLEDGE = "q2_no_knowledge"
 NO_RESPONSE = "q2_no_response"
-"""Counts of the examples that were left out, reported where there are any."""
+"""Counts of such examples, reported where there are any."""
 
 _PARLAI_NAMES = ALL_METRICS | {"default", "rouge", "bleu", "distinct", "all", ""}
 
@@ -22,16 +23,17 @@ fields_without: dict[str, list[str]] = {}
 
 def wanted(requested: Iterable[str]) -> list[str]:
     """Our metrics among requested names, in the order in which they are reported."""
-    asked = {NAMES[name] for name in requested if name in NAMES}
-    return [metric for metric in REPORTED if metric in asked]
+    behind = names()
+    asked = {behind[name] for name in requested if name in behind}
+    return [metric for metric in reported() if metric in asked]
 
 
 def requested(opt: Mapping[str, Any]) -> list[str]:
     """The names that ``--metrics`` and ``--validation-metric`` ask for."""
-    names = str(opt.get("metrics") or "").split(",")
-    if opt.get("validation_metric") in NAMES:
-        names.append(opt["validation_metric"])
-    return [name.strip() for name in names]
+    asked = str(opt.get("metrics") or "").split(",")
+    if opt.get("validation_metric") in names():
+        asked.append(opt["validation_metric"])
+    return [name.strip() for name in asked]
 
 
 def no_such_field(field: str, fields: Sequence[str]) -> str:
@@ -45,18 +47,23 @@ def no_such_field(field: str, fields: Sequence[str]) -> str:
 
 
 def _close(name: str) -> str | None:
-    found = difflib.get_close_matches(name.lower().replace("²", "2"), NAMES, n=1, cutoff=0.75)
+    found = difflib.get_close_matches(name.lower().replace("²", "2"), names(), n=1, cutoff=0.75)
     return found[0] if found else None
 
 
 def mistyped(opt: Mapping[str, Any]) -> list[str]:
     """A warning for each requested name that looks like one of ours and is none."""
-    names = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
+    asked = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
     return [
         f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
-        for name in names
-        if name not in NAMES and name not in _PARLAI_NAMES and _close(name)
+        for name in asked
+        if name not in names() and name not in _PARLAI_NAMES and _close(name)
     ]
+
+
+def has_value(report: Mapping[str, Any], name: str) -> bool:
+    """Whether a number of a report says anything: at least one response counts in it."""
+    return name in report and not math.isnan(float(report[name]))
 
 
 def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
@@ -67,19 +74,23 @@ def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
     without = int(report.get(NO_KNOWLEDGE, 0))
     empty = int(report.get(NO_RESPONSE, 0))
     lines = []
-    if any(name in report for name in asked):
+    if any(has_value(report, name) for name in asked):
         if without:
             lines.append(
                 f"{without} of {n} examples of {task} had no knowledge and were left out of "
                 f"{' and '.join(asked)}"
             )
         if empty:
-            lines.append(f"{empty} of {n} responses to {task} were empty and were left out")
-    lines += [_scored_nothing(name, opt, without, empty) for name in asked if name not in report]
+            how = "were left out" if opt.get("q2_no_claim") == "exclude" else "count as 0"
+            lines.append(f"{empty} of {n} responses to {task} were empty and {how}")
+    lines += [
+        _scored_nothing(name, opt, without, empty)
+        for name in asked if not has_value(report, name)
+    ]
     lines += [
         f"--metrics asks for {name!r}, which nothing reported"
         for name in requested(opt)
-        if name not in NAMES
+        if name not in names()
         and name not in _PARLAI_NAMES
         and name not in report
         and not _close(name)

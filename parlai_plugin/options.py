@@ -22,7 +22,7 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
     """
     if "--q2-knowledge" in parser._option_string_actions:
         return
-    group = parser.add_argument_group("Q² and SCALE (--metrics q2,scale)")
+    group = parser.add_argument_group("q2-metric (--metrics q2,scale)")
     group.add_argument(
         "--q2-knowledge",
         choices=["gold", "all"],
@@ -42,6 +42,12 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         type=str,
         default="bundled",
         help="Models that score: bundled (offline), paper, paper-small or modern.",
+    )
+    group.add_argument(
+        "--q2-no-claim",
+        choices=["zero", "exclude"],
+        default="zero",
+        help="How responses that claim nothing (\"lol\") or are empty count: as 0, or not at all.",
     )
     group.add_argument(
         "--q2-batch-size",

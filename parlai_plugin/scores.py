@@ -9,48 +9,47 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from parlai.core.metrics import Metric
+from parlai.core.metrics import ALL_METRICS, Metric
 from parlai.utils import logging
 
-from q2_metric import metrics
+from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.metrics.faults import score_each
+from q2_metric.metrics.registry import METRICS
+from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.fields import OutputRow, output_row
-from q2_metric.types import Comparison, Example, Score
+from q2_metric.types import Example, Score
 from q2_metric.types import Metric as Q2Metric
 
-REPORTED: Mapping[str, tuple[str, ...]] = {
-    "q2": ("q2", "q2_no_nli", "q2_coverage", "q2_fallback"),
-    "scale": ("scale",),
-}
-"""The metrics that ``--metrics`` may name, and what each adds to a report."""
+_OTHERS = ALL_METRICS | {"bleu"}
+"""Names of ParlAI's own metrics, which compare with the human's reply."""
 
-NAMES: Mapping[str, str] = {name: metric for metric, all_ in REPORTED.items() for name in all_}
-"""The metric behind each reported name; any of them may be asked for."""
+
+def reported() -> dict[str, list[str]]:
+    """The metrics that ``--metrics`` may name, and what each adds to a report."""
+    nothing = Score(Example("", ""), None)
+    return {
+        name: list(scoring.numbers(nothing, name, "zero"))
+        for name in METRICS if name not in _OTHERS
+    }
+
+
+def names(metrics: Collection[str] | None = None) -> dict[str, str]:
+    """The metric (of these, or of all) behind each reported name; any may be asked for.
+
+    A share that several metrics have is that of the first.
+    """
+    found: dict[str, str] = {}
+    for metric, all_ in reported().items():
+        if metrics is None or metric in metrics:
+            found |= {name: metric for name in all_ if name not in found}
+    return found
+
 
 _NO_VALUE = math.nan
-
-
-def reported(score: Score, metric: str) -> dict[str, float | None]:
-    """A response's numbers by reported name, each in [0, 1]; ``None`` is left out of means.
-
-    ``q2_coverage`` is 1 for a response with a valid question, ``q2_fallback`` 1 for one that
-    was scored by end-to-end NLI instead.
-    """
-    if metric != "q2":
-        return {metric: score.value}
-    has_value = score.value is not None and math.isfinite(score.value)
-    return {
-        "q2": score.value,
-        "q2_no_nli": score.no_nli,
-        "q2_coverage": float(any(isinstance(item, Comparison) for item in score.because)),
-        "q2_fallback": float(score.fallback) if has_value else None,
-    }
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,7 @@ class Settings:
     preset: str = "bundled"
     batch_size: int | None = None
     device: str | None = None
+    no_claim: NoClaim = "zero"
     explain: bool = False
 
     @classmethod
@@ -72,6 +72,7 @@ class Settings:
             preset=opt.get("q2_preset") or "bundled",
             batch_size=batch_size,
             device=opt.get("q2_device"),
+            no_claim=scoring.check_no_claim(opt.get("q2_no_claim") or "zero"),
             explain=bool(opt.get("world_logs")),
         )
 
@@ -101,8 +102,11 @@ class Scorer:
     Responses are held weakly: those whose report was thrown away are never scored.
     """
 
-    def __init__(self, metric: Q2Metric, *, explain: bool = False) -> None:
+    def __init__(
+        self, metric: Q2Metric, *, no_claim: NoClaim = "zero", explain: bool = False
+    ) -> None:
         self.metric = metric
+        self.no_claim: NoClaim = no_claim
         self.explain = explain
         self._waiting: list[weakref.ref[Response]] = []
 
@@ -119,16 +123,18 @@ class Scorer:
         """
         alive = [response for ref in self._waiting if (response := ref()) is not None]
         examples = [response.example for response in alive if response.example is not None]
-        name, score = self.metric.name, partial(metrics.score_with, evidence=self.explain)
-        scores = score_each(name, partial(score, self.metric), examples) if examples else []
+
+        def warn(place: int, words: str) -> None:
+            metric, _, what = words.partition(": ")
+            said = examples[place].response[:60]
+            logging.warning(f"q2-metric: {metric} left out {said!r}: {what}")
+
+        scores = scoring.score([self.metric], examples, evidence=self.explain, on_fault=warn)
         self._waiting.clear()
-        for response, example, one in zip(alive, examples, scores, strict=True):
-            if isinstance(one, str):
-                logging.warning(f"q2-metric: {name} left out {example.response[:60]!r}: {one}")
-                response.values = dict.fromkeys(REPORTED[name])
-            else:
-                response.values = reported(one, name)
-                response.score = one if self.explain else None
+        name = self.metric.name
+        for response, found in zip(alive, scores, strict=True):
+            response.values = scoring.numbers(found[name], name, self.no_claim)
+            response.score = found[name] if self.explain else None
             response.example = None  # only numbers are kept, a report may hold millions
 
 
@@ -144,13 +150,12 @@ def scorer(metric: str, settings: Settings) -> Scorer:
     """
     key = (metric, settings)
     if key not in _scorers:
-        loaded = metrics.load_metrics(
-            [metric],
-            settings.preset,
-            device=settings.device,
-            batch_size=settings.batch_size,
-        )
-        _scorers[key] = Scorer(loaded[0], explain=settings.explain)
+        [loaded] = scoring.load([metric], {
+            "preset": settings.preset,
+            "device": settings.device,
+            "batch_size": settings.batch_size,
+        })
+        _scorers[key] = Scorer(loaded, no_claim=settings.no_claim, explain=settings.explain)
     return _scorers[key]
 
 
@@ -234,7 +239,7 @@ class Explanation:
         """Scores, questions and evidence, named as in the output of ``q2 score``."""
         scores = {}
         for metric, response in self._responses.items():
-            response.value(REPORTED[metric][0])
+            response.value(metric)
             if response.score is not None:
                 scores[metric] = response.score
         example = next((score.example for score in scores.values()), Example("", ""))

@@ -1,32 +1,49 @@
-"""Flat keywords in, a flat dictionary of numbers out: what the Hugging Face shells share."""
+"""From responses to numbers: the one scorer of all plug-ins.
+
+What becomes of a response that has no score is the same in all of them:
+
+========================  =================  ==============================================
+response                  reason             in a mean
+========================  =================  ==============================================
+claims nothing            ``no_claim``       0 with ``no_claim="zero"``, else left out
+is blank                  ``empty``          the same; in the share ``no_claim`` too
+has blank knowledge       ``no_knowledge``   left out
+a metric fails on it      ``fault``          left out, and reported
+========================  =================  ==============================================
+
+Claims are what neural metrics judge; the others score any response that is not blank.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
+from q2_metric import metrics
 from q2_metric.errors import InputError
-from q2_metric.metrics import load_metrics, score_rows
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.registry import METRICS, check_names, columns, entry, of_column
-from q2_metric.metrics.system import system_score
+from q2_metric.metrics.system import NOT_TRIED, NoClaim, counted, system_score
 from q2_metric.rows.fields import output_row
 from q2_metric.rows.read import BadRow
 from q2_metric.rows.texts import encodable, is_blank, kind
-from q2_metric.types import Example, Metric, Score
+from q2_metric.types import Comparison, Example, Metric, Reason, Score
+
+SHARES = ("coverage", "fallback", "no_claim")
+"""Shares of all responses that have knowledge and that no metric failed on: asked a valid
+question, scored by end-to-end NLI instead, without a claim."""
 
 NOTHING = "response or knowledge is empty"
 """Why a row has no score."""
 
-
 def load(
-    metrics: Iterable[str] | str, settings: Mapping[str, Any], calibration: Any = None
+    names: Iterable[str] | str, settings: Mapping[str, Any], calibration: Any = None
 ) -> list[Metric]:
     """The metrics, from the keywords of one flat call.
 
     Args:
-        metrics: names out of ``METRICS``, as a sequence or as "q2,scale".
+        names: out of ``METRICS``, as a sequence or as "q2,scale".
         settings: ``preset``, and the keywords of :func:`q2_metric.metrics.load_metrics`.
         calibration: a file of ``q2 calibrate`` or a ``Calibration``, or several of them.
 
@@ -35,12 +52,12 @@ def load(
             fit the metrics.
         MissingExtra, ModelError: as ``load_metrics``.
     """
-    names = check_names(metrics)
+    names = check_names(names)
     if not names:
         raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
     keywords = dict(settings)
     preset = keywords.pop("preset", None) or "bundled"
-    loaded = load_metrics(names, preset, **keywords)
+    loaded = metrics.load_metrics(names, preset, **keywords)
     return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
 
 
@@ -71,12 +88,84 @@ def check_texts(value: object, where: str) -> list[str]:
     return [check_text(item, f"{where}[{i}]") for i, item in enumerate(value)]
 
 
-def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()) -> Example | None:
-    """The example, or ``None`` where response or knowledge holds nothing to read."""
-    text = "\n".join(knowledge)
-    if is_blank(response) or is_blank(text):
-        return None
-    return Example(response, text, tuple(turn for turn in history if turn.strip()))
+def check_no_claim(value: object) -> NoClaim:
+    """A setting ``no_claim``.
+
+    Raises:
+        InputError: it is neither "zero" nor "exclude".
+    """
+    if value not in get_args(NoClaim):
+        raise InputError(f"no_claim must be {' or '.join(get_args(NoClaim))}, not {value!r}")
+    return value  # type: ignore[return-value]
+
+
+def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()) -> Example:
+    """The example; several passages of knowledge are one text, blank turns are left out."""
+    return Example(response, "\n".join(knowledge), tuple(turn for turn in history if turn.strip()))
+
+
+def score(
+    loaded: Sequence[Metric],
+    rows: Sequence[Example],
+    *,
+    evidence: bool = False,
+    on_fault: Callable[[int, str], None] | None = None,
+) -> list[dict[str, Score]]:
+    """A score of each row by each metric; those without a value have a ``reason``.
+
+    Args:
+        loaded: the metrics; each stage of one runs in batches over all rows.
+        rows: responses with their knowledge; either may be blank.
+        evidence: metrics that can also find each sentence's support.
+        on_fault: told (place in ``rows``, what happened) of a row that a metric fails on;
+            without it the first such error is raised.
+    """
+    reasons = [_reason(row) for row in rows]
+    tried = [row if reason is None else None for row, reason in zip(rows, reasons, strict=True)]
+    found = metrics.score_rows(loaded, tried, evidence=evidence, on_fault=on_fault)
+    return [
+        {
+            metric.name: by_name.get(metric.name) or Score(row, None, reason=reason or "fault")
+            for metric in loaded
+        }
+        for row, reason, by_name in zip(rows, reasons, found, strict=True)
+    ]
+
+
+def _reason(row: Example) -> Reason | None:
+    """Why no metric can score a row."""
+    if is_blank(row.knowledge):
+        return "no_knowledge"
+    return "empty" if is_blank(row.response) else None
+
+
+def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | None]:
+    """What a response adds to each mean of a metric, ``None`` where nothing.
+
+    Keys: the metric's columns; ``coverage`` (1 with a valid question, else 0) and ``fallback``
+    (1 where end-to-end NLI scored it) of a metric that asks questions; ``no_claim`` (1 for a
+    response that claims nothing) of one that judges claims. The means of the three are the
+    shares of :class:`~q2_metric.types.SystemScore`.
+    """
+    one = entry(name)
+    found = {
+        column.name: counted(column.of(score), score.reason, no_claim) for column in one.columns
+    }
+    shares: dict[str, bool] = {}
+    if one.details == "questions":
+        shares["coverage"] = any(isinstance(item, Comparison) for item in score.because)
+        shares["fallback"] = score.fallback and found[name] is not None
+    if one.neural:
+        shares["no_claim"] = score.reason in ("no_claim", "empty")
+    tried = score.reason not in NOT_TRIED
+    return found | {key: float(value) if tried else None for key, value in shares.items()}
+
+
+def share_names(names: Iterable[str]) -> list[str]:
+    """The keys of :func:`numbers` that are shares, for these metrics."""
+    nothing = Score(Example("", ""), None)
+    found = (key for name in names for key in numbers(nothing, name, "zero"))
+    return [key for key in dict.fromkeys(found) if key in SHARES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,63 +174,71 @@ class Run:
 
     Args:
         metrics: as they were loaded.
-        rows: one for each response, ``None`` for one that has nothing to score.
-        scores: by metric name for each row, empty for a ``None`` row; a metric that could
-            not score a row is left out.
+        rows: one for each response.
+        scores: by metric name for each row.
+        no_claim: how responses that claim nothing count in means.
     """
 
     metrics: Sequence[Metric]
-    rows: Sequence[Example | None]
+    rows: Sequence[Example]
     scores: Sequence[Mapping[str, Score]]
+    no_claim: NoClaim
 
     @classmethod
     def over(
         cls,
         metrics: Sequence[Metric],
-        rows: Sequence[Example | None],
+        rows: Sequence[Example],
         *,
+        no_claim: NoClaim,
         evidence: bool = False,
         on_fault: Callable[[int, str], None] | None = None,
     ) -> Run:
-        """Scores all rows, each stage of a metric in batches over all of them.
-
-        ``on_fault`` as for :func:`q2_metric.metrics.score_rows`.
-        """
-        return cls(metrics, rows, score_rows(metrics, rows, evidence=evidence, on_fault=on_fault))
+        """Scores all rows; arguments as for :func:`score`."""
+        scores = score(metrics, rows, evidence=evidence, on_fault=on_fault)
+        return cls(metrics, rows, scores, no_claim)
 
     def column(self, name: str) -> list[float | None]:
         """A number of each row by the name of its column, ``None`` where it has none."""
         metric, column = of_column(name)
-        return [
-            column.of(row[metric.name]) if metric.name in row else None for row in self.scores
-        ]
+        return [column.of(row[metric.name]) for row in self.scores]
 
     def columns(self) -> list[str]:
         """The names of :meth:`column`, in order."""
         return list(columns(metric.name for metric in self.metrics))
 
-    def system(self) -> dict[str, float | None]:
-        """Means over the rows that have a score, in [0, 1], and what they rest on.
+    def n(self) -> int:
+        """Rows whose response and knowledge are not blank."""
+        return sum(_reason(row) is None for row in self.rows)
 
-        Keys: each name of :meth:`columns`; with a metric that asks questions also
-        ``coverage``, the share of responses with a valid question, and ``no_answer_rate``,
-        the share of questions that the knowledge does not answer. ``None`` where there is
-        nothing to average.
+    def system(self) -> dict[str, float | None]:
+        """Means in [0, 1], and what they rest on.
+
+        Keys: each name of :meth:`columns`; with a metric that asks questions ``coverage``,
+        ``no_answer_rate`` and ``fallback``, with one that judges claims ``no_claim``, all as
+        in :class:`~q2_metric.types.SystemScore`. ``None`` where there is nothing to average.
         """
         found: dict[str, float | None] = {}
         for metric in self.metrics:
-            scores = [row[metric.name] for row in self.scores if metric.name in row]
-            for name in columns([metric.name]):
-                whole = system_score(name, scores, metric.signature, n_bootstrap=0)
-                found[name] = whole.value
-            if entry(metric.name).details == "questions":
-                found |= {"coverage": whole.coverage, "no_answer_rate": whole.no_answer_rate}
+            one, scores = entry(metric.name), [row[metric.name] for row in self.scores]
+            systems = {
+                column.name: system_score(
+                    column.name, scores, metric.signature, no_claim=self.no_claim, n_bootstrap=0)
+                for column in one.columns
+            }
+            found |= {name: system.value for name, system in systems.items()}
+            whole = systems[metric.name]
+            if one.details == "questions":
+                found |= {"coverage": whole.coverage, "no_answer_rate": whole.no_answer_rate,
+                          "fallback": whole.fallback}
+            if one.neural:
+                found["no_claim"] = whole.no_claim
         return found
 
     def explanations(self) -> list[dict[str, Any]]:
         """What each row's scores rest on, in the form of a row of ``q2 score --out``."""
         names = [metric.name for metric in self.metrics]
         return [
-            output_row(i, row or BadRow(i, None, NOTHING), scores, names)
+            output_row(i, BadRow(i, row.id, NOTHING) if _reason(row) else row, scores, names)
             for i, (row, scores) in enumerate(zip(self.rows, self.scores, strict=True))
         ]

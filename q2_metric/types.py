@@ -21,6 +21,11 @@ How = Literal["equal", "nli", "token_f1", "no_answer"]
 """How two answers were compared (Q², section 2.3)."""
 
 
+Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
+"""Why a response has no score: it claims nothing, it is blank, there is nothing to compare it
+with, or the metric failed on it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A generated response and the text that it should be grounded in.
@@ -149,6 +154,7 @@ class Score:
     sentences (SCALE) or the parts of a combined score. ``fallback`` marks a Q² score that
     is end-to-end NLI. ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics.
     ``consistent`` is the decision of a calibration's threshold, ``None`` without one.
+    ``reason`` says why there is no value, where the response and not the metric is why.
     """
 
     example: Example
@@ -158,6 +164,7 @@ class Score:
     no_nli: float | None = None
     verdict: Verdict | None = None
     consistent: bool | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +172,11 @@ class SystemScore:
     """A system's score: the mean of its responses' scores.
 
     ``interval`` is the 95 % bootstrap percentile interval of the mean. ``coverage`` is
-    the share of responses with a valid question, ``no_answer_rate`` the share of
-    questions that the knowledge does not answer; both are ``None`` for metrics that
-    ask nothing. ``signature`` says what was measured, with which models and settings.
+    the share of responses with a valid question, ``fallback`` the share scored by
+    end-to-end NLI instead, ``no_claim`` the share that claims nothing, blank ones among
+    them; ``no_answer_rate`` is the share of questions that the knowledge does not answer.
+    All are ``None`` for metrics that do not have them. ``signature`` says what was measured,
+    with which models and settings.
     """
 
     name: str
@@ -179,6 +188,8 @@ class SystemScore:
     coverage: float | None = None
     no_answer_rate: float | None = None
     n_questions: int | None = None
+    fallback: float | None = None
+    no_claim: float | None = None
 
 
 # --- verbs: batch in, batch out, order kept ------------------------------------------

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from q2_metric.metrics.claims import claims_only
 from q2_metric.types import (
     Answer,
     Evidence,
@@ -212,6 +213,12 @@ class FakeMetric:
         support = (example.knowledge, 0, value) if evidence else (None, None, None)
         found = Evidence(example.response, 0, value if value is not None else 0.0, *support)
         return Score(example, value, because=(found,))
+
+
+class FakeClaims(FakeMetric):
+    """:class:`FakeMetric` that scores only responses that claim something."""
+
+    score = claims_only(FakeMetric.score)
 
 
 def _words(text: str) -> list[str]:

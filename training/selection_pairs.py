@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.data.dstc import read_knowledge, read_labels
 from q2_metric.knowledge.bundled import without
+from q2_metric.knowledge.dstc import read_knowledge, read_labels
 from q2_metric.knowledge.types import Pool, Snippet
 from q2_metric.models.bundled.selection import CUT
 

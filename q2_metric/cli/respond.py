@@ -30,7 +30,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import check_names
 
 if TYPE_CHECKING:
-    from q2_metric.data.dstc import Label
+    from q2_metric.knowledge.dstc import Label
     from q2_metric.knowledge.respond import Grounded
     from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 
@@ -119,7 +119,7 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
 def _dialogues(
     logs: Path, labels: Path | None, pool: Pool
 ) -> tuple[list[Dialogue], list[Label] | None]:
-    from q2_metric.data.dstc import read_logs
+    from q2_metric.knowledge.dstc import read_logs
     from q2_metric.knowledge.experiment import read_labelled
 
     if labels is None:
@@ -159,34 +159,31 @@ def _scored(
     items: Sequence[Grounded], responses: Sequence[str], names: Sequence[str], preset: str
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """A line for each response, and the mean of each metric; empty responses have no score."""
-    from q2_metric.metrics import load_metrics, score_rows
-    from q2_metric.metrics.system import Tally
-    from q2_metric.rows.texts import is_blank
-    from q2_metric.types import Example
+    from q2_metric import metrics, scoring
+    from q2_metric.metrics.system import system_score
 
     rows = [
-        None if is_blank(response)
-        else Example(response, item.snippet.text, tuple(t.text for t in item.dialogue.turns))
+        scoring.example(response, [item.snippet.text], [t.text for t in item.dialogue.turns])
         for item, response in zip(items, responses, strict=True)
     ]
-    metrics = load_metrics(names, preset)
-    scores = score_rows(metrics, rows)
+    run = scoring.Run.over(metrics.load_metrics(names, preset), rows, no_claim="exclude")
     lines = []
-    for item, response, found in zip(items, responses, scores, strict=True):
+    for item, row, found in zip(items, rows, run.scores, strict=True):
         line: dict[str, Any] = {
             "id": item.dialogue.id,
-            "response": response,
-            "knowledge": item.snippet.text,
+            "response": row.response,
+            "knowledge": row.knowledge,
             "history": [turn.text for turn in item.dialogue.turns],
         }
-        line |= {name: score.value for name, score in found.items()}
+        line |= {name: score.value for name, score in found.items() if score.reason != "empty"}
         if item.response:
             line["gold"] = item.response
         lines.append(line)
-    figures: dict[str, Any] = {"responses": len(responses), "empty": rows.count(None)}
-    for metric in metrics:
-        tally = Tally(metric.name)
-        tally.add([found[metric.name] for found in scores if metric.name in found])
-        system = tally.result(metric.signature)
+    figures: dict[str, Any] = {"responses": len(rows), "empty": len(rows) - run.n()}
+    for metric in run.metrics:
+        system = system_score(
+            metric.name, [found[metric.name] for found in run.scores], metric.signature)
         figures |= {metric.name: system.value, f"{metric.name}_signature": system.signature}
+        if system.no_claim is not None:
+            figures["no_claim"] = system.no_claim
     return lines, figures

@@ -137,7 +137,7 @@ def ranked_row(ranked: Ranked) -> dict[str, Any]:
 def _dialogues(
     file: Path | None, turn: int | None, say: tuple[str, ...], logs: Path | None
 ) -> list[Dialogue]:
-    from q2_metric.data.dstc import read_dialogue, read_logs, upto
+    from q2_metric.knowledge.dstc import read_dialogue, read_logs, upto
     from q2_metric.knowledge.types import Dialogue
 
     if sum((file is not None, bool(say), logs is not None)) != 1:

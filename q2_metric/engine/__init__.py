@@ -1,12 +1,13 @@
 """How rows get scored: in blocks, each finished one kept, on this machine or on many.
 
+    identity.py   what makes a score
+    cache.py      values by key in a file that processes share
+    cached.py     a metric whose scores are looked up there first
     job.py        what is to be scored and how; one block of rows -> its output rows
-    manifest.py   what a run is of: files, settings, signatures
+    manifest.py   what a run is of: files, settings, identities
     parts.py      finished blocks in a folder: a run that was killed goes on after them
-    run.py        the loop over the blocks of a file
-    score.py      all of it together: what "q2 score" does
-    on_ray.py     the missing blocks scored by actors of a Ray cluster
-    results.py    what became of a file
+    run.py        what "q2 score" does, from files to output
+    cluster.py    the missing blocks scored by actors of a Ray cluster
 
 A block is always the same rows, whatever engine scores it: batches have the same
 composition, so that scores are the same to the last bit.

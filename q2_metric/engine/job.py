@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from q2_metric import metrics
-from q2_metric.engine.cache import LARGEST, Cache, CachedMetric
-from q2_metric.files import STDIN
+from q2_metric.engine.cache import LARGEST, Cache
+from q2_metric.engine.cached import CachedMetric
+from q2_metric.engine.identity import CODE, Identity, code, contents, identity
+from q2_metric.errors import BadRowError, InputError
+from q2_metric.files import STDIN, rereadable
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.registry import entry
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
-from q2_metric.rows.read import BadRow, read_rows
-from q2_metric.types import Example, Metric
-
-if TYPE_CHECKING:
-    from q2_metric.knowledge.scoring import Selector
+from q2_metric.rows.read import BadRow, Row, read_rows
+from q2_metric.types import Metric
 
 BLOCK = 256
 """Rows scored together and then kept: enough to fill batches, little to lose."""
 
-ROW = "row"
-"""A pool of knowledge of its own for each row: the lines of its knowledge."""
-
-Row = Example | BadRow
 Warn = Callable[[str], None]
+
+
+class Selector(Protocol):
+    """Chooses the knowledge of rows."""
+
+    def sign(self, signature: str) -> str:
+        """The signature of a metric, with what chose its knowledge."""
+        ...
+
+    def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
+        """The rows with their knowledge, in order; some may become bad.
+
+        Args:
+            rows: of the file.
+            file: named in errors.
+            first: index of the first of the rows in the file.
+        """
+        ...
+
+
+class Choice(Protocol):
+    """Where the rows' knowledge comes from, as a value that another process can be given."""
+
+    @property
+    def words(self) -> str:
+        """Says so to people."""
+        ...
+
+    @property
+    def request(self) -> Mapping[str, Any]:
+        """All that the chosen knowledge depends on, names and paths by what they are of."""
+        ...
+
+    def load(self) -> Selector:
+        """What chooses."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -55,13 +86,12 @@ class Job:
     Attributes:
         files: to read, as for :func:`q2_metric.rows.read.read_rows`.
         columns: to read.
-        metrics: names, in the order of :data:`q2_metric.metrics.METRICS`.
+        metrics: names, in the order of :data:`q2_metric.metrics.registry.METRICS`.
         preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
         calibrations: applied to the scores of their metrics.
-        evidence: whether SCALE also finds each sentence's support.
+        evidence: whether metrics that can also find each sentence's support.
         texts: whether output rows repeat response, knowledge and history.
-        knowledge_pool: file that each row's knowledge is chosen from, or :data:`ROW`.
-        rankers: that choose it (:class:`q2_metric.knowledge.scoring.Selector`).
+        choice: of each row's knowledge; ``None`` where it is read.
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
         block: rows scored together.
@@ -75,24 +105,66 @@ class Job:
     calibrations: tuple[Calibration, ...] = ()
     evidence: bool = False
     texts: bool = False
-    knowledge_pool: str | None = None
-    rankers: tuple[str, ...] = ()
+    choice: Choice | None = None
     cache: Path | None = None
     cache_bytes: int = LARGEST
     block: int = field(default_factory=lambda: BLOCK)
 
     @property
-    def decided(self) -> list[str]:
-        """Metrics that have a calibration."""
-        return [calibration.metric for calibration in self.calibrations]
-
-    @property
     def layout(self) -> Layout:
         """The fields of the output's rows."""
         return Layout(
-            self.metrics, with_file=len(self.files) > 1, decided=self.decided, texts=self.texts,
-            selected=self.knowledge_pool is not None,
+            self.metrics, with_file=len(self.files) > 1,
+            decided=[calibration.metric for calibration in self.calibrations],
+            texts=self.texts, selected=self.choice is not None,
         )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What changes the output's rows beside what makes the scores, as JSON gives it back."""
+        return {
+            "metrics": list(self.metrics),
+            **{name: value for name, value in asdict(self.columns).items() if value is not None},
+            "evidence": self.evidence,
+            "texts": self.texts,
+            "block": self.block,
+            "calibration": [
+                {name: list(value) if isinstance(value, tuple) else value
+                 for name, value in asdict(one).items()}
+                for one in self.calibrations
+            ],
+        }
+
+    def identities(self) -> dict[str, Identity]:
+        """What makes the scores, by metric, and what chooses the knowledge."""
+        found = {
+            name: identity(name, entry(name).request(self.preset, self.keywords))
+            for name in self.metrics
+        }
+        if self.choice is not None:
+            request = self.choice.request
+            found["knowledge"] = {
+                **request, **contents(request.values()), CODE: code(("knowledge", "models")),
+            }
+        return found
+
+    def check(self, *, strict: bool = False) -> None:
+        """Finds missing files and columns, with ``strict`` bad rows, before a model is loaded.
+
+        Raises:
+            InputError: a file cannot be read or lacks a column.
+            BadRowError: ``strict``, and a row cannot be scored.
+        """
+        if self.files.count(STDIN) > 1:
+            raise InputError("standard input (-) can be read only once")
+        for file in self.files:
+            if file == STDIN or (Path(file).exists() and not rereadable(file)):
+                continue
+            for row in read_rows(file, self.columns):
+                if not strict:
+                    break
+                if isinstance(row, BadRow):
+                    raise BadRowError(row.error)
 
     def load(self, warn: Warn | None = None) -> Loaded:
         """What scores the job; with a cache, models are loaded when they are needed.
@@ -102,32 +174,25 @@ class Job:
 
         Raises:
             As :func:`q2_metric.metrics.load_metrics`,
-            :func:`q2_metric.metrics.calibration.calibrate` and
-            :class:`q2_metric.knowledge.scoring.Selector`.
+            :func:`q2_metric.metrics.calibration.calibrate` and what loads the choice.
         """
-        if self.knowledge_pool is None:
-            return Loaded(self._metrics(warn))
-        from q2_metric.knowledge.scoring import Selector
-
-        return Loaded(self._metrics(warn), Selector(self.knowledge_pool, self.rankers))
-
-    def _metrics(self, warn: Warn | None) -> list[Metric]:
         if self.cache is None:
-            loaded = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
-            return calibrate(loaded, self.calibrations)
-        told: dict[str, Warn] = {} if warn is None else {"warn": warn}
-        store = Cache(self.cache, largest=self.cache_bytes, **told)
-        return calibrate([self._load(name, store) for name in self.metrics], self.calibrations)
+            found = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
+        else:
+            told: dict[str, Warn] = {} if warn is None else {"warn": warn}
+            store = Cache(self.cache, largest=self.cache_bytes, **told)
+            found = [self._cached(name, store) for name in self.metrics]
+        selector = None if self.choice is None else self.choice.load()
+        return Loaded(calibrate(found, self.calibrations), selector)
 
-    def _load(self, name: str, store: Cache) -> Metric:
+    def _cached(self, name: str, store: Cache) -> Metric:
         def load() -> Metric:
             (loaded,) = metrics.load_metrics([name], self.preset, **self.keywords)
             return loaded
 
         if not entry(name).cached:
             return load()
-        made_from = entry(name).request(self.preset, self.keywords)
-        return CachedMetric(name, load, store, made_from)
+        return CachedMetric(name, load, store, entry(name).request(self.preset, self.keywords))
 
     def blocks(
         self, file: str, on_columns: Callable[[Columns], None] | None = None
@@ -151,28 +216,20 @@ class Job:
         Raises:
             ModelError: a model is broken (:func:`q2_metric.metrics.faults.score_each`).
         """
-        faults: dict[int, str] = {}
-
-        def on_fault(place: int, words: str) -> None:
-            faults[place] = f"{faults[place]}; {words}" if place in faults else words
-
+        faults: dict[int, list[str]] = {}
         if loaded.selector is not None:
             block = loaded.selector.choose(block, file, first)
-        examples = [None if isinstance(row, BadRow) else row for row in block]
         scores = metrics.score_rows(
-            loaded.metrics, examples, evidence=self.evidence, on_fault=on_fault
+            loaded.metrics,
+            [None if isinstance(row, BadRow) else row for row in block],
+            evidence=self.evidence,
+            on_fault=lambda place, words: faults.setdefault(place, []).append(words),
         )
-        rows = []
-        for i, (row, found) in enumerate(zip(block, scores, strict=True)):
-            out = output_row(
-                first + i, row, found, self.layout, file=file,
-            )
-            if i in faults:
-                out["error"] = f"{file}, row {first + i + 1}: {faults[i]}"
-            rows.append(out)
+        layout = self.layout
+        rows = [
+            output_row(first + i, row, found, layout, file=file)
+            for i, (row, found) in enumerate(zip(block, scores, strict=True))
+        ]
+        for i, words in faults.items():
+            rows[i]["error"] = f"{file}, row {first + i + 1}: {'; '.join(words)}"
         return rows
-
-
-def rereadable(file: str) -> bool:
-    """Whether reading a file now leaves it there for later: not of stdin and pipes."""
-    return file != STDIN and os.path.isfile(file)

@@ -3,35 +3,49 @@
 While ``scores.jsonl`` is not complete, ``scores.jsonl.parts`` holds a file for each finished
 block and ``manifest.json``, which says from which files and settings they come. A file there
 is complete or not there at all, so that a run that was killed at any moment goes on after
-its last finished block; with another input or setting it is refused. At the end the
-manifest lies beside the output as ``scores.jsonl.manifest.json``.
+its last finished block; with another input or setting it is refused.
+
+The folder is ours: it has our mark (:data:`MARK`), and one without it is left alone. The mark
+is locked while a process is at work. At the end the manifest goes first and the mark last:
+whatever a kill leaves is either a run that goes on or an empty rest that is swept away.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from q2_metric.engine.manifest import (
     Manifest,
-    beside,
     difference,
-    parts_folder,
+    once,
     read_manifest,
     write_manifest,
 )
 from q2_metric.errors import InputError
-from q2_metric.files import fingerprint, replacing
+from q2_metric.files import replacing
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.writers import json_line
 
+MARK = ".q2-metric-parts"
+"""File of a folder of parts that says whose it is; locked by the process that writes there."""
+
 _IN_FOLDER = 1000
 """Parts of one folder: listing a folder of a million files is slow."""
+
+_FOLDER = re.compile(r"(\d+)-(\d+)")
+_PART = re.compile(r"(\d+)\.jsonl")
+_UNFINISHED = re.compile(r"\.q2-[0-9a-f]+\.tmp")
+
+_TRIES = 100
+"""Times that a folder is opened which other processes remove at that moment."""
 
 
 class Parts:
@@ -52,8 +66,10 @@ class Parts:
         """(file, block) of the parts that are there."""
         found = set()
         for path in self.folder.glob("*-*/*.jsonl"):
-            file, thousand = path.parent.name.split("-")
-            found.add((int(file), int(thousand) * _IN_FOLDER + int(path.stem)))
+            folder, part = _FOLDER.fullmatch(path.parent.name), _PART.fullmatch(path.name)
+            if folder and part:  # else it is not ours
+                file, thousand = map(int, folder.groups())
+                found.add((file, thousand * _IN_FOLDER + int(part[1])))
         return found
 
     def read(self, file: int, block: int, rows: int) -> list[OutputRow] | None:
@@ -66,7 +82,7 @@ class Parts:
         try:
             with open(self.path(file, block), "rb") as lines:
                 found = [json.loads(line) for line in lines]
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return found if len(found) == rows else None
 
@@ -96,12 +112,33 @@ class Parts:
             with open(self.path(file, block), "rb") as lines:
                 shutil.copyfileobj(lines, out)
 
+    @property
+    def manifest(self) -> Path:
+        """Of the run that the parts are of."""
+        return self.folder / "manifest.json"
+
+    def clear(self) -> None:
+        """Removes what a run has put there, the manifest first; what others put there stays."""
+        self.manifest.unlink(missing_ok=True)
+        for file, block in self.done():
+            self.path(file, block).unlink(missing_ok=True)
+        folders = [path for path in self.folder.iterdir() if _FOLDER.fullmatch(path.name)]
+        for place in (self.folder, *folders):
+            if place.is_dir() and not place.is_symlink():
+                for path in place.iterdir():
+                    if _UNFINISHED.fullmatch(path.name):
+                        path.unlink(missing_ok=True)
+        for folder in folders:
+            with suppress(OSError):  # something of others is in it
+                folder.rmdir()
+
     def remove(self) -> None:
-        """Removes the folder; a kill in between leaves none that looks unfinished."""
-        old = self.folder.with_name(self.folder.name + ".old")
-        shutil.rmtree(old, ignore_errors=True)
-        os.replace(self.folder, old)
-        shutil.rmtree(old, ignore_errors=True)
+        """Removes the parts and, unless others have put something there, the folder."""
+        with suppress(FileNotFoundError):
+            self.clear()
+            (self.folder / MARK).unlink(missing_ok=True)
+            with suppress(OSError):  # something of others, or a process that begins here
+                self.folder.rmdir()
 
 
 def encoded(rows: Sequence[OutputRow]) -> bytes:
@@ -110,100 +147,123 @@ def encoded(rows: Sequence[OutputRow]) -> bytes:
     return "".join(json_line(row) for row in rows).encode("utf-8", errors="backslashreplace")
 
 
-@contextmanager
-def open_parts(out: str | Path, now: Manifest, *, restart: bool = False) -> Iterator[Parts]:
-    """The parts of a run that writes ``out``: those of one that was broken off, or none.
+def parts_folder(out: str | Path) -> Path:
+    """Where the finished blocks of an incomplete output are: ``scores.jsonl.parts``."""
+    return Path(f"{out}.parts")
 
-    The folder stays unless :meth:`Parts.remove` is called or it holds no part.
+
+@contextmanager
+def open_parts(out: str | Path) -> Iterator[Parts]:
+    """The folder of the parts of an output, for this process alone.
+
+    It stays where it holds a part, unless :meth:`Parts.remove` is called.
+
+    Raises:
+        InputError: another process is at it, there is a folder that is not ours, or it cannot
+            be written.
+    """
+    folder = parts_folder(out)
+    mark = _hold(folder, out)
+    parts = Parts(folder)
+    try:
+        yield parts
+    finally:
+        if not parts.done():  # nothing to go on from
+            parts.remove()
+        os.close(mark)
+
+
+def begin(parts: Parts, out: str | Path, now: Manifest, *, restart: bool = False) -> None:
+    """Makes the parts those of this run: what a run that was broken off left, or none.
 
     Args:
+        parts: of the output.
         out: the output.
-        now: the run's :func:`manifest`.
+        now: the run's :func:`~q2_metric.engine.manifest.manifest`.
         restart: begin anew, whatever is there.
 
     Raises:
-        InputError: another process is at it, the run that was broken off had another input
-            or setting or read standard input, or the folder cannot be written.
+        InputError: the run that was broken off had another input or setting or read standard
+            input, or the folder cannot be written.
     """
-    folder = parts_folder(out)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
-    with _locked(folder, out):
-        parts, record = Parts(folder), folder / "manifest.json"
-        begun = read_manifest(record)
-        if restart or begun is None or not parts.done():
-            _empty(folder)
-            write_manifest(record, now)
-        else:
-            other = difference(begun, now)
-            again = "run it as before, or start over with --restart"
-            if other is None and any(one["sha256"] is None for one in now["files"]):
-                other = "it read standard input or a pipe, which cannot be read again"
-                again = "start over with --restart"
-            if other is not None:
-                raise InputError(
-                    f"{out}: a run that was broken off left {folder}, but {other}; {again}"
-                )
-        try:
-            yield parts
-        finally:
-            if folder.exists() and not parts.done():  # nothing to go on from
-                parts.remove()
+    begun = read_manifest(parts.manifest)
+    if restart or begun is None or not parts.done():
+        parts.clear()
+        write_manifest(parts.manifest, now)
+        return
+    other = difference(begun, now)
+    again = "run it as before, or start over with --restart"
+    if other is None and once(now):
+        other = "it read standard input or a pipe, which cannot be read again"
+        again = "start over with --restart"
+    if other is not None:
+        raise InputError(
+            f"{out}: a run that was broken off left {parts.folder}, but {other}; {again}"
+        )
 
 
-@contextmanager
-def _locked(folder: Path, out: str | Path) -> Iterator[None]:
-    """Keeps other processes from the folder; a kill ends this too.
+def _hold(folder: Path, out: str | Path) -> int:
+    """Makes the folder with its mark, and locks the mark, a kill ends this too.
+
+    Returns:
+        The open mark; closing it ends the lock.
 
     Raises:
-        InputError: another process is at it.
+        InputError: as :func:`open_parts`.
     """
+    for _ in range(_TRIES):
+        try:
+            folder.mkdir(exist_ok=True)
+            if folder.is_symlink() or not ((folder / MARK).is_file() or _is_empty(folder)):
+                raise InputError(
+                    f"{folder}: is not of q2 score and stays as it is; move it, or choose "
+                    "another --out"
+                )
+            mark = os.open(folder / MARK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except FileNotFoundError:
+            if folder.parent.is_dir():
+                continue  # another process has just removed it
+            raise InputError(f"{folder}: cannot be written: there is no such folder") from None
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        try:
+            _lock(mark, out)
+            if _is_at(mark, folder / MARK):
+                return mark
+        except BaseException:
+            os.close(mark)
+            raise
+        os.close(mark)
+    raise InputError(f"{out}: other processes are writing it")
+
+
+def _is_empty(folder: Path) -> bool:
+    return not any(folder.iterdir())
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file is still the one of this path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+"""What file systems without locks answer."""
+
+
+def _lock(descriptor: int, out: str | Path) -> None:
     try:
         import fcntl
     except ImportError:  # on Windows
-        yield
         return
-    with open(folder / "lock", "a", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{out}: another process is writing it") from None
-        except OSError:
-            pass  # a file system without locks
-        yield
-
-
-def finish(
-    out: str | Path, parts: Parts, begun: Manifest, results: Sequence[Mapping[str, Any]]
-) -> None:
-    """Puts the manifest beside the complete output and removes the parts.
-
-    Args:
-        out: the output.
-        parts: of the run.
-        begun: the run's manifest.
-        results: of each file, as ``q2 score --json`` gives them.
-
-    Raises:
-        InputError: it cannot be written; the parts stay.
-    """
-    files = [
-        {**one, **{name: result[name] for name in ("rows", "failed", "columns")}}
-        for one, result in zip(begun["files"], results, strict=True)
-    ]
-    whole = {
-        **begun, "complete": True, "files": files, "systems": list(results),
-        "output": fingerprint(out),
-    }
-    write_manifest(beside(out), whole)
-    parts.remove()
-
-
-def _empty(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != "lock":
-            path.unlink()
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        raise InputError(f"{out}: another process is writing it") from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise InputError(
+                f"{out}: cannot be locked: {error.strerror or error}"
+            ) from error

@@ -1,115 +1,372 @@
-"""The loop over blocks, and the output at the end; memory does not grow with the rows."""
+"""What ``q2 score`` does with a job, told in order.
+
+    run         is the output complete already? Else:
+    _score        each file, block by block; what an earlier run finished is taken from there
+    _assemble     the output, in the order of the rows
+    _finish       the manifest beside it; the finished blocks go
+
+Memory does not grow with the rows.
+"""
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from q2_metric.engine.job import Job, Loaded, Row
-from q2_metric.engine.parts import Parts, encoded
-from q2_metric.engine.results import FileResult
-from q2_metric.files import replacing
-from q2_metric.metrics.system import Q2, Q2_NO_NLI, Tally, without_nli
+from q2_metric.engine.cached import Progress
+from q2_metric.engine.job import Job, Loaded
+from q2_metric.engine.manifest import (
+    Manifest,
+    beside,
+    difference,
+    manifest,
+    once,
+    read_manifest,
+    write_manifest,
+)
+from q2_metric.engine.parts import Parts, begin, encoded, open_parts, parts_folder
+from q2_metric.errors import BadRowError, InputError
+from q2_metric.files import fingerprint, replacing, rereadable, state
+from q2_metric.metrics.registry import of_column, signatures
+from q2_metric.metrics.system import Tally
 from q2_metric.rows.columns import Columns
-from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.fields import FALLBACK, QUESTIONS, OutputRow, with_texts
 from q2_metric.rows.writers import open_writer
+from q2_metric.types import SystemScore
 
-Seen = Callable[[Sequence[Row], Sequence[OutputRow]], None]
-"""Given each block, in order, as it was read and as its output rows."""
+if TYPE_CHECKING:
+    from q2_metric.engine.cluster import Cluster
 
+ERRORS_SHOWN = 5
+"""Bad rows that are explained; the others are counted."""
 
-def all_signatures(metrics: Mapping[str, str]) -> dict[str, str]:
-    """Signatures by metric, with that of "Q² without NLI" next to Q²'s."""
-    found: dict[str, str] = {}
-    for name, signed in metrics.items():
-        found[name] = signed
-        if name == Q2:
-            found[Q2_NO_NLI] = without_nli(signed)
-    return found
+# --- what comes out ----------------------------------------------------------------------
 
 
-def run_file(
-    job: Job,
-    number: int,
-    loaded: Loaded | None,
-    signatures: Mapping[str, str],
-    parts: Parts | None,
-    seen: Seen,
-    *,
-    resumed: frozenset[tuple[int, int]] = frozenset(),
-) -> FileResult:
-    """Scores a file block by block, and takes those that are finished from ``parts``.
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of a file: rows read, rows that could not be scored, system scores.
+
+    ``columns`` are those that were read, by field; empty for a file without rows.
+    ``resumed`` counts the rows, and ``resumed_failed`` the failed ones among them, that an
+    earlier, broken-off run had finished: ``seconds`` is not about them.
+    """
+
+    file: str
+    rows: int
+    failed: int
+    seconds: float
+    systems: tuple[SystemScore, ...]
+    columns: Mapping[str, str | None]
+    resumed: int = 0
+    resumed_failed: int = 0
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows that were scored, by the time it took (models already loaded)."""
+        scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
+        return scored / self.seconds if self.seconds > 0 else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as ``q2 score --json`` shows it."""
+        return {
+            "file": self.file,
+            "rows": self.rows,
+            "failed": self.failed,
+            "rows_per_second": self.rows_per_second,
+            "columns": dict(self.columns),
+            "scores": {system.name: asdict(system) for system in self.systems},
+        }
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> FileResult:
+        """The result that :meth:`as_json` wrote, without its speed."""
+        systems = tuple(
+            SystemScore(**{**one, "interval": one["interval"] and tuple(one["interval"])})
+            for one in fields["scores"].values()
+        )
+        return cls(fields["file"], fields["rows"], fields["failed"], 0.0, systems,
+                   fields["columns"])
+
+
+def total(results: Sequence[FileResult]) -> tuple[int, int]:
+    """Rows of all files, and how many of them could not be scored."""
+    return sum(one.rows for one in results), sum(one.failed for one in results)
+
+
+class Page(Protocol):
+    """Takes output rows with their texts."""
+
+    def write(self, rows: Iterable[OutputRow]) -> None:
+        """Appends rows."""
+        ...
+
+
+OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager[Page]]
+"""Opens a page; the results are filled until it is closed."""
+
+
+@contextmanager
+def _no_bar(_files: Sequence[str]) -> Iterator[Progress]:
+    yield lambda _rows: None
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Told how a run goes.
+
+    Attributes:
+        warn: a line that should be known.
+        note: a line that may be of interest.
+        progress: opens a progress bar over the rows of files.
+    """
+
+    warn: Callable[[str], None] = lambda _line: None
+    note: Callable[[str], None] = lambda _line: None
+    progress: Callable[[Sequence[str]], AbstractContextManager[Progress]] = _no_bar
+
+
+# --- the run -----------------------------------------------------------------------------
+
+
+class Run:
+    """A job on its way: its models are loaded, here or on a cluster.
 
     Args:
         job: what is scored.
-        number: of the file in the job.
-        loaded: ready to score; ``None`` where all blocks must be in ``parts`` already.
-        signatures: of :func:`all_signatures`.
-        parts: where finished blocks are found and kept; ``None`` keeps nothing.
-        seen: given each block.
-        resumed: (file, block) of parts that this run did not make.
+        cluster: of Ray, to score on; ``None`` for this process.
+        strict: stop at the first row that cannot be scored.
+        listener: told how it goes.
 
     Raises:
-        InputError: the file cannot be read on, or a part cannot be written or is damaged.
-        ModelError: a model is broken.
+        InputError: a cluster, and a file that can be read only once.
+        Q2Error: what loading the metrics raises.
     """
-    file = job.files[number]
-    tallies = {name: Tally(name) for name in signatures}
-    rows, failed, seconds, from_before, failed_before = 0, 0, 0.0, 0, 0
-    used: dict[str, str | None] = {}
 
-    def on_columns(found: Columns) -> None:
-        used.update(asdict(found))
+    def __init__(
+        self,
+        job: Job,
+        cluster: Cluster | None = None,
+        *,
+        strict: bool = False,
+        listener: Listener | None = None,
+    ) -> None:
+        self.job, self.cluster, self.strict = job, cluster, strict
+        self.listener = listener or Listener()
+        self._bad = 0
+        self._loaded: Loaded | None = None
+        # From before anything is read: what the files and models are like must stay so.
+        self._states = {file: state(file) for file in job.files if rereadable(file)}
+        if cluster is None:
+            self._identities = job.identities()
+            self._loaded = job.load(self.listener.warn)
+            signed = self._loaded.signatures
+        else:
+            only_once = [file for file in job.files if file not in self._states]
+            if only_once:
+                raise InputError(f"{only_once[0]}: can be read only once; --engine ray needs files")
+            from q2_metric.engine.cluster import prepared
 
-    for n, block in enumerate(job.blocks(file, on_columns)):
-        found = parts.read(number, n, len(block)) if parts is not None else None
-        before = found is not None and (number, n) in resumed
-        if found is None:
-            if loaded is None:
-                assert parts is not None
-                raise parts.damaged(number, n)
-            started = time.perf_counter()
-            found = job.score(loaded, file, rows, block)
-            seconds += time.perf_counter() - started
-            if parts is not None:
-                parts.write(number, n, encoded(found))
-        for row in found:
-            tally_row(tallies, row)
-        bad = sum(row["error"] is not None for row in found)
-        seen(block, found)
-        rows, failed = rows + len(block), failed + bad
-        if before:
-            from_before, failed_before = from_before + len(block), failed_before + bad
-    if job.knowledge_pool is not None:
-        used["knowledge"] = f"chosen from {job.knowledge_pool} by {', '.join(job.rankers)}"
-    systems = tuple(tally.result(signatures[name]) for name, tally in tallies.items())
-    return FileResult(file, rows, failed, seconds, systems, used, from_before, failed_before)
+            signed, self._identities = prepared(job, cluster)
+        self.signatures = signatures(signed)
+
+    def run(
+        self, out: str | None = None, page: OpenPage | None = None, *, restart: bool = False
+    ) -> list[FileResult]:
+        """Scores all files; a run into ``out`` that was broken off goes on.
+
+        Args:
+            out: file for the output rows.
+            page: opens the page that takes them too.
+            restart: begin anew.
+
+        Raises:
+            InputError: a file cannot be read or written, changes while it is read, or what
+                was broken off had another input or setting.
+            BadRowError: ``strict``, and a row cannot be scored.
+            ModelError: a model is broken.
+        """
+        if out is None:
+            return self._score(page, None)
+        now = manifest(self.job.files, self.signatures, self._identities, self.job.settings)
+        # A page needs the rows again, which only scoring gives (from the cache).
+        may_be_complete = not restart and page is None
+        if may_be_complete and (done := _finished(out, now)) and not parts_folder(out).exists():
+            return self._complete(out, done)
+        if once(now):
+            self.listener.note(
+                "standard input cannot be read again: a run that is broken off is lost"
+            )
+        with open_parts(out) as parts:
+            # Another process may have come to its end until now, or a kill have left a rest.
+            if may_be_complete and (done := _finished(out, now)):
+                parts.remove()
+                return self._complete(out, done)
+            begin(parts, out, now, restart=restart)
+            if done_before := len(parts.done()):
+                self.listener.note(
+                    f"going on: {parts.folder} has {done_before} blocks of {self.job.block} rows"
+                )
+            results = self._score(page, parts)
+            _assemble(self.job, parts, results, out)
+            _finish(out, parts, now, results)
+        return results
+
+    def _complete(self, out: str, found: Manifest) -> list[FileResult]:
+        results = [FileResult.from_json(one) for one in found["systems"]]
+        rows, _ = total(results)
+        self.listener.note(
+            f"{out} is complete already ({rows} rows); --restart scores them anew"
+        )
+        return results
+
+    def _score(self, page: OpenPage | None, parts: Parts | None) -> list[FileResult]:
+        results: list[FileResult] = []
+        with ExitStack() as stack:
+            rows_of_page = stack.enter_context(nullcontext() if page is None else page(results))
+            if self.cluster is not None and parts is None:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="q2-"))
+                parts = Parts(Path(folder))
+            resumed = frozenset(parts.done()) if parts is not None else frozenset()
+            seconds = self._fill(self.cluster, parts) if self.cluster and parts else None
+            for number in range(len(self.job.files)):
+                results.append(self._score_file(number, parts, resumed, rows_of_page))
+            if seconds is not None:
+                new = sum(one.rows - one.resumed for one in results)
+                results[:] = [
+                    replace(one, seconds=seconds * (one.rows - one.resumed) / max(new, 1))
+                    for one in results
+                ]
+        return results
+
+    def _fill(self, cluster: Cluster, parts: Parts) -> float:
+        """Scores what is missing on the cluster; the seconds it took."""
+        from q2_metric.engine.cluster import fill
+
+        started = time.perf_counter()
+        with self.listener.progress(self.job.files) as progress:
+            fill(self.job, parts, cluster, progress)
+        return time.perf_counter() - started
+
+    def _score_file(
+        self,
+        number: int,
+        parts: Parts | None,
+        resumed: frozenset[tuple[int, int]],
+        page: Page | None,
+    ) -> FileResult:
+        """Scores a file block by block, and takes the blocks that are there from ``parts``."""
+        file, used = self.job.files[number], dict[str, str | None]()
+        tallies = {column: Tally(column) for column in self.signatures}
+        result = FileResult(file, 0, 0, 0.0, (), used)
+
+        def on_columns(found: Columns) -> None:
+            used.update(asdict(found))
+
+        with self.listener.progress([] if self._loaded is None else [file]) as progress:
+            for n, block in enumerate(self.job.blocks(file, on_columns)):
+                started = time.perf_counter()
+                self._check_unchanged(file)
+                rows = parts.read(number, n, len(block)) if parts is not None else None
+                before = rows is not None and (number, n) in resumed
+                if rows is None:
+                    if self._loaded is None:
+                        assert parts is not None
+                        raise parts.damaged(number, n)
+                    started = time.perf_counter()
+                    rows = self.job.score(self._loaded, file, result.rows, block)
+                    result = replace(
+                        result, seconds=result.seconds + time.perf_counter() - started
+                    )
+                    if parts is not None:
+                        parts.write(number, n, encoded(rows))
+                bad = self._count(tallies, rows)
+                result = replace(
+                    result, rows=result.rows + len(block), failed=result.failed + bad,
+                    resumed=result.resumed + len(block) * before,
+                    resumed_failed=result.resumed_failed + bad * before,
+                )
+                if page is not None:
+                    page.write(map(with_texts, rows, block))
+                progress(len(block))
+        self._check_unchanged(file)
+        if self.job.choice is not None:
+            used["knowledge"] = self.job.choice.words
+        systems = (tally.result(self.signatures[name]) for name, tally in tallies.items())
+        return replace(result, systems=tuple(systems))
+
+    def _check_unchanged(self, file: str) -> None:
+        if file in self._states and state(file) != self._states[file]:
+            raise InputError(f"{file}: has changed while it was read; score it anew")
+
+    def _count(self, tallies: Mapping[str, Tally], rows: Sequence[OutputRow]) -> int:
+        """Adds rows to the systems' scores and explains the first that have none; how many."""
+        bad = 0
+        for row in rows:
+            for name, tally in tallies.items():
+                tally_row(name, tally, row)
+            if row["error"] is None:
+                continue
+            if self.strict:
+                raise BadRowError(row["error"])
+            bad += 1
+            self._bad += 1
+            if self._bad <= ERRORS_SHOWN:
+                self.listener.warn(row["error"])
+            elif self._bad == ERRORS_SHOWN + 1:
+                self.listener.warn("… further rows are only counted; --out has all errors")
+        return bad
 
 
-def tally_row(tallies: Mapping[str, Tally], row: OutputRow) -> None:
-    """Counts an output row, as far as it was scored."""
-    for name, tally in tallies.items():
-        if name not in (Q2, Q2_NO_NLI):
-            tally.count(row[name])
-        elif row["fallback"] is not None:
-            tally.count(row[name], row["fallback"], [one["how"] for one in row["questions"]])
+def tally_row(column: str, tally: Tally, row: OutputRow) -> None:
+    """Counts an output row for a column, as far as it was scored."""
+    if of_column(column)[0].details != "questions":
+        tally.count(row[column])
+    elif row[FALLBACK.name] is not None:
+        how = [one["how"] for one in row[QUESTIONS.name]]
+        tally.count(row[column], row[FALLBACK.name], how)
 
 
-def assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str | Path) -> None:
+# --- the end of a run --------------------------------------------------------------------
+
+
+def _finished(out: str, now: Manifest) -> Manifest | None:
+    """The manifest of an output that the same command has completed and nobody changed."""
+    found = read_manifest(beside(out))
+    if (
+        found is None
+        or not found.get("complete")
+        or Parts(parts_folder(out)).manifest.exists()
+        or once(now)
+        or difference(found, now) is not None
+        or not rereadable(out)
+        or fingerprint(out) != found.get("output")
+    ):
+        return None
+    return found
+
+
+def _assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str) -> None:
     """Writes the output from the parts, in the order of the rows.
 
     Raises:
         InputError: it cannot be written; the parts stay.
     """
-    out = Path(out)
-    blocks = list(_blocks(job, results))
-    if out.suffix.lower() == ".jsonl":
-        with replacing(out) as unfinished, open(unfinished, "wb") as file:
+    blocks = [
+        (number, n, min(job.block, result.rows - start))
+        for number, result in enumerate(results)
+        for n, start in enumerate(range(0, result.rows, job.block))
+    ]
+    if Path(out).suffix.lower() == ".jsonl":
+        with replacing(Path(out), parts.folder) as unfinished, open(unfinished, "wb") as file:
             parts.copy(((number, n) for number, n, _ in blocks), file)
         return
-    with open_writer(out, job.layout, inputs=job.files) as writer:
+    with open_writer(out, job.layout, inputs=job.files, folder=parts.folder) as writer:
         for number, n, size in blocks:
             rows = parts.read(number, n, size)
             if rows is None:
@@ -117,8 +374,19 @@ def assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str | P
             writer.write(rows)
 
 
-def _blocks(job: Job, results: Sequence[FileResult]) -> Iterator[tuple[int, int, int]]:
-    """(file, block, rows) of all blocks."""
-    for number, result in enumerate(results):
-        for n, start in enumerate(range(0, result.rows, job.block)):
-            yield number, n, min(job.block, result.rows - start)
+def _finish(out: str, parts: Parts, begun: Manifest, results: Sequence[FileResult]) -> None:
+    """Puts the manifest beside the complete output and removes the parts.
+
+    Raises:
+        InputError: it cannot be written; the parts stay.
+    """
+    files = [
+        {**one, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
+        for one, result in zip(begun["files"], results, strict=True)
+    ]
+    whole = {
+        **begun, "complete": True, "files": files,
+        "systems": [result.as_json() for result in results], "output": fingerprint(out),
+    }
+    write_manifest(beside(out), whole, parts.folder)
+    parts.remove()

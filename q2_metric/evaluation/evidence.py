@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from q2_metric.data.screeneval import Supported
-from q2_metric.engine.cache import Progress
+from q2_metric.engine.cached import Progress
 from q2_metric.errors import InputError
 from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from q2_metric.engine.cache import CachedMetric, Progress
+from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry
 from q2_metric.metrics.signature import signature

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from q2_metric.data.dstc import Label, check_labels, read_labels, read_logs
 from q2_metric.errors import InputError
 from q2_metric.knowledge.detection import Detection, evaluate_detection
+from q2_metric.knowledge.dstc import Label, check_labels, read_labels, read_logs
 from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, first_stage_recall

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from q2_metric.data.dstc import knowledge_of
 from q2_metric.errors import InputError
 from q2_metric.files import read_json
+from q2_metric.knowledge.dstc import knowledge_of
 from q2_metric.knowledge.types import Pool, Snippet
 
 FIELDS: Mapping[str, tuple[str, ...]] = {

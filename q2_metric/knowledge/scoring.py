@@ -6,14 +6,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from q2_metric.engine.job import ROW, Row
 from q2_metric.knowledge.choose import BUNDLED, combined, load_ranker
 from q2_metric.knowledge.pools import passages, read_pool
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature
-from q2_metric.rows.read import BadRow
+from q2_metric.rows.read import BadRow, Row
 from q2_metric.types import Example
+
+ROW = "row"
+"""A pool of knowledge of its own for each row: the lines of its knowledge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Where the rows' knowledge comes from: a pool, and the rankers that choose out of it.
+
+    Attributes:
+        pool: a file (:func:`~q2_metric.knowledge.pools.read_pool`), or :data:`ROW`.
+        rankers: names of rankers or folders, which vote where there are several.
+    """
+
+    pool: str
+    rankers: tuple[str, ...] = (BUNDLED,)
+
+    @property
+    def words(self) -> str:
+        """Says so to people."""
+        return f"chosen from {self.pool} by {', '.join(self.rankers)}"
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """All that the chosen knowledge depends on, by what it is of."""
+        rankers = {f"ranker {i}": name for i, name in enumerate(self.rankers, start=1)}
+        return {"pool": self.pool, **rankers}
+
+    def load(self) -> Selector:
+        """What chooses.
+
+        Raises:
+            InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
+        """
+        return Selector(self.pool, self.rankers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +62,7 @@ class Selector:
 
     Args:
         pool: a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or
-            :data:`~q2_metric.engine.job.ROW`.
+            :data:`ROW`.
         rankers: names of rankers, which vote where there are several; EGR comes first.
 
     Raises:

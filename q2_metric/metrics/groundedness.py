@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.q2 import PRIOR, Q2
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.signature import signature
@@ -117,6 +118,7 @@ class Groundedness:
             stages.name,
         )
 
+    @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """A score in (0, 1) for each example, in order, its parts in ``because``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.q2 import FALLBACK_SCORE
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.metrics.signature import signature
@@ -52,6 +53,7 @@ class EndToEndNli:
         model = stages.load_nli(chosen, nli_model, running)
         return cls(model, preset=chosen.name)
 
+    @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """One score for each example, in order; the model is asked once, for all."""
         verdicts = self._entailment.judge([(item.knowledge, item.response) for item in examples])

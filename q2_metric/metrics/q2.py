@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
+from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import normalise, token_f1
@@ -194,6 +195,7 @@ class Q2:
                if getattr(chosen, name) != paper},
         })
 
+    @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """A score for each example, in order.
 

@@ -62,7 +62,8 @@ class Entry:
         models: keywords of models that may replace the preset's, as "reader_model".
         running: fields of :class:`~q2_metric.running.Running` that it takes.
         cached: whether its scores take longer to compute than to look up.
-        neural: whether it runs models of this package: other weights, other scores.
+        neural: whether it runs models of this package: other weights, other scores. Such a
+            metric judges claims (:func:`q2_metric.metrics.claims.claims_only`).
         evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
         probability: whether its value is meant as P(supported), so that it can be well or
             badly calibrated.
@@ -164,6 +165,10 @@ METRICS: dict[str, Entry] = {
     )
 }
 """By name, in the order in which they are shown."""
+
+
+DEFAULT = ("q2", "scale")
+"""What is computed where nothing is named."""
 
 
 def entry(name: str) -> Entry:

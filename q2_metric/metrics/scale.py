@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from q2_metric.errors import InputError
+from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.text.claims import has_claim
@@ -149,6 +150,7 @@ class Scale:
         backbone = stages.load_backbone(models, scale_model, running, prompt=chosen.prompt)
         return cls(backbone, stages.load_sentences(), chosen, models.name)
 
+    @claims_only
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.
 

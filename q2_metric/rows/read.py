@@ -34,6 +34,9 @@ class BadRow:
     error: str
 
 
+Row = Example | BadRow
+
+
 def read_rows(
     path: str | Path,
     columns: Columns | None = None,
@@ -41,7 +44,7 @@ def read_rows(
     aliases: Mapping[str, Sequence[str]] = ALIASES,
     need_response: bool = True,
     on_columns: Callable[[Columns], None] | None = None,
-) -> Iterator[Example | BadRow]:
+) -> Iterator[Row]:
     """The rows of a file, in order, one at a time.
 
     The format follows the suffix: ``.jsonl`` (or ``.ndjson``), ``.csv``, ``.tsv``,
@@ -83,7 +86,7 @@ def read_rows(
 
 def _row(
     index: int, record: Record, columns: Mapping[str, str | None], needs: Mapping[str, bool]
-) -> Example | BadRow:
+) -> Row:
     if record.problem:
         return BadRow(index, None, f"{record.where}: {record.problem}")
     id_ = _id(record.fields, columns["id"])

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from q2_metric.data import dstc
 from q2_metric.errors import InputError, MissingExtra
-from q2_metric.knowledge import bm25
+from q2_metric.knowledge import bm25, dstc
 from q2_metric.knowledge.bm25 import Bm25, stems
 from q2_metric.knowledge.detection import evaluate_detection
 from q2_metric.knowledge.egr import EntityGuided, rerank

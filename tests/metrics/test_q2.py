@@ -107,7 +107,7 @@ def test_an_unanswerable_question_scores_zero_and_can_be_dropped() -> None:
     ("label", "expected"), [("entailment", 1.0), ("neutral", 0.5), ("contradiction", 0.0)]
 )
 def test_fallback_is_nli_from_knowledge_to_response(label: str, expected: float) -> None:
-    example = Example("nothing to ask here", "Some Knowledge.")
+    example = Example("it rains here", "Some Knowledge.")
     nli = FakeEntailment({(example.knowledge, example.response): label})  # type: ignore[dict-item]
     [score] = q2(judge=nli).score([example])  # type: ignore[arg-type]
     assert (score.value, score.fallback, score.because) == (expected, True, ())
@@ -128,7 +128,7 @@ def test_round_trip_must_give_the_span_back() -> None:
 
 
 def test_a_span_that_normalises_to_nothing_is_never_valid() -> None:
-    example = Example("it is the the", "the the")
+    example = Example("it is the hat", "the the")
     reader = FakeReader({("What?", example.response): "the", ("What?", example.knowledge): "the"})
     [score] = q2({example.response: ["the"]}, {"the": ["What?"]}, reader).score([example])
     assert score.because == ()

@@ -108,7 +108,8 @@ def test_a_run_logs_and_keeps_the_best_checkpoint(tokenizer: Any, tmp_path: Path
     logged = [entry for entry in trainer.state.log_history if "eval_q2" in entry]
     assert [entry["step"] for entry in logged] == [40, 80, 120]
     assert set(logged[0]) >= {
-        "eval_q2", "eval_q2_no_nli", "eval_q2_coverage", "eval_q2_no_answer_rate", "eval_scale",
+        "eval_q2", "eval_q2_no_nli", "eval_coverage", "eval_fallback", "eval_no_answer_rate",
+        "eval_no_claim", "eval_scale",
         "eval_f1", "eval_bleu", "eval_empty"}
     values = [entry["eval_q2"] for entry in logged]
     best = max(v for v in values if not math.isnan(v))
@@ -151,7 +152,7 @@ def test_evaluation_leaves_the_model_as_it_was(tokenizer: Any, tmp_path: Path) -
     assert model.training
     assert model.config.use_cache is False
     assert (tokenizer.padding_side, tokenizer.truncation_side) == sides
-    assert set(metrics) == {"eval_scale", "eval_f1", "eval_bleu", "eval_empty"}
+    assert set(metrics) == {"eval_scale", "eval_no_claim", "eval_f1", "eval_bleu", "eval_empty"}
 
 
 def test_generation_keywords_win_over_the_trainers(tokenizer: Any, tmp_path: Path) -> None:
@@ -185,14 +186,15 @@ def test_a_decoder_answers_after_its_prompt(tokenizer: Any, tmp_path: Path) -> N
         assert own._generate(model) == [text]  # padding on the left changes nothing
 
 
-def test_nothing_said_is_no_score_and_never_the_best(tokenizer: Any, tmp_path: Path) -> None:
+def test_nothing_said_scores_nothing(tokenizer: Any, tmp_path: Path) -> None:
     trainer = make_trainer(tokenizer, tmp_path)
     own = callback(trainer, generation={"max_length": 1})
     own._respond = lambda model, rows: [""] * len(rows)
     found = trainer.evaluate()
-    assert math.isnan(found["eval_q2"])
-    assert math.isnan(found["eval_scale"])
-    assert found["eval_empty"] == 1.0
+    assert (found["eval_q2"], found["eval_scale"]) == (0.0, 0.0)
+    assert (found["eval_empty"], found["eval_no_claim"]) == (1.0, 1.0)
+    own.no_claim = "exclude"
+    assert math.isnan(trainer.evaluate()["eval_q2"])
     assert found["eval_f1"] == 0.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import pickle
 import subprocess
 import sys
@@ -82,8 +83,8 @@ class Fakes:
         return {
             "q2": q2.value,
             "q2_no_nli": system_score("q2_no_nli", found, "").value,
-            "q2_coverage": q2.coverage,
-            "q2_fallback": q2.n_fallback / q2.n,
+            "coverage": q2.coverage,
+            "fallback": q2.n_fallback / q2.n,
             "scale": system_score("scale", self.scale.score(examples), "").value,
         }
 
@@ -172,7 +173,7 @@ def test_one_batch_per_report_gives_the_numbers_of_q2_score(
     assert fakes.spans.calls == 1
     assert fakes.scale.batches == [4]
     assert subset(report, fakes.expected(RESPONSES)) == pytest.approx(fakes.expected(RESPONSES))
-    assert report["q2_coverage"] == 0.75
+    assert report["coverage"] == 0.75
     assert report["f1"] == 1.0  # ParlAI's own, against the label
     assert "bleu-4" in report
     assert report["q2_no_knowledge"] == 1
@@ -311,8 +312,17 @@ def test_left_out_examples_are_counted(
 def test_empty_responses(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture) -> None:
     report = evaluate(wow, "-m", "q2_test_silent", metrics="q2")
     assert report["q2_no_response"] == 4
-    assert "q2" not in report
+    assert (report["q2"], report["no_claim"], report["coverage"]) == (0.0, 1.0, 0.0)
     assert fakes.spans.calls == 0
+    assert warnings(said)[-1] == f"q2-metric: 4 of 5 responses to {WOW} were empty and count as 0"
+
+
+def test_empty_responses_left_out(
+    fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
+) -> None:
+    report = evaluate(wow, "-m", "q2_test_silent", "--q2-no-claim", "exclude", metrics="q2")
+    assert math.isnan(report["q2"])
+    assert report["no_claim"] == 1.0
     assert "scored nothing" in warnings(said)[-1]
 
 

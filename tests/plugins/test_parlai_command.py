@@ -47,8 +47,8 @@ def q2_score(path: Path) -> dict[str, float]:
     means = {
         name: sum(row[name] for row in rows) / len(rows) for name in ("q2", "q2_no_nli", "scale")
     }
-    means["q2_fallback"] = sum(row["fallback"] for row in rows) / len(rows)
-    means["q2_coverage"] = sum(bool(row["questions"]) for row in rows) / len(rows)
+    means["fallback"] = sum(row["fallback"] for row in rows) / len(rows)
+    means["coverage"] = sum(bool(row["questions"]) for row in rows) / len(rows)
     return means
 
 
@@ -98,7 +98,7 @@ def test_training_keeps_the_model_that_q2_likes_best(folder: Path) -> None:
     assert stats["best_valid"] == pytest.approx(best[-1], abs=1e-4)
     assert stats["valid_reports"][-1]["q2"] == stats["best_valid"]
     assert "q2" not in stats["train_reports"][0]  # no text is generated while training
-    assert "q2_coverage" in log.partition("running eval: test")[2]
+    assert "coverage" in log.partition("running eval: test")[2]
 
 
 def test_the_literal_command_reports_the_numbers_of_q2_score(
@@ -192,7 +192,7 @@ def test_two_workers_give_the_numbers_of_one(folder: Path) -> None:
     alone = {name: float(value) for name, value in command(*arguments).items()}
     for rank in range(2):
         together = json.loads((folder / f"worker{rank}.json").read_text())
-        names = ("q2", "q2_no_nli", "q2_coverage", "q2_fallback", "scale", "exs")
+        names = ("q2", "q2_no_nli", "coverage", "fallback", "scale", "exs")
         assert {n: together[n] for n in names} == pytest.approx({n: alone[n] for n in names})
         assert together["q2_no_knowledge"] == 1
     assert "1 of 8 examples" in logs[0]

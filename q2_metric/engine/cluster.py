@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from q2_metric.engine.job import Job, Loaded, Row
+from q2_metric.engine.identity import Identity
+from q2_metric.engine.job import Job, Loaded
 from q2_metric.engine.parts import Parts, encoded
 from q2_metric.errors import MissingExtra, ModelError, Q2Error
 from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.read import BadRow
+from q2_metric.rows.read import BadRow, Row
 from q2_metric.types import Example
 
 RETRIES = 2
@@ -78,8 +79,8 @@ def connect(cluster: Cluster) -> Any:
     return ray
 
 
-def signatures(job: Job, cluster: Cluster) -> dict[str, str]:
-    """The metrics' signatures, found out where the models are.
+def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Identity]]:
+    """The metrics' signatures and identities, found out where the models are.
 
     Raises:
         Q2Error: what loading the metrics raises.
@@ -88,19 +89,19 @@ def signatures(job: Job, cluster: Cluster) -> dict[str, str]:
 
     folder = os.getcwd()
 
-    def find() -> dict[str, str] | Q2Error:
+    def find() -> tuple[dict[str, str], dict[str, Identity]] | Q2Error:
         with suppress(OSError):
             os.chdir(folder)
         try:
-            return job.load().signatures
+            return job.load().signatures, job.identities()
         except Q2Error as error:
             return error
 
     found = ray.get(ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus).remote())
     if isinstance(found, Q2Error):
         raise found
-    signed: dict[str, str] = found
-    return signed
+    both: tuple[dict[str, str], dict[str, Identity]] = found
+    return both
 
 
 def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], None]) -> None:

@@ -1,0 +1,13 @@
+"""``q2 lm-eval-path``."""
+
+from __future__ import annotations
+
+import click
+
+from lm_eval_plugin import tasks_folder
+
+
+@click.command("lm-eval-path")
+def lm_eval_path() -> None:
+    """Print the folder of the lm-evaluation-harness tasks, for --include_path."""
+    click.echo(tasks_folder())

@@ -1,0 +1,90 @@
+"""The tasks on which the model judges responses, beside our metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lm_eval_plugin.options import Options
+from lm_eval_plugin.scoring import Document, Results, Signatures, example_of, score
+from q2_metric import scoring
+
+THRESHOLD = 0.5
+"""A response with a higher score counts as consistent (Q², section 4)."""
+
+
+class Likelihood(tuple[Any, ...]):
+    """The harness's (log-likelihood, is greedy) of Yes or No, with the row's scores."""
+
+    scores: Mapping[str, float]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+
+def score_judged(
+    answers: Sequence[tuple[float, bool]], documents: Sequence[Document], options: Options
+) -> tuple[list[Likelihood], Signatures]:
+    """The likelihoods, with the scores of the responses that were judged, and signatures.
+
+    A row comes once for each choice and is scored once.
+    """
+    rows = {document["id"]: document for document in documents}
+    examples = [example_of(document, document["response"]) for document in rows.values()]
+    found, signatures = score(examples, options)
+    values = {
+        row: {
+            name: scoring.numbers(one, name, options.no_claim)[name] or 0.0
+            for name, one in by_name.items()
+        }
+        for row, by_name in zip(rows, found, strict=True)
+    }
+    made = []
+    for answer, document in zip(answers, documents, strict=True):
+        likelihood = Likelihood(answer)
+        likelihood.scores = values[document["id"]]
+        made.append(likelihood)
+    return made, signatures
+
+
+def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
+    """``process_results`` of the tasks whose model judges; choices are Yes, then No.
+
+    The model's score is the difference of the two log-likelihoods, above 0 for Yes. Values
+    are pairs (consistent, score), or (consistent, judged consistent).
+    """
+    yes, no = results
+    label = bool(document["consistent"])
+    margin = yes[0] - no[0]
+    found: Results = {
+        "acc": float((margin > 0) == label),
+        "auc": (label, margin),
+        "balanced_acc": (label, margin > 0),
+    }
+    for name, value in yes.scores.items():
+        found |= {f"{name}_auc": (label, value), f"{name}_balanced_acc": (label, value > THRESHOLD)}
+    return found
+
+
+def auc(items: Sequence[tuple[bool, float]]) -> float:
+    """ROC-AUC of (consistent, score) pairs; NaN where all rows have one label."""
+    from sklearn.metrics import roc_auc_score
+
+    labels, scores = zip(*items, strict=True)
+    return float(roc_auc_score(labels, scores)) if len(set(labels)) == 2 else float("nan")
+
+
+def balanced_accuracy(items: Sequence[tuple[bool, bool]]) -> float:
+    """Mean of the shares of consistent and inconsistent rows judged right; NaN as above."""
+    shares = [
+        [judged == label for label, judged in items if label == kind] for kind in (True, False)
+    ]
+    if not all(shares):
+        return float("nan")
+    return sum(sum(share) / len(share) for share in shares) / 2
+
+
+AGGREGATIONS: Mapping[str, Callable[..., float]] = {
+    "auc": auc, "balanced_acc": balanced_accuracy
+}
+"""What is shown of each metric."""

@@ -1,0 +1,67 @@
+"""The lines of the harness's tables, out of the registry of metrics.
+
+``!function lm_eval_plugin.tables.GROUP`` in a yaml file is that list as it is when the file is
+read (:func:`__getattr__`), so that a metric that is registered has its line in the group's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from q2_metric.metrics.registry import METRICS, columns, entry
+from q2_metric.scoring import share_names
+
+DETAILS = {"questions": "questions", "sentences": "evidence", "parts": "parts"}
+"""The field of an output row by what a metric's entry says of its details."""
+
+LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
+
+
+def mean_length(items: Sequence[Sequence[object]]) -> float:
+    """How many questions, or sentences, a response has on average."""
+    return sum(map(len, items)) / len(items)
+
+
+def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """``metric_list`` of a task whose answers these metrics score.
+
+    Args:
+        names: of the metrics.
+        own: the task's own lines, which stand behind the metrics' columns.
+    """
+    names = list(names)
+    shares = [_mean(name) for name in share_names(names)]
+    return [*map(_mean, columns(names)), *own, *shares, *map(_length, details(names))]
+
+
+def details(names: Iterable[str]) -> list[str]:
+    """The fields with what the scores of these metrics rest on."""
+    found = (entry(name).details for name in names)
+    return list(dict.fromkeys(DETAILS[one] for one in found if one is not None))
+
+
+def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """``metric_list`` of a task whose model judges, beside these metrics."""
+    from lm_eval_plugin.judge import AGGREGATIONS
+
+    return [*own, *(
+        {"metric": f"{name}_{what}", "aggregation": function, "higher_is_better": True}
+        for name in names for what, function in AGGREGATIONS.items()
+    )]
+
+
+def _mean(name: str) -> dict[str, Any]:
+    return {"metric": name, "aggregation": "mean",
+            "higher_is_better": name not in LOWER_IS_BETTER}
+
+
+def _length(name: str) -> dict[str, Any]:
+    return {"metric": name, "aggregation": mean_length, "higher_is_better": None}
+
+
+def __getattr__(name: str) -> Any:
+    if name != "GROUP":
+        raise AttributeError(name)
+    shown = [*columns(), "knowledge_f1", "empty", *share_names(METRICS)]
+    return [{"metric": one, "aggregation": "mean", "weight_by_size": False} for one in shown]

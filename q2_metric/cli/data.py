@@ -1,0 +1,41 @@
+"""``q2 data``: evaluation sets."""
+
+from __future__ import annotations
+
+import click
+
+from q2_metric.cli.commands import Group
+
+
+@click.group("data", cls=Group)
+def data() -> None:
+    """List, fetch and find evaluation sets."""
+
+
+@data.command("list")
+def data_list() -> None:
+    """List the data sets, and whether they are on this machine."""
+    from q2_metric.cli.render import print_data_sets
+    from q2_metric.data.catalogue import CATALOGUE
+    from q2_metric.data.download import state
+
+    print_data_sets([(dataset, state(dataset)) for dataset in CATALOGUE.values()])
+
+
+@data.command("download")
+@click.argument("name")
+def data_download(name: str) -> None:
+    """Fetch the data set NAME ("true" for all of that folder); print its files."""
+    from q2_metric.data.download import download
+
+    for path in download(name):
+        click.echo(path)
+
+
+@data.command("path")
+@click.argument("name", required=False)
+def data_path(name: str | None) -> None:
+    """Print the folder of the data set NAME, or the folder that sets are fetched to."""
+    from q2_metric.data.download import cache_folder, folder
+
+    click.echo(folder(name) if name else cache_folder())

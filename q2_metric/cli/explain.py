@@ -1,0 +1,68 @@
+"""``q2 explain`` and ``q2 evidence``: one response, and what its score rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from q2_metric.cli.commands import command
+from q2_metric.cli.options import (
+    MODEL_OPTIONS,
+    SETTING_OPTIONS,
+    TEXT_OPTIONS,
+    load,
+    metrics_option,
+    setting_options,
+)
+from q2_metric.errors import InputError
+from q2_metric.metrics.registry import METRICS
+
+FINDERS = [entry for entry in METRICS.values() if entry.evidence]
+"""Metrics that find each sentence's support."""
+
+
+@command("explain")
+@TEXT_OPTIONS
+@metrics_option()
+@MODEL_OPTIONS
+@SETTING_OPTIONS
+def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
+    """Score one response and show what the score rests on."""
+    _explain(metrics, as_json, options)
+
+
+@command("evidence")
+@TEXT_OPTIONS
+@MODEL_OPTIONS
+@setting_options(FINDERS)
+def evidence(as_json: bool, **options: Any) -> None:
+    """Show, for each sentence of a response, the knowledge that supports it best."""
+    _explain([FINDERS[0].name], as_json, options)
+
+
+def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> None:
+    from q2_metric.metrics import score_rows
+    from q2_metric.rows.fields import output_row
+    from q2_metric.rows.texts import encodable, is_blank
+    from q2_metric.types import Example
+
+    for field in ("response", "knowledge"):
+        encodable(options[field], f"the {field}")
+        if is_blank(options[field]):
+            raise InputError(f"the {field} is empty")
+    for turn in options["history"]:
+        encodable(turn, "the history")
+    example = Example(options["response"], options["knowledge"], options["history"])
+    loaded = load(names, options)
+    (scores,) = score_rows(loaded, [example], evidence=True)
+    if as_json:
+        row = output_row(0, example, scores, names)
+        row["signatures"] = {metric.name: metric.signature for metric in loaded}
+        click.echo(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        from q2_metric.cli.render import print_explanation
+
+        print_explanation(example, scores, [metric.signature for metric in loaded])

@@ -1,0 +1,218 @@
+"""Options that commands share, made from the registry of metrics and from their settings.
+
+A setting has an option by itself: its type, default and description are those of the field in
+the settings dataclass. Settings have no default here: what is not given is left to the metric.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import click
+
+from q2_metric.cli.commands import Read, Written
+from q2_metric.errors import InputError
+from q2_metric.metrics.registry import METRICS, Entry, keywords, models
+from q2_metric.running import Running
+
+if TYPE_CHECKING:
+    from q2_metric.types import Metric
+
+Wrapped = TypeVar("Wrapped", bound=Callable[..., Any])
+Option = Callable[[Wrapped], Wrapped]
+
+
+def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], Wrapped]:
+    """Several options as one decorator, in the order of the help text."""
+
+    def decorate(command: Wrapped) -> Wrapped:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+# --- from dataclasses ----------------------------------------------------------------------
+
+
+def described(kind: type) -> dict[str, str]:
+    """The first sentence of each field's description, out of the docstring of a dataclass."""
+    _, _, section = (kind.__doc__ or "").partition("Attributes:\n")
+    found: dict[str, str] = {}
+    for names, text in re.findall(
+        r"^ {8}(\w[\w, ]*): (.+(?:\n {12}.+|\n(?= {12}))*)", section, flags=re.MULTILINE
+    ):
+        words = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``([^`]*)``", r"\1\2", " ".join(text.split()))
+        for name in names.split(", "):
+            found[name] = re.split(r"(?<=\w\w)[.;](?: |$)| \(section", words)[0].rstrip(".")
+    return found
+
+
+def setting_option(kind: type, field: dataclasses.Field[Any], title: str = "") -> Option[Any]:
+    """The option of a field of a settings dataclass.
+
+    A field's metadata may name the option (``option``) and its default (``default``).
+    """
+    help_text = described(kind).get(field.name, "")
+    flag = field.metadata.get("option", f"--{field.name.replace('_', '-')}")
+    default = field.metadata.get("default", field.default)
+    form = _form(get_type_hints(kind)[field.name])
+    shown: dict[str, Any] = {
+        "default": None,
+        "help": f"{title}: {help_text}." if title else f"{help_text[:1].upper()}{help_text[1:]}.",
+        "show_default": str(default) if default is not None else False,
+        "callback": _checked(kind, field.name),
+    }
+    if form is bool:
+        name = flag.removeprefix("--")
+        shown["show_default"] = name if default else f"no-{name}"
+        return click.option(f"--{name}/--no-{name}", field.name, **shown)
+    return click.option(flag, field.name, type=form, **shown)
+
+
+def _form(hint: Any) -> Any:
+    """The type of an option's value for the type of a field."""
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (one for one in get_args(hint) if one is not type(None))
+    if get_origin(hint) is Literal:
+        return click.Choice(get_args(hint))
+    return hint
+
+
+def _checked(kind: type, name: str) -> Callable[..., Any]:
+    """Lets the dataclass itself say what is wrong with a value, before anything is loaded."""
+
+    def check(_ctx: click.Context, _option: click.Parameter, value: Any) -> Any:
+        if value is None:
+            return None
+        if value == "":
+            raise click.BadParameter("is empty")
+        try:
+            kind(**{name: value})
+        except InputError as error:
+            raise click.BadParameter(str(error)) from error
+        return value
+
+    return check
+
+
+def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """A callback that refuses an empty text."""
+    if value is not None and not value.strip():
+        raise click.BadParameter("is empty")
+    return value
+
+
+# --- of the metrics ------------------------------------------------------------------------
+
+
+def setting_options(entries: Sequence[Entry]) -> Option[Any]:
+    """The options of these metrics' settings; one for a field that several have."""
+    found: dict[str, Option[Any]] = {}
+    for one in entries:
+        for field in one.setting_fields():
+            found.setdefault(field.name, setting_option(one.settings_class(), field, one.title))
+    return all_options(*found.values())
+
+
+def _model_option(name: str) -> Option[Any]:
+    users = ", ".join(one.title for one in METRICS.values() if name in one.models)
+    return click.option(
+        f"--{name.replace('_', '-')}", metavar="MODEL", type=Read(path_type=str),
+        callback=not_empty, help=f"Hub name or folder, for {users}.",
+    )
+
+
+SETTING_OPTIONS = setting_options(list(METRICS.values()))
+
+MODEL_OPTIONS = all_options(
+    click.option("--preset", default="bundled", show_default=True, callback=not_empty,
+                 help="Which models."),
+    *(_model_option(name) for name in models()),
+    *(setting_option(Running, field) for field in dataclasses.fields(Running)),
+)
+
+
+def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> list[str]:
+    """Names of metrics, in the order of the registry."""
+    names = {name.strip().lower() for name in text.split(",") if name.strip()}
+    strange = sorted(names - METRICS.keys())
+    if strange or not names:
+        what = f"there is no metric {strange[0]!r}" if strange else "no metric is named"
+        raise click.BadParameter(f"{what}; there are {', '.join(METRICS)}")
+    return [name for name in METRICS if name in names]
+
+
+def metrics_option(default: str = "q2,scale", **more: Any) -> Option[Any]:
+    """``--metrics``."""
+    return click.option(
+        "--metrics", default=default, show_default=True, callback=metric_names,
+        help=f"Out of {', '.join(METRICS)}.", **more,
+    )
+
+
+def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords of ``load_metrics`` among the command's options; only what was given."""
+    from q2_metric.models.english import parser as spacy_parser
+
+    spacy_parser.LIGHT = True
+    return {key: options[key] for key in keywords() if options.get(key) is not None}
+
+
+def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
+    """The metrics for the command's options."""
+    from q2_metric import metrics
+
+    return metrics.load_metrics(names, options["preset"], **load_keywords(options))
+
+
+# --- of the cache ----------------------------------------------------------------------------
+
+CACHE_OPTIONS = all_options(
+    click.option(
+        "--cache", metavar="PATH", envvar="Q2_CACHE",
+        type=Written(lambda path: [f"{path}-journal"], dir_okay=False, path_type=Path),
+        help="File that keeps scores for the next run.  [default: in the user's cache]",
+    ),
+    click.option(
+        "--no-cache", is_flag=True, envvar="Q2_NO_CACHE",
+        help="Score everything anew and keep nothing (unless --cache names a file).",
+    ),
+    click.option(
+        "--cache-size", metavar="MB", type=click.IntRange(min=1), default=1000,
+        show_default=True, help="What was longest unused leaves a larger cache.",
+    ),
+)
+
+
+def cache_file(options: Mapping[str, Any]) -> Path | None:
+    """The file of the score cache for the command's options, ``None`` for none."""
+    from q2_metric.engine.cache import default_path
+
+    named: Path | None = options["cache"]
+    return named or (None if options["no_cache"] else default_path())
+
+
+# --- of a text -------------------------------------------------------------------------------
+
+TEXT_OPTIONS = all_options(
+    click.option("--response", required=True, help="The response."),
+    click.option("--knowledge", required=True, help="The text it should be grounded in."),
+    click.option("--history", multiple=True, help="An earlier turn; repeat it, oldest first."),
+    click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),
+)
+
+COLUMN_OPTIONS = all_options(
+    click.option("--response", metavar="COL", help="Column of the response.  [default: by name]"),
+    click.option(
+        "--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]"
+    ),
+    click.option("--history", metavar="COL", help='Column of the history; "" for none.'),
+    click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]"),
+)

@@ -1,0 +1,241 @@
+"""``q2 score``: files -> scores of their rows and of the systems."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from q2_metric._version import __version__
+from q2_metric.cli.commands import Read, Written, command, warn
+from q2_metric.cli.options import (
+    CACHE_OPTIONS,
+    COLUMN_OPTIONS,
+    MODEL_OPTIONS,
+    SETTING_OPTIONS,
+    all_options,
+    cache_file,
+    load_keywords,
+    metrics_option,
+)
+from q2_metric.errors import InputError
+
+if TYPE_CHECKING:
+    from q2_metric.engine.cluster import Cluster
+    from q2_metric.engine.job import Job
+    from q2_metric.engine.run import FileResult, OpenPage
+
+Progress = Callable[[int], None]
+"""Called with the number of rows that were just finished."""
+
+
+def _beside(out: str) -> Iterable[str | PathLike[str]]:
+    """What is written beside an output."""
+    from q2_metric.engine.manifest import beside
+    from q2_metric.engine.parts import parts_folder
+
+    return beside(out), parts_folder(out)
+
+
+OUTPUT_OPTIONS = all_options(
+    click.option("--out", metavar="PATH", type=Written(_beside),
+                 help="Scores by row, as .jsonl, .csv or .parquet."),
+    click.option(
+        "--texts/--no-texts",
+        default=True,
+        show_default=True,
+        help="With --out: repeat response, knowledge and history, which q2 report shows.",
+    ),
+    click.option("--report", metavar="PATH", type=Written(),
+                 help="A web page: scores, and what they rest on."),
+    click.option(
+        "--calibration",
+        "calibrations",
+        metavar="FILE",
+        type=Read(),
+        multiple=True,
+        help="A calibration of q2 calibrate, for the metric that it names; may be repeated.",
+    ),
+    click.option(
+        "--evidence/--no-evidence",
+        default=True,
+        show_default=True,
+        help="With --out or --report: find the knowledge that supports each sentence (scale).",
+    ),
+)
+KNOWLEDGE_OPTIONS = all_options(
+    click.option(
+        "--knowledge-pool",
+        metavar="FILE|row",
+        type=Read(),
+        help="Choose each row's knowledge by its history, out of these snippets, or with "
+        '"row" out of the lines of its own knowledge.',
+    ),
+    click.option(
+        "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
+        help="With --knowledge-pool: as for q2 select rank.  [default: bundled]",
+    ),
+)
+RUN_OPTIONS = all_options(
+    click.option("--json", "as_json", is_flag=True,
+                 help="Print a JSON object instead of the table."),
+    click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored."),
+    click.option("--quiet", is_flag=True, help="No table and no progress bar."),
+    click.option(
+        "--restart", is_flag=True, help="Begin anew where a run that was broken off would go on."
+    ),
+)
+ENGINE_OPTIONS = all_options(
+    click.option(
+        "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+        help="Score in this process, or on a Ray cluster.",
+    ),
+    click.option(
+        "--address", metavar="HOST:PORT",
+        help="ray: a running cluster.  [default: start one here]",
+    ),
+    click.option(
+        "--actors", type=click.IntRange(min=1), default=1, show_default=True,
+        help="ray: processes that score, each with its own models.",
+    ),
+    click.option(
+        "--gpus-per-actor", type=click.FloatRange(min=0), default=0, show_default=True,
+        help="ray: GPUs of an actor; 0.5 where two share one.",
+    ),
+)
+
+
+@command("score")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
+@COLUMN_OPTIONS
+@metrics_option()
+@OUTPUT_OPTIONS
+@KNOWLEDGE_OPTIONS
+@RUN_OPTIONS
+@ENGINE_OPTIONS
+@CACHE_OPTIONS
+@MODEL_OPTIONS
+@SETTING_OPTIONS
+def score(**options: Any) -> None:
+    """Score the rows of files (.jsonl, .csv, .tsv, .parquet; - is jsonl on stdin).
+
+    With --out, a run that is broken off goes on where it was when the same command is given
+    again; OUT is there when it is complete.
+
+    Exit code: 0 all rows were scored, 1 some could not be, 2 nothing could be done.
+    """
+    from q2_metric.engine.run import Listener, Run, total
+
+    quiet, out = options["quiet"], options["out"]
+    cluster, job = _cluster(options), _job(options)
+    job.check(strict=options["strict"])
+    page = _check_outputs(job, out, options["report"])
+    shown = not quiet and sys.stderr.isatty()
+    listener = Listener(
+        warn=warn,
+        note=(lambda _line: None) if quiet else warn,
+        progress=lambda some: _progress(some, job, shown=shown),
+    )
+    running = Run(job, cluster, strict=options["strict"], listener=listener)
+    try:
+        results = running.run(out, page, restart=options["restart"])
+    except KeyboardInterrupt:
+        if out is not None:
+            warn(f"stopped; {out}.parts keeps what is finished: the same command goes on from "
+                 "there, --restart begins anew")
+        raise
+    if options["as_json"]:
+        click.echo(json.dumps(_summary(results), indent=2, ensure_ascii=False, allow_nan=False))
+    elif not quiet:
+        from q2_metric.cli.render import print_systems
+
+        print_systems(results)
+    rows, failed = total(results)
+    if failed:
+        click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
+        sys.exit(1)
+
+
+def _job(options: Mapping[str, Any]) -> Job:
+    """What the options ask for."""
+    from q2_metric.engine.job import Job
+    from q2_metric.knowledge.scoring import ROW, Choice
+    from q2_metric.metrics.calibration import Calibration
+    from q2_metric.rows.columns import Columns
+
+    pool, rankers = options["knowledge_pool"], options["rankers"]
+    if rankers and pool is None:
+        raise InputError("--ranker is for --knowledge-pool")
+    knowledge = options["knowledge"] if pool in (None, ROW) else ""
+    return Job(
+        files=options["files"],
+        columns=Columns(options["response"], knowledge, options["history"], options["id_"]),
+        metrics=tuple(options["metrics"]),
+        preset=options["preset"],
+        keywords=load_keywords(options),
+        calibrations=tuple(Calibration.load(path) for path in options["calibrations"]),
+        evidence=options["evidence"]
+        and (options["out"] is not None or options["report"] is not None),
+        texts=options["texts"],
+        choice=None if pool is None else Choice(pool, rankers or ("bundled",)),
+        cache=cache_file(options),
+        cache_bytes=options["cache_size"] * 1_000_000,
+    )
+
+
+def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
+    """Refuses outputs that could not be written; how the page is opened, if there is one."""
+    from q2_metric.engine.parts import parts_folder
+    from q2_metric.files import within
+    from q2_metric.rows.writers import check_output
+
+    if out is not None:
+        check_output(out, job.files)
+        for path in [*job.files, *([report] if report else [])]:
+            if within(path, parts_folder(out)):
+                raise InputError(f"{path}: is where --out keeps its parts; choose another name")
+    if report is None:
+        return None
+    from q2_metric.report.page import check_page, open_page
+
+    check_page(report, job.files)
+    return lambda results: open_page(report, results)
+
+
+def _cluster(options: Mapping[str, Any]) -> Cluster | None:
+    """The Ray cluster to score on; ``None`` for this process."""
+    ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
+    if options["engine"] == "ray":
+        from q2_metric.engine.cluster import Cluster
+
+        return Cluster(options["address"], options["actors"], options["gpus_per_actor"])
+    for name, default in ray_only.items():
+        if options[name] != default:
+            raise InputError(f"--{name.replace('_', '-')} needs --engine ray")
+    return None
+
+
+@contextmanager
+def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progress]:
+    if not shown or not files:
+        yield lambda _rows: None
+        return
+    from q2_metric.cli.render import progress_bar
+    from q2_metric.files import rereadable
+    from q2_metric.rows.read import read_rows
+
+    rows = None
+    if all(map(rereadable, files)):
+        rows = sum(1 for file in files for _ in read_rows(file, job.columns))
+    title = files[0] if len(files) == 1 else f"{len(files)} files"
+    with progress_bar(title, rows) as advance:
+        yield advance
+
+
+def _summary(results: Sequence[FileResult]) -> dict[str, Any]:
+    return {"version": __version__, "files": [result.as_json() for result in results]}

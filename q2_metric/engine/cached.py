@@ -1,0 +1,192 @@
+"""A metric whose scores are looked up before they are computed.
+
+A score that was computed is not computed again, by whatever command.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from q2_metric.engine.cache import Cache
+from q2_metric.engine.identity import digest, identity
+from q2_metric.metrics import score_with
+from q2_metric.metrics.registry import entry
+from q2_metric.types import (
+    Comparison,
+    Evidence,
+    Example,
+    Metric,
+    Part,
+    Question,
+    Score,
+    Span,
+    Verdict,
+)
+
+BLOCK = 256
+"""Responses scored together, then put into the cache."""
+
+Progress = Callable[[int], None]
+"""Called with the number of responses that were just finished."""
+
+
+class CachedMetric:
+    """A metric whose scores are looked up first; it is loaded only for what is missing.
+
+    Args:
+        name: of the metric.
+        load: loads it.
+        store: of scores.
+        request: what ``load`` was asked for (:func:`q2_metric.engine.identity.identity`).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[], Metric],
+        store: Cache,
+        request: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self._load, self._store = load, store
+        self._metric: Metric | None = None
+        self._made_by = digest(name, identity(name, request or {}))
+        known = store.get([self._made_by]).get(self._made_by)
+        self.signature: str = known if isinstance(known, str) else self.metric.signature
+
+    @property
+    def metric(self) -> Metric:
+        """The metric itself, loaded when first asked for."""
+        if self._metric is None:
+            self._metric = self._load()
+            self.signature = self._metric.signature
+            self._store.put({self._made_by: self.signature})
+        return self._metric
+
+    def score(
+        self,
+        examples: Sequence[Example],
+        *,
+        evidence: bool = False,
+        progress: Progress | None = None,
+    ) -> list[Score]:
+        """One score for each example, in order; each is computed once.
+
+        ``evidence`` has SCALE also find each sentence's support; such scores are kept
+        apart from those without.
+        """
+
+        def find(block: Sequence[Example]) -> list[Any]:
+            return [to_json(one) for one in score_with(self.metric, block, evidence=evidence)]
+
+        what = "score with evidence" if evidence and entry(self.name).evidence else "score"
+        found = self.cached(what, examples, find, progress or (lambda _rows: None), readable)
+        return [from_json(example, one) for example, one in zip(examples, found, strict=True)]
+
+    def cached(
+        self,
+        what: str,
+        examples: Sequence[Example],
+        find: Callable[[Sequence[Example]], list[Any]],
+        progress: Progress,
+        usable: Callable[[Any], bool] = lambda _value: True,
+    ) -> list[Any]:
+        """What ``find`` gives for each example, from the cache where it is there.
+
+        What is found goes into the cache block by block, so that a run that was broken off
+        goes on where it stopped.
+
+        Args:
+            what: names the kind of result.
+            find: called for blocks of different examples; results are JSON values, and
+                those that JSON cannot hold (NaN) are not kept.
+            progress: told how many examples are done.
+            usable: whether a value out of the cache is what was put there; if not, it is
+                found anew.
+        """
+        # With the history: a response that only echoes it claims nothing.
+        keys = [
+            digest(what, self._made_by, self.signature, e.response, e.knowledge, e.history)
+            for e in examples
+        ]
+        kept = self._store.get(dict.fromkeys(keys))
+        found = {key: value for key, value in kept.items() if usable(value)}
+        progress(sum(key in found for key in keys))
+        missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in found}
+        items = list(missing.items())
+        for start in range(0, len(items), BLOCK):
+            block = items[start : start + BLOCK]
+            results = find([example for _, example in block])
+            new = {key: result for (key, _), result in zip(block, results, strict=True)}
+            self._store.put({key: result for key, result in new.items() if _finite(result)})
+            found.update(new)
+            progress(len(block))
+        return [found[key] for key in keys]
+
+
+# --- scores as JSON ---------------------------------------------------------------------
+
+
+def to_json(score: Score) -> dict[str, Any]:
+    """A score as a JSON object, without its example; :func:`from_json` reads it back."""
+    because = []
+    for item in score.because:
+        part = _fields(item)
+        if isinstance(item, Comparison):
+            span = item.question.span
+            part["question"] = [item.question.text, span.text, span.start, span.label]
+            part["verdict"] = asdict(item.verdict) if item.verdict else None
+        because.append(part)
+    whole = _fields(score)
+    del whole["example"]
+    whole["verdict"] = asdict(score.verdict) if score.verdict else None
+    return {**whole, "because": because}
+
+
+def _fields(item: Score | Comparison | Evidence | Part) -> dict[str, Any]:
+    return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+
+
+def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
+    """The score of :func:`to_json` for an example with the same texts.
+
+    The spans of its questions name ``example``, also where their places are those of the
+    response with its pronouns resolved.
+    """
+    because: list[Any] = []
+    for item in fields["because"]:
+        if "question" in item:
+            text, answer, start, label = item["question"]
+            question = Question(Span(example, answer, start, label), text)
+            because.append(
+                Comparison(**{**item, "question": question, "verdict": _verdict(item["verdict"])})
+            )
+        else:
+            because.append(Part(**item) if "pull" in item else Evidence(**item))
+    known = {**fields, "because": tuple(because), "verdict": _verdict(fields["verdict"])}
+    return Score(example, **known)
+
+
+def readable(value: Any) -> bool:
+    """Whether :func:`from_json` can read a value; a cache may hold what others put there."""
+    try:
+        from_json(Example("", ""), value)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return False
+    return True
+
+
+def _verdict(fields: Mapping[str, float] | None) -> Verdict | None:
+    return Verdict(**fields) if fields else None
+
+
+def _finite(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
