@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-fast lint bench agreement knowledge figures clean
+.PHONY: demo test test-fast lint bench agreement knowledge clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl
@@ -26,6 +26,7 @@ lint: $(VENV)/test.done
 
 # docs/results/speed.md, half an hour on two quiet cores. SCALE is compared with the authors'
 # package, which is installed for this alone.
+bench: export PYTHONPATH = $(CURDIR)
 bench: $(VENV)/test.done
 	$(BIN)/python -m pip install -q --no-deps scale-score==0.1.0
 	$(BIN)/python benchmarks/throughput.py
@@ -33,6 +34,7 @@ bench: $(VENV)/test.done
 	$(BIN)/python benchmarks/q2_speed.py
 	$(BIN)/python benchmarks/scale_speed.py --dtype bfloat16
 	$(BIN)/python benchmarks/speed_page.py
+	$(BIN)/python benchmarks/quoted.py
 
 # The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
 # make agreement METRICS=q2,scale,f1,bleu,nli,bertscore MODELS="--bertscore-model ./encoder"
@@ -42,14 +44,12 @@ agreement: $(VENV)/test.done
 	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md
 	$(BIN)/q2 meta-eval true --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md
+	$(BIN)/python benchmarks/quoted.py
 
 # Knowledge selection on DSTC10 (q2 data download dstc10): a minute or two.
 knowledge: $(VENV)/test.done
 	$(BIN)/q2 select evaluate --note docs/results/knowledge.note.md \
 	  --out docs/results/knowledge.md --out docs/results/knowledge.json
-
-# README, metric card and docs quote what docs/results says.
-figures: $(VENV)/test.done
 	$(BIN)/python benchmarks/quoted.py
 
 $(BIN)/python:

@@ -74,46 +74,36 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
     return "actor"
 
 
-def command(given: argparse.Namespace, name: str, engine: str) -> list[str]:
-    """``q2 score`` of the rows, into a file of that name."""
-    folder: Path = given.folder
-    q2 = [sys.executable, "-m", "q2_metric", "score", str(folder / "rows.jsonl")]
-    q2 += ["--metrics", given.metrics, "--out", str(folder / f"{name}.jsonl"), "--quiet"]
-    q2 += ["--cache", str(folder / f"{name}.sqlite")] if given.cached else ["--no-cache"]
-    q2 += ["--no-evidence"] if given.no_evidence else []
-    return q2 + (["--engine", "ray", "--actors", str(given.actors)] if engine == "ray" else [])
+def disturbed(
+    command: list[str], parts: Path, moments: list[int], ray: bool
+) -> tuple[float, list[dict[str, Any]]]:
+    """Seconds of the command, killed whenever so many blocks are done, and what was killed.
 
-
-def disturb(given: argparse.Namespace, parts: Path) -> list[dict[str, Any]]:
-    """Scores while the command is killed at random moments; what was killed, and when.
-
-    Args:
-        parts: folder in which finished blocks appear.
+    On Ray every other kill is of an actor; a killed command is given again.
     """
-    blocks = -(-given.rows // 256)
-    moments = sorted(random.randrange(1, blocks) for _ in range(given.kills))
     events: list[dict[str, Any]] = []
-    run = subprocess.Popen(command(given, "killed", given.engine))
+    started = time.monotonic()
+    run = subprocess.Popen(command)
     while run.poll() is None:
         done = len(list(parts.glob("*/*.jsonl")))
         if moments and done >= moments[0]:
             time.sleep(random.random() / 5)
-            what = kill(run, given.engine == "ray" and len(moments) % 2 == 0)
+            what = kill(run, ray and len(moments) % 2 == 0)
             if what is not None:
                 events.append({"killed": what, "finished_blocks": done})
                 moments.pop(0)
             if what == "command":
-                run = subprocess.Popen(command(given, "killed", given.engine))
+                run = subprocess.Popen(command)
         time.sleep(0.02)
     if run.returncode:
         sys.exit(f"the last run ended with {run.returncode}")
-    return events
+    return time.monotonic() - started, events
 
 
-def counted(path: Path, metrics: list[str]) -> tuple[int, int]:
-    """Different ids in an output, and rows with all scores."""
+def scored(out: Path, metrics: list[str]) -> tuple[int, int]:
+    """Different ids of an output, and its rows that have every score."""
     ids, numbers = set(), 0
-    with open(path, encoding="utf-8") as lines:
+    with open(out, encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             ids.add(row["id"])
@@ -122,7 +112,6 @@ def counted(path: Path, metrics: list[str]) -> tuple[int, int]:
 
 
 def arguments() -> argparse.Namespace:
-    """Those of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=100_000)
@@ -141,21 +130,32 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     given = arguments()
     random.seed(given.seed)
+
     folder: Path = given.folder
     folder.mkdir(parents=True, exist_ok=True)
-    different = write_rows(folder / "rows.jsonl", given.rows, given.texts)
+    rows = folder / "rows.jsonl"
+    different = write_rows(rows, given.rows, given.texts)
+
+    def command(name: str, engine: str) -> list[str]:
+        q2 = [sys.executable, "-m", "q2_metric", "score", str(rows), "--metrics", given.metrics]
+        q2 += ["--out", str(folder / f"{name}.jsonl"), "--quiet"]
+        cache = folder / f"{name}.sqlite"
+        q2 += ["--cache", str(cache)] if given.cached else ["--no-cache"]
+        q2 += ["--no-evidence"] if given.no_evidence else []
+        return q2 + (["--engine", "ray", "--actors", str(given.actors)] if engine == "ray" else [])
 
     whole, killed = folder / "whole.jsonl", folder / "killed.jsonl"
     seconds = 0.0
     if not whole.exists():
         started = time.monotonic()
-        subprocess.run(command(given, "whole", "local"), check=True)
+        subprocess.run(command("whole", "local"), check=True)
         seconds = time.monotonic() - started
 
-    started = time.monotonic()
-    events = disturb(given, Path(f"{killed}.parts"))
-    disturbed = time.monotonic() - started
-    ids, numbers = counted(killed, given.metrics.split(","))
+    blocks = -(-given.rows // 256)
+    moments = sorted(random.randrange(1, blocks) for _ in range(given.kills))
+    took, events = disturbed(
+        command("killed", given.engine), Path(f"{killed}.parts"), moments, given.engine == "ray")
+    rows_out, with_scores = scored(killed, given.metrics.split(","))
     figures = {
         "engine": given.engine,
         "metrics": given.metrics,
@@ -164,10 +164,10 @@ def main() -> None:
         "rows": given.rows,
         "different_texts": different,
         "undisturbed_seconds": round(seconds, 1),
-        "killed_seconds": round(disturbed, 1),
+        "killed_seconds": round(took, 1),
         "kills": events,
-        "rows_out": ids,
-        "rows_with_scores": numbers,
+        "rows_out": rows_out,
+        "rows_with_scores": with_scores,
         "equal_to_undisturbed": killed.read_bytes() == whole.read_bytes(),
     }
     print(json.dumps(figures, indent=1))

@@ -66,10 +66,18 @@ def changed(examples: Sequence[Example], mark: str) -> list[Example]:
     return [Example(f"{e.response} {mark}", f"{e.knowledge} {mark}") for e in examples]
 
 
-def against_the_loop(
-    q2: Q2, scale: Scale, examples: Sequence[Example], loop_rows: int, turns: int
-) -> dict[str, Any]:
-    """All responses in one call, in turns with one response and one model call at a time."""
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1088)
+    parser.add_argument("--loop-rows", type=int, default=160)
+    parser.add_argument("--turns", type=int, default=3)
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = _arguments()
+    examples = responses(given.rows)
+    q2, scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
     looped_q2, looped_scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
     looped_q2.reader = OneAtATime(q2.reader, "read")
     looped_q2.entailment = OneAtATime(q2.entailment, "judge")
@@ -85,14 +93,11 @@ def against_the_loop(
             looped_scale.score([example])
 
     together(changed(examples[:8], "!"))
-    loops = slices(changed(examples[:loop_rows], "."), turns + 1)
-    batches = [changed(part, "?") for part in slices(examples, turns)]
-    return alternate([(len(part), lambda part=part: alone(part)) for part in loops],
-                     [(len(part), lambda part=part: together(part)) for part in batches])
+    loops = slices(changed(examples[: given.loop_rows], "."), given.turns + 1)
+    batches = [changed(part, "?") for part in slices(examples, given.turns)]
+    ratio = alternate([(len(part), lambda part=part: alone(part)) for part in loops],
+                      [(len(part), lambda part=part: together(part)) for part in batches])
 
-
-def where_time_goes(q2: Q2, scale: Scale, examples: Sequence[Example]) -> dict[str, Any]:
-    """Responses a second, and the shares of stages and forward passes; clocks the models."""
     clock, counted = Clock(), []
     for model in (q2.reader, q2.entailment, scale.backbone):
         model._forward = Counted(model._forward, clock)  # type: ignore[attr-defined]
@@ -102,29 +107,7 @@ def where_time_goes(q2: Q2, scale: Scale, examples: Sequence[Example]) -> dict[s
                                  "generate"), ("personal", q2.personal, "personal")):
         seconds[stage] = Clock()
         setattr(owner, method, seconds[stage].wrap(getattr(owner, method)))
-    total = timed(lambda: (q2.score(examples), scale.score(examples)))
-    return {
-        "responses_per_second": round(len(examples) / total, 1),
-        "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
-        "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
-        "stages": {
-            name: {"calls": one.calls, "rows": one.rows, "tokens": one.tokens,
-                   "padding": round(1 - one.tokens / max(1, one.padded), 3)}
-            for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1088)
-    parser.add_argument("--loop-rows", type=int, default=160)
-    parser.add_argument("--turns", type=int, default=3)
-    given = parser.parse_args()
-
-    examples = responses(given.rows)
-    q2, scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
-    ratio = against_the_loop(q2, scale, examples, given.loop_rows, given.turns)
-    time_spent = where_time_goes(q2, scale, examples)
+    total = timed(lambda: together(examples))
     twenty = Path(__file__).parents[1] / "examples" / "dialogues.jsonl"
     cold = ("-m", "q2_metric", "score", "--no-cache", str(twenty))
     save("bundled", {
@@ -132,12 +115,20 @@ def main() -> None:
         "responses": len(examples),
         "threads": threads(),
         "against_the_loop": ratio,
-        **time_spent,
+        "responses_per_second": round(len(examples) / total, 1),
+        "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
+        "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
+        "stages": {
+            name: {"calls": one.calls, "rows": one.rows, "tokens": one.tokens,
+                   "padding": round(1 - one.tokens / max(1, one.padded), 3)}
+            for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
         "weights": runtimes.VERSION,
         "import_seconds": round(process_seconds("-c", "import q2_metric", times=5)
                                 - process_seconds("-c", "pass", times=5), 3),
-        "cold_score_of_twenty_seconds": round(process_seconds(*cold), 2),
-        "cold_cpu_seconds": round(_children_cpu(lambda: process_seconds(*cold, times=1)), 2),
+        "cold_score_of_twenty_seconds": round(
+            process_seconds(*cold), 2),
+        "cold_cpu_seconds": round(_children_cpu(
+            lambda: process_seconds(*cold, times=1)), 2),
         "peak_memory_mb": peak_memory_mb(),
     })
 

@@ -10,10 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from q2_metric.metrics.registry import METRICS, columns, entry
+from q2_metric.rows.fields import DETAILS
 from q2_metric.scoring import share_names
-
-DETAILS = {"questions": "questions", "sentences": "evidence", "parts": "parts"}
-"""The field of an output row by what a metric's entry says of its details."""
 
 LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
 
@@ -38,7 +36,7 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
 def details(names: Iterable[str]) -> list[str]:
     """The fields with what the scores of these metrics rest on."""
     found = (entry(name).details for name in names)
-    return list(dict.fromkeys(DETAILS[one] for one in found if one is not None))
+    return list(dict.fromkeys(DETAILS[one].name for one in found if one is not None))
 
 
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

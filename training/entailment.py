@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate, pair
 from training.examples import Example
-from training.train import as_tensor, predict
+from training.predict import as_tensor, predict
 
 CLASSES = {
     "supported": (True, False, False),

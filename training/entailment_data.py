@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from q2_metric.text.normalise import normalise, tokens
+from training.corrupt import collect
 from training.examples import Example, Source, read_jsonl
-from training.synthetic import ENDINGS, OPENINGS, collect, loosen, retell
+from training.synthetic import ENDINGS, OPENINGS, loosen, retell
 
 RATES = {
     "fever_dev": 1.0, "fool_me_twice": 2.0, "fever_symmetric": 2.0,

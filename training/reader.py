@@ -12,7 +12,7 @@ from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate,
 from q2_metric.models.bundled.models import answer_span
 from q2_metric.text.normalise import token_f1
 from training.examples import Example
-from training.train import as_tensor, predict
+from training.predict import as_tensor, predict
 
 
 def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:

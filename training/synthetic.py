@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
+from training.corrupt import Clause, Pool, corrupt
 from training.examples import Example
 
 OPENINGS = (
@@ -64,31 +63,6 @@ _OPTIONAL = {"advmod": 0.4, "npadvmod": 0.4, "advcl": 0.7, "prep": 0.3, "appos":
              "relcl": 0.7, "acl": 0.5, "amod": 0.25, "conj": 0.45, "parataxis": 0.8,
              "nummod": 0.0, "mark": 0.0, "intj": 1.0, "meta": 1.0}
 _PRONOUNS = ("it", "they", "he", "she")
-
-
-@dataclass
-class Pool:
-    """Words and names to put in place of others."""
-
-    entities: dict[str, list[str]]
-    words: dict[str, list[str]]
-    phrases: list[str]
-
-
-def collect(docs: Iterable[Any]) -> Pool:
-    """The names by type, the words by part of speech and the trailing phrases of ``docs``."""
-    pool = Pool(defaultdict(list), defaultdict(list), [])
-    for doc in docs:
-        for entity in doc.ents:
-            pool.entities[entity.label_].append(entity.text)
-        for token in doc:
-            if token.tag_ in ("NN", "NNS", "VBD", "VBN", "VBZ", "JJ", "JJS") and token.is_alpha:
-                pool.words[token.tag_].append(token.text.lower())
-            if token.dep_ == "prep" and token.head.pos_ == "VERB":
-                words = list(token.subtree)
-                if 2 <= len(words) <= 7 and words[-1].i - words[0].i + 1 == len(words):
-                    pool.phrases.append("".join(w.text_with_ws for w in words).strip())
-    return pool
 
 
 def _join(tokens: Sequence[Any], replaced: dict[int, str]) -> str:
@@ -204,105 +178,6 @@ def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
     return text[: place.start()] + new + text[place.end() :]
 
 
-def _number(text: str, rng: random.Random) -> str | None:
-    for at, character in enumerate(text):
-        if character.isdigit():
-            new = rng.choice([d for d in "123456789" if d != character])
-            place = at if rng.random() < 0.5 else max(
-                i for i, c in enumerate(text) if c.isdigit())
-            if text[place] == new:
-                new = "7" if text[place] != "7" else "4"
-            return text[:place] + new + text[place + 1 :]
-    return None
-
-
-def _corrupt(
-    doc: Any, subject: list[Any], rest: list[Any], pool: Pool, rng: random.Random
-) -> tuple[dict[int, str], str, str] | None:
-    """(replacements, suffix, label) that make a clause unsupported."""
-    chosen = {t.i for t in subject + rest}
-    inside = [e for e in doc.ents if all(t.i in chosen for t in e)]
-    premise = doc.text.lower()
-    kinds = ["entity", "entity", "other_entity", "word", "word", "word", "word", "own_noun",
-             "own_noun", "negation", "suffix", "suffix", "subject", "repeat", "swap", "swap"]
-    rng.shuffle(kinds)
-    for kind in kinds:
-        if kind == "entity" and inside:
-            entity = rng.choice(inside)
-            new = _number(entity.text, rng) if rng.random() < 0.5 else None
-            new = new or rng.choice(pool.entities[entity.label_])
-            if new.lower() in premise:
-                continue
-            return {t.i: (new if t.i == entity.start else "") for t in entity}, "", "refuted"
-        if kind == "other_entity" and inside and len(doc.ents) > 1:
-            entity = rng.choice(inside)
-            others = [e for e in doc.ents
-                      if e.text.lower() != entity.text.lower() and e.label_ == entity.label_]
-            if not others:
-                continue
-            new = rng.choice(others).text
-            return {t.i: (new if t.i == entity.start else "") for t in entity}, "", "not_supported"
-        if kind == "word":
-            places = [t for t in rest if t.tag_ in pool.words and t.is_alpha and not t.ent_type_
-                      and t.lemma_ not in ("be", "have", "do") and t.dep_ not in ("aux", "auxpass")]
-            if not places:
-                continue
-            place = rng.choice(places)
-            new = rng.choice(pool.words[place.tag_])
-            if new in premise or new[:4] == place.text.lower()[:4]:
-                continue
-            return {place.i: new}, "", "not_supported"
-        if kind == "own_noun":
-            places = [t for t in rest if t.pos_ in ("NOUN", "PROPN") and not t.ent_type_]
-            others = [t for t in doc if t.pos_ in ("NOUN", "PROPN")]
-            if not places:
-                continue
-            place = rng.choice(places)
-            other = rng.choice(others)
-            if other.lemma_ == place.lemma_ or abs(other.i - place.i) <= 1:
-                continue
-            return {place.i: other.text}, "", "not_supported"
-        if kind == "negation":
-            helper = next((t for t in rest if t.dep_ in ("aux", "auxpass", "ROOT", "conj")
-                           and (t.pos_ == "AUX")), None)
-            if helper is None or any(t.dep_ == "neg" for t in rest):
-                continue
-            return {helper.i: f"{helper.text} not"}, "", "refuted"
-        if kind == "suffix":
-            phrase = rng.choice(pool.phrases)
-            if phrase.lower() in premise:
-                continue
-            joined = rng.choice((f" {phrase}", f" and it was made {phrase}", f" {phrase}"))
-            return {}, joined, "not_supported"
-        if kind == "subject":
-            others = [c for c in doc.noun_chunks
-                      if all(t.i not in {s.i for s in subject} for t in c)
-                      and c.root.pos_ != "PRON" and len(c) <= 5]
-            if not others or rng.random() < 0.5:
-                continue
-            new = rng.choice(others).text
-            return ({t.i: (new if n == 0 else "") for n, t in enumerate(subject)}, "",
-                    "not_supported")
-        if kind == "swap":
-            phrases = [c for c in doc.noun_chunks if all(t.i in chosen for t in c)
-                       and c.root.pos_ != "PRON" and c.root.dep_ != "conj"]
-            if len(phrases) < 2:
-                continue
-            one, two = rng.sample(phrases, 2)
-            if one.root.lemma_ == two.root.lemma_:
-                continue
-            swapped = {t.i: "" for phrase in (one, two) for t in phrase}
-            swapped |= {one.start: two.text, two.start: one.text}
-            return swapped, "", "not_supported"
-        if kind == "repeat":
-            nouns = [t for t in rest if t.pos_ == "NOUN"]
-            if len(nouns) < 2:
-                continue
-            first, second = rng.sample(nouns, 2)
-            return {second.i: first.text}, "", "not_supported"
-    return None
-
-
 def retell(doc: Any, pool: Pool, rng: random.Random) -> list[Example]:
     """Up to two pairs from a sentence: one supported, one changed."""
     found = []
@@ -315,7 +190,7 @@ def retell(doc: Any, pool: Pool, rng: random.Random) -> list[Example]:
         premise, suffix, label = doc.text, "", "supported"
         replaced: dict[int, str] = {}
         if wanted == "changed":
-            change = _corrupt(doc, subject, rest, pool, rng)
+            change = corrupt(Clause(doc, subject, rest), pool, rng)
             if change is None:
                 continue
             replaced, suffix, label = change

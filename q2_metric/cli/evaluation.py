@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric._version import __version__
-from q2_metric.cli.main import (
+from q2_metric.cli.commands import Group, Read, Written, command, warn
+from q2_metric.cli.options import (
     CACHE_OPTIONS,
     MODEL_OPTIONS,
-    Q2_OPTIONS,
-    SCALE_OPTIONS,
-    Group,
+    SETTING_OPTIONS,
     all_options,
     cache_file,
     load,
     load_keywords,
     metric_names,
-    warn,
+    metrics_option,
 )
 from q2_metric.errors import InputError, MissingExtra
 from q2_metric.metrics.registry import METRICS, entry
@@ -37,17 +36,12 @@ if TYPE_CHECKING:
     from q2_metric.evaluation.tables import Report
     from q2_metric.types import Example
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FILE = Read(exists=True, dir_okay=False, path_type=Path)
 
-METRICS_OPTION = click.option(
-    "--metrics",
-    default="q2,scale,f1,bleu,nli",
-    show_default=True,
-    callback=metric_names,
-    help=f"Out of {', '.join(METRICS)}.",
-)
+METRICS_OPTION = metrics_option("q2,scale,f1,bleu,nli")
 OUTPUT_OPTIONS = all_options(
-    click.option("--out", "outs", metavar="PATH", multiple=True, help="Write .json, .csv, .md."),
+    click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
+                 help="Write .json, .csv, .md."),
     click.option("--figures", metavar="DIR", help="Draw the figures there, as PNG and SVG."),
     click.option("--note", type=_FILE, help="Markdown to put into a page of --out."),
     click.option("--quiet", is_flag=True, help="No tables and no progress bar."),
@@ -55,14 +49,14 @@ OUTPUT_OPTIONS = all_options(
 COLUMN_OPTIONS = all_options(
     METRICS_OPTION,
     click.option(
-        "--scores", "scores_file", metavar="FILE",
+        "--scores", "scores_file", metavar="FILE", type=Read(),
         help="A file with scores of your own metric, put beside ours.",
     ),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
                  help="With --scores: the column of the scores; may be repeated."),
 )
 EXPERIMENT_OPTIONS = all_options(
-    COLUMN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS, Q2_OPTIONS, SCALE_OPTIONS
+    COLUMN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS, SETTING_OPTIONS
 )
 
 
@@ -87,7 +81,7 @@ def wow(control: bool, **options: Any) -> None:
 
 
 @meta_eval.command("true")
-@click.argument("sets", metavar="[SET|FILE]...", nargs=-1)
+@click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
 @click.option("--against", metavar="METRIC", help="Compare with it.  [default: f1]")
 @click.option(
     "--bins", type=click.IntRange(min=1), default=10, show_default=True,
@@ -299,9 +293,10 @@ def _facts() -> dict[str, str]:
 # --- q2 calibrate -----------------------------------------------------------------------
 
 
-@click.command("calibrate")
+@command("calibrate")
 @click.argument("file", type=_FILE)
-@click.option("--out", required=True, metavar="PATH", help="The calibration, as .json.")
+@click.option("--out", required=True, metavar="PATH", type=Written(),
+              help="The calibration, as .json.")
 @click.option(
     "--metric", default="q2", show_default=True, callback=metric_names, help="Whose scores."
 )
@@ -323,8 +318,7 @@ def _facts() -> dict[str, str]:
 @click.option("--quiet", is_flag=True, help="No table and no progress bar.")
 @CACHE_OPTIONS
 @MODEL_OPTIONS
-@Q2_OPTIONS
-@SCALE_OPTIONS
+@SETTING_OPTIONS
 def calibrate(
     file: Path,
     out: str,

@@ -63,6 +63,8 @@ def setting_option(kind: type, field: dataclasses.Field[Any], title: str = "") -
     flag = field.metadata.get("option", f"--{field.name.replace('_', '-')}")
     default = field.metadata.get("default", field.default)
     form = _form(get_type_hints(kind)[field.name])
+    if form is int and kind is Running:
+        form = click.IntRange(min=1)  # a number of rows
     shown: dict[str, Any] = {
         "default": None,
         "help": f"{title}: {help_text}." if title else f"{help_text[:1].upper()}{help_text[1:]}.",

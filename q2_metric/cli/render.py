@@ -28,7 +28,7 @@ from q2_metric.types import (
 
 if TYPE_CHECKING:
     from q2_metric.data.catalogue import DataSet
-    from q2_metric.engine.results import FileResult
+    from q2_metric.engine.run import FileResult
     from q2_metric.models.presets import Preset
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -54,8 +54,12 @@ def print_systems(results: Sequence[FileResult]) -> None:
         table.add_column("metric", no_wrap=True)
         for title in ("mean", "95 % interval", "coverage", "no answer", "n", "fallback"):
             table.add_column(title, justify="right", no_wrap=True)
+        silent = any(system.no_claim for system in result.systems)
+        if silent:
+            table.add_column("no claim", justify="right", no_wrap=True)
         for system in result.systems:
-            table.add_row(_title(system.name), *_system_cells(system))
+            share = [_percent(system.no_claim)] if silent else []
+            table.add_row(_title(system.name), *_system_cells(system), *share)
         if len(results) > 1:
             console.print(Text(plain(result.file), style="bold"), soft_wrap=True)
         console.print(table)
@@ -229,6 +233,8 @@ def _headline(name: str, score: Score) -> Text:
         line.append(f"  (without NLI {_value(score.no_nli)})", style="not bold")
     if score.fallback:
         line.append("  no valid question: end-to-end NLI", style="not bold")
+    if score.reason == "no_claim":
+        line.append("  claims nothing that could be checked", style="not bold")
     if score.verdict is not None:
         line.append(f"  {_judged(score.verdict)}", style="not bold")
     return line

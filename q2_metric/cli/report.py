@@ -6,14 +6,16 @@ from contextlib import ExitStack
 
 import click
 
+from q2_metric.cli.commands import Read, Written, command
 from q2_metric.errors import InputError
 
 
-@click.command()
-@click.argument("scores", metavar="SCORES...", nargs=-1, required=True)
+@command("report")
+@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=Read())
 @click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
+              type=Written(),
               help="The page to write.")
-@click.option("--texts", metavar="FILE", multiple=True,
+@click.option("--texts", metavar="FILE", multiple=True, type=Read(),
               help="A file that was scored, for scores without texts; may be repeated, in order.")
 @click.option("--response", metavar="COL", help="With --texts: column of the response.")
 @click.option("--knowledge", metavar="COL", help="With --texts: column of the knowledge.")

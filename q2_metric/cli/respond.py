@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from q2_metric.cli.main import Group
+from q2_metric.cli.commands import Group, Read
 from q2_metric.cli.select import (
     DEV_OPTIONS,
     FILE,
@@ -30,7 +30,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import check_names
 
 if TYPE_CHECKING:
-    from q2_metric.knowledge.dstc import Label
+    from q2_metric.knowledge.dstc import TurnLabel
     from q2_metric.knowledge.respond import Grounded
     from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 
@@ -46,6 +46,7 @@ def respond() -> None:
 @click.option("--labels", type=FILE, help="Only turns that need knowledge; gold responses.")
 @click.option("--gold-knowledge", is_flag=True, help="Answer from the labels' snippets.")
 @click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
+              type=Read(),
               help="Hub name, or a folder of q2 respond train.")
 @click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--metrics", default="q2,scale", show_default=True,
@@ -118,7 +119,7 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
 
 def _dialogues(
     logs: Path, labels: Path | None, pool: Pool
-) -> tuple[list[Dialogue], list[Label] | None]:
+) -> tuple[list[Dialogue], list[TurnLabel] | None]:
     from q2_metric.knowledge.dstc import read_logs
     from q2_metric.knowledge.experiment import read_labelled
 
@@ -129,7 +130,7 @@ def _dialogues(
 
 
 def _chosen(
-    dialogues: Sequence[Dialogue], gold: Sequence[Label] | None, pool: Pool, use_gold: bool,
+    dialogues: Sequence[Dialogue], gold: Sequence[TurnLabel] | None, pool: Pool, use_gold: bool,
     options: dict[str, Any],
 ) -> list[Ranked]:
     if use_gold:
@@ -137,14 +138,14 @@ def _chosen(
     return [ranking[0] for ranking in combined_ranker(options).rank(dialogues, pool, 1)]
 
 
-def _gold_snippets(gold: Sequence[Label], pool: Pool) -> list[Ranked]:
+def _gold_snippets(gold: Sequence[TurnLabel], pool: Pool) -> list[Ranked]:
     from q2_metric.knowledge.types import Ranked
 
     return [Ranked(pool.find(label.knowledge[0]), 1.0) for label in gold]
 
 
 def _grounded(
-    dialogues: Sequence[Dialogue], chosen: Sequence[Ranked], gold: Sequence[Label] | None
+    dialogues: Sequence[Dialogue], chosen: Sequence[Ranked], gold: Sequence[TurnLabel] | None
 ) -> list[Grounded]:
     from q2_metric.knowledge.respond import Grounded
 

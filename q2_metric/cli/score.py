@@ -24,6 +24,7 @@ from q2_metric.cli.options import (
     metrics_option,
 )
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import METRICS
 
 if TYPE_CHECKING:
     from q2_metric.engine.cluster import Cluster
@@ -65,7 +66,8 @@ OUTPUT_OPTIONS = all_options(
         "--evidence/--no-evidence",
         default=True,
         show_default=True,
-        help="With --out or --report: find the knowledge that supports each sentence (scale).",
+        help="With --out or --report: find the knowledge that supports each sentence "
+        f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
     ),
 )
 KNOWLEDGE_OPTIONS = all_options(

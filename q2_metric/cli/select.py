@@ -13,19 +13,22 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from q2_metric.cli.main import Group, all_options
+from q2_metric.cli.commands import Group, Read, Written
+from q2_metric.cli.options import all_options
 from q2_metric.errors import InputError
+from q2_metric.files import check_place, replacing
 
 if TYPE_CHECKING:
-    from q2_metric.knowledge.training import Progress, Settings
+    from q2_metric.knowledge.training import Progress, TrainSettings
     from q2_metric.knowledge.types import Dialogue, Ranked, Ranker
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-NEW_FILE = click.Path(dir_okay=False, path_type=Path)
-NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = Read(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE = Written(dir_okay=False, path_type=Path)
+NEW_FOLDER = Written(file_okay=False, path_type=Path)
 
 RANKER_OPTIONS = all_options(
-    click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", default=["bundled"],
+    click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
+                 default=["bundled"],
                  show_default=True,
                  help="bundled, bundled-words, bm25, or a trained RSS; several vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
@@ -42,7 +45,8 @@ RSS_OPTIONS = all_options(
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows a model sees at once."),
 )
 TRAIN_OPTIONS = all_options(
-    click.option("--base", required=True, metavar="MODEL", help="Hub name or folder."),
+    click.option("--base", required=True, metavar="MODEL", type=Read(),
+                 help="Hub name or folder."),
     click.option("--out", "folder", type=NEW_FOLDER, required=True,
                  help="Folder of the trained model; a stopped run goes on there."),
     click.option("--rate", type=float, default=1e-5, show_default=True, help="Of Adam."),
@@ -170,7 +174,7 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 @click.option("--pool", "pool_file", type=FILE, help="Snippets.  [default: of dstc10]")
 @click.option("--logs", type=FILE, help="Dialogues.  [default: of dstc10]")
 @click.option("--labels", type=FILE, help="Their labels.  [default: of dstc10]")
-@click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER",
+@click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
               default=["bundled", "bundled-words", "bm25"], show_default=True,
               help="Each alone, with EGR, and as a vote; repeat it.")
 @RSS_OPTIONS
@@ -248,7 +252,7 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
     """Train RSS from an encoder."""
     from q2_metric.knowledge.experiment import read_labelled
     from q2_metric.knowledge.pools import read_pool
-    from q2_metric.knowledge.rss import Turns, train_rss
+    from q2_metric.knowledge.rss_training import Turns, train_rss
 
     pool = read_pool(pool_file)
     parts = []
@@ -285,12 +289,13 @@ def train_detector(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, de
 # --- shared with q2 respond -----------------------------------------------------------------
 
 
-def settings_of(options: dict[str, Any]) -> Settings:
+def settings_of(options: dict[str, Any]) -> TrainSettings:
     """The training settings of :data:`TRAIN_OPTIONS`."""
-    from q2_metric.knowledge.training import Settings
+    from q2_metric.knowledge.training import TrainSettings
 
     names = ("rate", "epochs", "evaluate_every", "patience", "seed")
-    return Settings(batch_size=options["train_batch"], **{name: options[name] for name in names})
+    given = {name: options[name] for name in names}
+    return TrainSettings(batch_size=options["train_batch"], **given)
 
 
 def reporter(what: str) -> Callable[[Progress, float], None]:
@@ -326,8 +331,7 @@ def combined_ranker(options: dict[str, Any]) -> Ranker:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[str]]:
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            yield file
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    """Opens a text file that takes its place when it is complete."""
+    check_place(path)
+    with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
+        yield file

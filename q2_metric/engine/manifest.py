@@ -103,7 +103,11 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[s
     for name in dict.fromkeys([*old, *new]):
         was, given = old.get(name), new.get(name)
         if was != given:
-            yield name, *("not given" if one is None else str(one) for one in (was, given))
+            yield name, _shown(was), _shown(given)
+
+
+def _shown(value: object) -> str:
+    return "not given" if value is None else str(value)
 
 
 def read_manifest(path: Path) -> Manifest | None:

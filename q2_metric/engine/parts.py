@@ -17,6 +17,7 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,6 +47,10 @@ _UNFINISHED = re.compile(r"\.q2-[0-9a-f]+\.tmp")
 
 _TRIES = 100
 """Times that a folder is opened which other processes remove at that moment."""
+
+
+_LOOKS = 4
+"""Times that a folder must look like one of others."""
 
 
 class Parts:
@@ -168,9 +173,12 @@ def open_parts(out: str | Path) -> Iterator[Parts]:
     try:
         yield parts
     finally:
-        if not parts.done():  # nothing to go on from
-            parts.remove()
-        os.close(mark)
+        try:
+            # Once removed, what is there is another's.
+            if _is_at(mark, folder / MARK) and not parts.done():  # nothing to go on from
+                parts.remove()
+        finally:
+            os.close(mark)
 
 
 def begin(parts: Parts, out: str | Path, now: Manifest, *, restart: bool = False) -> None:
@@ -202,6 +210,26 @@ def begin(parts: Parts, out: str | Path, now: Manifest, *, restart: bool = False
         )
 
 
+def ours(folder: Path) -> bool:
+    """Whether a folder of parts is ours: it has the mark, or nothing at all.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    names = os.listdir(folder)
+    return not names or MARK in names
+
+
+def left_over(out: str | Path) -> bool:
+    """Whether a folder of ours lies beside an output."""
+    try:
+        return ours(parts_folder(out))
+    except OSError:
+        return False
+
+
 def _hold(folder: Path, out: str | Path) -> int:
     """Makes the folder with its mark, and locks the mark, a kill ends this too.
 
@@ -211,10 +239,17 @@ def _hold(folder: Path, out: str | Path) -> int:
     Raises:
         InputError: as :func:`open_parts`.
     """
+    looks = 0
     for _ in range(_TRIES):
         try:
-            folder.mkdir(exist_ok=True)
-            if folder.is_symlink() or not ((folder / MARK).is_file() or _is_empty(folder)):
+            with suppress(FileExistsError):
+                folder.mkdir()
+            if not ours(folder):
+                # Looked at once more: another process may have been in the midst of things.
+                looks += 1
+                if looks < _LOOKS:
+                    time.sleep(0.01)
+                    continue
                 raise InputError(
                     f"{folder}: is not of q2 score and stays as it is; move it, or choose "
                     "another --out"
@@ -235,10 +270,6 @@ def _hold(folder: Path, out: str | Path) -> int:
             raise
         os.close(mark)
     raise InputError(f"{out}: other processes are writing it")
-
-
-def _is_empty(folder: Path) -> bool:
-    return not any(folder.iterdir())
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -29,7 +29,7 @@ from q2_metric.engine.manifest import (
     read_manifest,
     write_manifest,
 )
-from q2_metric.engine.parts import Parts, begin, encoded, open_parts, parts_folder
+from q2_metric.engine.parts import Parts, begin, encoded, left_over, open_parts, parts_folder
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.registry import of_column, signatures
@@ -196,7 +196,7 @@ class Run:
         now = manifest(self.job.files, self.signatures, self._identities, self.job.settings)
         # A page needs the rows again, which only scoring gives (from the cache).
         may_be_complete = not restart and page is None
-        if may_be_complete and (done := _finished(out, now)) and not parts_folder(out).exists():
+        if may_be_complete and (done := _finished(out, now)) and not left_over(out):
             return self._complete(out, done)
         if once(now):
             self.listener.note(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import InputError
 from q2_metric.knowledge.encoder import LENGTH, HeadedEncoder, check_batch_size
-from q2_metric.knowledge.training import Progress, Settings, train
+from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Pool
 
 THRESHOLD = 0.5
@@ -145,8 +145,8 @@ def evaluate_detection(
 def train_detector(
     base: str, dialogues: Sequence[Dialogue], targets: Sequence[bool],
     dev_dialogues: Sequence[Dialogue], dev_targets: Sequence[bool], folder: str | Path,
-    settings: Settings | None = None, *, length: int = LENGTH, device: str = "auto",
-    stop_at: int | None = None, report: Callable[[Progress, float], None] | None = None,
+    settings: TrainSettings | None = None, *, length: int = LENGTH, device: str = "auto",
+    stop_at: int | None = None, report: Report | None = None,
 ) -> Progress:
     """Trains a detector from an encoder; the best model by dev F1 is in ``folder``.
 
@@ -159,7 +159,7 @@ def train_detector(
 
     if not dialogues or not dev_dialogues:
         raise InputError("the detector needs labelled turns for training and for development")
-    settings = settings or Settings()
+    settings = settings or TrainSettings()
     encoder = HeadedEncoder(base, ("detection",), device=device, trained=False, length=length)
 
     def loss_of(places: Sequence[int], rng: random.Random) -> torch.Tensor:
@@ -173,7 +173,6 @@ def train_detector(
         found = encoder.probabilities(pairs, 2 * settings.batch_size)
         return evaluate_detection([row[0] for row in found], dev_targets).f1
 
-    return train(
-        encoder.network, len(dialogues), loss_of, judge, encoder.save, folder, settings,
-        stop_at=stop_at, report=report,
-    )
+    task = Task(
+        encoder.network, len(dialogues), loss_of, judge, encoder.save, encoder.loaded.device)
+    return train(task, folder, settings, stop_at=stop_at, report=report)

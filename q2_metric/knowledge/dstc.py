@@ -22,7 +22,7 @@ from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class TurnLabel:
     """What people decided about a dialogue's last turn.
 
     ``knowledge`` are the keys of the snippets it needs, ``response`` the gold answer;
@@ -120,7 +120,7 @@ def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
     return Dialogue(dialogue.turns[: turn + 1], dialogue.id)
 
 
-def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[Label]:
+def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnLabel]:
     """The labels, in the order of the logs.
 
     Args:
@@ -137,7 +137,7 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[Label
     return [_label(label, f"{path}: label {i}") for i, label in enumerate(found)]
 
 
-def check_labels(labels: Sequence[Label], pool: Pool, where: str) -> None:
+def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
     """Checks that the pool has every snippet that the labels name.
 
     Raises:
@@ -178,11 +178,11 @@ def _turn(found: Any, where: str, from_end: int) -> Turn:
     return Turn(found["text"], speaker, tuple(hypotheses))
 
 
-def _label(found: Any, where: str) -> Label:
+def _label(found: Any, where: str) -> TurnLabel:
     if not isinstance(found, dict) or not isinstance(found.get("target"), bool):
         raise InputError(f"{where} has no 'target' (true or false)")
     if not found["target"]:
-        return Label(False)
+        return TurnLabel(False)
     knowledge = found.get("knowledge")
     if not isinstance(knowledge, list) or not knowledge:
         raise InputError(f"{where} needs knowledge but names none")
@@ -196,4 +196,4 @@ def _label(found: Any, where: str) -> Label:
     response = found.get("response", "")
     if not isinstance(response, str):
         raise InputError(f"{where} has a response that is no text")
-    return Label(True, tuple(keys), response)
+    return TurnLabel(True, tuple(keys), response)

@@ -10,7 +10,7 @@ from typing import Any
 
 from q2_metric.errors import InputError
 from q2_metric.knowledge.detection import Detection, evaluate_detection
-from q2_metric.knowledge.dstc import Label, check_labels, read_labels, read_logs
+from q2_metric.knowledge.dstc import TurnLabel, check_labels, read_labels, read_logs
 from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
 from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, first_stage_recall
@@ -23,13 +23,13 @@ SIZES = (10, 20, 50, 100, 200, 500)
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledTurns:
     """Dialogues with their labels."""
 
     dialogues: list[Dialogue]
-    labels: list[Label]
+    labels: list[TurnLabel]
 
-    def seeking(self) -> Labelled:
+    def seeking(self) -> LabelledTurns:
         """Those whose last turn needs knowledge.
 
         Raises:
@@ -38,10 +38,10 @@ class Labelled:
         kept = [i for i, label in enumerate(self.labels) if label.target]
         if not kept:
             raise InputError("no labelled turn needs knowledge")
-        return Labelled([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
+        return LabelledTurns([self.dialogues[i] for i in kept], [self.labels[i] for i in kept])
 
 
-def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> Labelled:
+def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledTurns:
     """Logs with their labels, whose snippets the pool has.
 
     Raises:
@@ -50,11 +50,11 @@ def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> Labelled:
     dialogues = read_logs(logs)
     read = read_labels(labels, dialogues=len(dialogues))
     check_labels(read, pool, str(labels))
-    return Labelled(dialogues, read)
+    return LabelledTurns(dialogues, read)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RankerRow:
     """A ranker's figures by domain, and its seconds a turn (``None``: reuses a row above)."""
 
     ranker: str
@@ -68,7 +68,7 @@ class Result:
 
     turns: int
     snippets: int
-    rows: list[Row] = field(default_factory=list)
+    rows: list[RankerRow] = field(default_factory=list)
     recall: dict[str, dict[int, float]] = field(default_factory=dict)
     detection: dict[str, Detection] = field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class Result:
         return asdict(self)
 
 
-def compare(rankers: Sequence[Ranker], pool: Pool, labelled: Labelled) -> Result:
+def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> Result:
     """Each ranker alone, with exact and with fuzzy EGR; hard and soft votes where several.
 
     Turns that need no knowledge are left out. The pool is indexed before the clock starts.
@@ -97,7 +97,7 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: Labelled) -> Result
         wide = ranker.rank(seeking.dialogues, pool, depth)
         seconds = (time.perf_counter() - started) / len(gold)
         rankings = [ranking[:TOP] for ranking in wide]
-        result.rows.append(Row(ranker.name, evaluate(rankings, gold), seconds))
+        result.rows.append(RankerRow(ranker.name, evaluate(rankings, gold), seconds))
         for matching, found in mentioned.items():
             margin = margin_of(ranker)
             moved = [
@@ -105,11 +105,11 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: Labelled) -> Result
             ]
             guided[matching].append(moved)
             title = f"{ranker.name} + EGR ({matching}{_margin(margin)})"
-            result.rows.append(Row(title, evaluate(moved, gold)))
+            result.rows.append(RankerRow(title, evaluate(moved, gold)))
             if margin is not None:
                 moved = [rerank(r, e) for r, e in zip(rankings, found, strict=True)]
                 title = f"{ranker.name} + EGR ({matching}, no margin)"
-                result.rows.append(Row(title, evaluate(moved, gold)))
+                result.rows.append(RankerRow(title, evaluate(moved, gold)))
         if depth > TOP:
             result.recall[ranker.name] = first_stage_recall(wide, gold, SIZES)
     if len(rankers) > 1:
@@ -117,11 +117,11 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: Labelled) -> Result
             for name, vote in (("hard", hard_vote), ("soft", soft_vote)):
                 voted = [vote(rankings)[:TOP] for rankings in zip(*each, strict=True)]
                 title = f"{name} vote, EGR ({matching}) before it"
-                result.rows.append(Row(title, evaluate(voted, gold)))
+                result.rows.append(RankerRow(title, evaluate(voted, gold)))
     return result
 
 
-def detect(detector: Detector, labelled: Labelled) -> Detection:
+def detect(detector: Detector, labelled: LabelledTurns) -> Detection:
     """The detector's figures on all turns."""
     targets = [label.target for label in labelled.labels]
     return evaluate_detection(detector.detect(labelled.dialogues), targets)

@@ -7,14 +7,14 @@ the dialogue, and writes the response with a beam of 5.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
 from q2_metric.knowledge.encoder import check_batch_size, written
-from q2_metric.knowledge.training import Progress, Settings, train
+from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
 from q2_metric.knowledge.types import Dialogue, Snippet
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ class Responder:
 
 def train_responder(
     base: str, items: Sequence[Grounded], dev: Sequence[Grounded], folder: str | Path,
-    settings: Settings | None = None, *, device: str = "auto", length: int = LENGTH,
-    stop_at: int | None = None, report: Callable[[Progress, float], None] | None = None,
+    settings: TrainSettings | None = None, *, device: str = "auto", length: int = LENGTH,
+    stop_at: int | None = None, report: Report | None = None,
 ) -> Progress:
     """Trains an encoder–decoder on gold responses; the best by dev loss is in ``folder``.
 
@@ -150,7 +150,7 @@ def train_responder(
         for i, item in enumerate(some):
             if not item.response.strip():
                 raise InputError(f"{name} {i} has no response to learn from")
-    settings = settings or Settings()
+    settings = settings or TrainSettings()
     responder = Responder(base, device=device, length=length)
 
     def loss_of(places: Sequence[int], _rng: random.Random) -> Tensor:
@@ -161,7 +161,6 @@ def train_responder(
         parts = [dev[at : at + size] for at in range(0, len(dev), size)]
         return -sum(float(responder.loss(part)) * len(part) for part in parts) / len(dev)
 
-    return train(
-        responder.loaded.model, len(items), loss_of, judge, responder.save, folder, settings,
-        stop_at=stop_at, report=report,
-    )
+    loaded = responder.loaded
+    task = Task(loaded.model, len(items), loss_of, judge, responder.save, loaded.device)
+    return train(task, folder, settings, stop_at=stop_at, report=report)

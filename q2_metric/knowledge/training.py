@@ -1,30 +1,34 @@
-"""The training loop of RSS, the detector and the responder: early stopping, resumable.
+"""Training RSS, the detector and the responder with transformers' Trainer.
 
-Every random choice of a step follows from the seed and the number of the step, so a run that
-was stopped and resumed ends with the same weights as one that was not.
+What is added to it: early stopping, the best model in a folder of its own, and that every random
+choice of a step follows from the seed and the number of the step, so that a run that was stopped
+and resumed ends with the same weights as one that was not.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+    from transformers import Trainer, TrainingArguments
 
 STATE = "training"
-"""Folder below the model's that holds what a run needs to go on."""
+"""Folder below the model's that holds what a run needs to go on: the Trainer's checkpoint, and when
+it has ended only how it went."""
+ABOUT = "progress.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainSettings:
     """How to train; the defaults are those of Bae et al. (section 4.2) where it has them.
 
     ``rate`` is Adam's, ``batch_size`` counts examples. Every ``evaluate_every`` steps (an epoch if
@@ -60,19 +64,12 @@ class Progress:
     done: bool = False
 
 
-def train(
-    model: nn.Module,
-    count: int,
-    loss_of: Callable[[Sequence[int], random.Random], Tensor],
-    judge: Callable[[], float],
-    save: Callable[[Path], None],
-    folder: str | Path,
-    settings: Settings,
-    *,
-    stop_at: int | None = None,
-    report: Callable[[Progress, float], None] | None = None,
-) -> Progress:
-    """Trains with Adam until the judgement no longer improves; the best is in ``folder``.
+Report = Callable[[Progress, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is trained, and how it is judged.
 
     Args:
         model: whose parameters are trained.
@@ -80,108 +77,181 @@ def train(
         loss_of: the loss of the examples at these places; draws from the generator given.
         judge: how good the model is now (in evaluation mode), higher is better.
         save: writes the model into a folder.
+        device: that ``model`` is on.
+    """
+
+    model: nn.Module
+    count: int
+    loss_of: Callable[[Sequence[int], random.Random], Tensor]
+    judge: Callable[[], float]
+    save: Callable[[Path], None]
+    device: Any
+
+
+def train(
+    task: Task,
+    folder: str | Path,
+    settings: TrainSettings,
+    *,
+    stop_at: int | None = None,
+    report: Report | None = None,
+) -> Progress:
+    """Trains with Adam until the judgement no longer improves; the best is in ``folder``.
+
+    Args:
         folder: of the best model; a run that was stopped goes on from its subfolder.
         stop_at: stop after this step, saving the state (to go on later).
         report: told the progress and the last judgement at each judgement.
 
     Raises:
-        InputError: there are no examples, or the state is of other settings.
+        InputError: there are no examples, the state is of other settings, or the device is
+            not the first of its kind.
+        MissingExtra: accelerate is not installed.
     """
-    import torch
-
-    if count < 1:
+    if task.count < 1:
         raise InputError("there are no training examples")
     folder = Path(folder)
-    optimizer = torch.optim.Adam(model.parameters(), lr=settings.rate)
-    progress = _resume(model, optimizer, folder / STATE, settings, count)
-    per_epoch = -(-count // settings.batch_size)
-    last = per_epoch * settings.epochs
-    every = settings.evaluate_every or per_epoch
-    while not progress.done and (stop_at is None or progress.step < stop_at):
-        torch.manual_seed(settings.seed * 1_000_003 + progress.step)  # dropout
-        rng = random.Random(f"{settings.seed}-{progress.step}")
-        model.train()
-        optimizer.zero_grad()
-        loss = loss_of(_places(progress.step, per_epoch, count, settings), rng)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        progress.step += 1
-        if progress.step % every == 0 or progress.step == last:
-            model.eval()
-            with torch.inference_mode():
-                value = judge()
-            if progress.best is None or value > progress.best:
-                progress.best, progress.best_step, progress.worse = value, progress.step, 0
-                folder.mkdir(parents=True, exist_ok=True)
-                save(folder)
-            else:
-                progress.worse += 1
-            progress.done = progress.step == last or progress.worse >= settings.patience
-            _save(model, optimizer, folder / STATE, progress, settings, count)
-            if report is not None:
-                report(progress, value)
-        elif progress.step == stop_at:
-            _save(model, optimizer, folder / STATE, progress, settings, count)
-    model.eval()
+    checkpoint, progress = _resumed(folder / STATE, settings, task.count)
+    if progress.done or (stop_at is not None and progress.step >= stop_at):
+        return progress
+    trainer = _trainer(task, folder / STATE, settings)
+    trainer.add_callback(_judged(task, folder, settings, progress, stop_at, report))
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if progress.done:
+        for saved in (folder / STATE).glob("checkpoint-*"):
+            shutil.rmtree(saved)
+        _write(folder / STATE, progress, settings, task.count)
+    task.model.eval()
     return progress
 
 
-def _places(step: int, per_epoch: int, count: int, settings: Settings) -> list[int]:
-    epoch, at = divmod(step, per_epoch)
-    order = list(range(count))
-    random.Random(f"{settings.seed}-epoch-{epoch}").shuffle(order)
-    return order[at * settings.batch_size : (at + 1) * settings.batch_size]
+def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
+    """The places of the examples of each step."""
+    size, found = settings.batch_size, []
+    for epoch in range(settings.epochs):
+        order = list(range(count))
+        random.Random(f"{settings.seed}-epoch-{epoch}").shuffle(order)
+        found += [order[at : at + size] for at in range(0, count, size)]
+    return found
 
 
-def _save(
-    model: nn.Module, optimizer: Any, folder: Path, progress: Progress, settings: Settings,
-    count: int,
-) -> None:
-    """Writes the state beside the old one, then puts it in its place."""
-    from safetensors.torch import save_file
+def _trainer(task: Task, state: Path, settings: TrainSettings) -> Trainer:
+    """A Trainer whose data set holds the steps, in order."""
+    import torch
+    from torch.utils.data import SequentialSampler
+    from transformers import Trainer
 
-    folder.mkdir(parents=True, exist_ok=True)
-    tensors = {f"model.{k}": v.clone().contiguous() for k, v in model.state_dict().items()}
-    for place, values in optimizer.state_dict()["state"].items():
-        tensors |= {f"adam.{place}.{name}": value.clone() for name, value in values.items()}
-    metadata = {"progress": json.dumps(asdict(progress)),
-                "settings": json.dumps(_identity(settings, count))}
-    save_file(tensors, folder / "state.tmp", metadata=metadata)
-    os.replace(folder / "state.tmp", folder / "state.safetensors")
+    class Steps(Trainer):  # type: ignore[misc]
+        def _get_train_sampler(self, train_dataset: Any = None) -> SequentialSampler:
+            return SequentialSampler(self.train_dataset)
+
+        def compute_loss(self, model: Any, inputs: dict[str, Any], **_: Any) -> Tensor:
+            step = self.state.global_step
+            torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout
+            rng = random.Random(f"{settings.seed}-{step}")
+            return task.loss_of(inputs["places"].tolist(), rng)
+
+    steps = _steps(settings, task.count)
+    return Steps(
+        model=task.model,
+        args=_arguments(state, settings, len(steps), str(task.device)),
+        train_dataset=steps,
+        data_collator=lambda chosen: {"places": torch.tensor(chosen[0])},
+    )
 
 
-def _resume(
-    model: nn.Module, optimizer: Any, folder: Path, settings: Settings, count: int
-) -> Progress:
-    path = folder / "state.safetensors"
-    if not path.exists():
-        return Progress()
-    from safetensors import SafetensorError, safe_open
+def _arguments(
+    state: Path, settings: TrainSettings, steps: int, device: str
+) -> TrainingArguments:
+    from transformers import TrainingArguments
 
+    if device.endswith(tuple("123456789")):
+        raise InputError(
+            f"training runs on the first GPU, not on {device!r}: choose one by CUDA_VISIBLE_DEVICES"
+        )
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata()
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
+        arguments = TrainingArguments(
+            str(state), max_steps=steps, per_device_train_batch_size=1,
+            learning_rate=settings.rate, lr_scheduler_type="constant", optim="adamw_torch",
+            weight_decay=0.0, max_grad_norm=0.0, seed=settings.seed, save_strategy="no",
+            save_total_limit=1, logging_strategy="no", report_to="none", disable_tqdm=True,
+            remove_unused_columns=False, dataloader_pin_memory=False, use_cpu=device == "cpu",
+        )
+        arguments.n_gpu  # noqa: B018 (finds the devices, for which it needs accelerate)
+    except ImportError as error:
+        raise MissingExtra("training", "accelerate", "torch") from error
+    arguments._n_gpu = min(1, arguments.n_gpu)  # several would need the model on each
+    return arguments
+
+
+def _judged(
+    task: Task, folder: Path, settings: TrainSettings, progress: Progress, stop_at: int | None,
+    report: Report | None,
+) -> Any:
+    """The callback that judges, keeps the best model, and says when to save and to stop."""
+    import torch
+    from transformers import TrainerCallback
+
+    every = settings.evaluate_every or -(-task.count // settings.batch_size)
+
+    def judge(last: bool) -> None:
+        task.model.eval()
+        with torch.inference_mode():
+            value = task.judge()
+        task.model.train()
+        if progress.best is None or value > progress.best:
+            progress.best, progress.best_step, progress.worse = value, progress.step, 0
+            folder.mkdir(parents=True, exist_ok=True)
+            task.save(folder)
+        else:
+            progress.worse += 1
+        progress.done = last or progress.worse >= settings.patience
+        if report is not None:
+            report(progress, value)
+
+    class Judged(TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            progress.step = state.global_step
+            last = progress.step == state.max_steps
+            judging = last or progress.step % every == 0
+            if judging:
+                judge(last)
+            control.should_training_stop = progress.done or progress.step == stop_at
+            control.should_save = judging or progress.step == stop_at
+
+        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            checkpoint = folder / STATE / f"checkpoint-{state.global_step}"
+            _write(checkpoint, progress, settings, task.count)
+
+    return Judged()
+
+
+def _write(folder: Path, progress: Progress, settings: TrainSettings, count: int) -> None:
+    about = {"progress": asdict(progress), "settings": _identity(settings, count)}
+    (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8")
+
+
+def _resumed(
+    state: Path, settings: TrainSettings, count: int
+) -> tuple[Path | None, Progress]:
+    """The last whole checkpoint of a run, and how far it is; nothing and the start if new."""
+    saved = sorted(state.glob(f"**/{ABOUT}"), key=lambda path: path.stat().st_mtime_ns)
+    if not saved:
+        return None, Progress()
+    path = saved[-1]
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        progress, made = Progress(**about["progress"]), about["settings"]
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: cannot be read: {error}; remove it to start anew") from error
-    if json.loads(metadata["settings"]) != _identity(settings, count):
+    if made != _identity(settings, count):
         raise InputError(
             f"{path}: is of a run with other settings or data; remove it to start anew"
         )
-    model.load_state_dict(
-        {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
-    )
-    saved = optimizer.state_dict()
-    saved["state"] = {}
-    for name, tensor in tensors.items():
-        if name.startswith("adam."):
-            _, place, value = name.split(".")
-            saved["state"].setdefault(int(place), {})[value] = tensor
-    optimizer.load_state_dict(saved)
-    return Progress(**json.loads(metadata["progress"]))
+    return path.parent, progress
 
 
-def _identity(settings: Settings, count: int) -> dict[str, Any]:
+def _identity(settings: TrainSettings, count: int) -> dict[str, Any]:
     """What must be the same for a run to go on; more epochs or patience are welcome."""
     kept = asdict(settings)
     return {"count": count, **{k: kept[k] for k in ("rate", "batch_size", "seed")}}

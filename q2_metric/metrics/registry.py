@@ -96,6 +96,10 @@ class Entry:
             for column in self.columns
         }
 
+    def settings_class(self) -> Any:
+        """The dataclass of its settings, which it must have."""
+        return _named(self.settings)
+
     def setting_fields(self) -> tuple[dataclasses.Field[Any], ...]:
         """Of the settings dataclass, in order."""
         return dataclasses.fields(_named(self.settings)) if self.settings else ()

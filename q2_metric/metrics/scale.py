@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from q2_metric.errors import InputError
@@ -59,10 +59,12 @@ class ScaleSettings:
             or "skip" them where another sentence claims something.
     """
 
-    chunk_size: int = PAPER_CHUNK_SIZE
+    chunk_size: int = field(
+        default=PAPER_CHUNK_SIZE, metadata={"default": "the preset's; the paper's is 512"}
+    )
     overlap: float = OVERLAP
     chunking: Literal["knowledge", "prompt"] = "knowledge"
-    prompt: str | None = None
+    prompt: str | None = field(default=None, metadata={"option": "--scale-prompt"})
     aggregate: Literal["mean", "min", "hmean"] = "mean"
     branches: int = 2
     support: Literal["attributable", "consistent"] = "attributable"

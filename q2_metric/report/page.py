@@ -28,7 +28,7 @@ from q2_metric.rows.fields import OutputRow
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from q2_metric.engine.results import FileResult
+    from q2_metric.engine.run import FileResult
 
 MATCHED_BY: Mapping[How, str] = {
     "id": "id",

@@ -93,6 +93,9 @@ DETAILS: Mapping[str, Field] = {"questions": QUESTIONS, "sentences": EVIDENCE, "
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
 """Of metrics that ask questions: whether there was none."""
 
+REASON = Field("reason", "text", lambda score: score.reason)
+"""Why metrics that judge claims give a row no score: "no_claim"."""
+
 SELECTED = Field("selected", "object", fields=(
     *(Field(name, "text") for name in
       ("domain", "entity_id", "entity_name", "doc_id", "text")),
@@ -154,7 +157,9 @@ class Layout:
         return found
 
     def _marks(self) -> list[tuple[str, Field]]:
-        return [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
+        found = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
+        neural = [name for name in self.metrics if entry(name).neural]
+        return [*found, *((name, REASON) for name in neural[:1])]  # they agree
 
     def _details(self) -> list[tuple[str, Field]]:
         found = ((name, entry(name).details) for name in self.metrics)

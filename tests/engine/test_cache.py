@@ -25,7 +25,8 @@ from fakes import (
 from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.engine import cache as module
-from q2_metric.engine.cache import Cache, CachedMetric, from_json, to_json
+from q2_metric.engine.cache import Cache
+from q2_metric.engine.cached import CachedMetric, from_json, to_json
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
 from q2_metric.types import Example, Metric, Score

@@ -6,7 +6,9 @@ import csv
 import errno
 import json
 import os
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,10 @@ from limits import largest_file
 from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.engine import job, manifest
-from q2_metric.engine.manifest import difference, finished
-from q2_metric.engine.parts import Parts, encoded
-from q2_metric.engine.results import from_json
-from q2_metric.engine.run import run_file
+from q2_metric.engine import parts as parts_module
+from q2_metric.engine.manifest import difference
+from q2_metric.engine.parts import MARK, Parts, encoded, open_parts, parts_folder
+from q2_metric.engine.run import FileResult, Run
 from q2_metric.errors import InputError
 from q2_metric.files import fingerprint
 from q2_metric.rows.columns import Columns
@@ -50,7 +52,7 @@ class Runner:
         monkeypatch.setattr(metrics, "load_metrics", self.load)
         self.folder, self.out = folder, folder / "out.jsonl"
         self.rows = folder / "rows.jsonl"
-        self.fakes = {name: Stopping(name, VALUES) for name in ("f1", "bleu")}
+        self.fakes = {name: Stopping(name, VALUES) for name in ("f1", "bleu", "scale")}
         self.write_rows(VALUES)
 
     def load(self, names: Sequence[str], _preset: str, **_keywords: object) -> list[Metric]:
@@ -109,7 +111,7 @@ def test_the_manifest_stays_beside_the_output(run: Runner) -> None:
     assert file["sha256"] == fingerprint(run.rows)
     (system,), (shown,) = found["systems"], json.loads(result.stdout)["files"]
     assert system == shown
-    assert from_json(system).systems[0].n == ROWS
+    assert FileResult.from_json(system).systems[0].n == ROWS
 
 
 def test_a_complete_output_is_not_scored_again(run: Runner) -> None:
@@ -138,10 +140,11 @@ def test_a_complete_output_is_not_scored_again(run: Runner) -> None:
     [
         ("row", (), "rows.jsonl has changed since"),
         ("", ("--no-evidence",), "evidence was True, now False"),
-        ("", ("--metrics", "f1,bleu"), "metrics was ['f1'], now ['f1', 'bleu']"),
-        ("", ("--chunk-size", "100"), "chunk-size was not given, now 100"),
+        ("", ("--metrics", "scale,bleu"), "metrics was ['scale'], now ['scale', 'bleu']"),
+        ("", ("--chunk-size", "100"), "scale's chunk_size was not given, now 100"),
+        ("", ("--scale-model", "m"), "scale's scale_model was not given, now m"),
         ("", ("--id", "response"), "id was not given, now response"),
-        ("signature", (), "f1's version was test, now other"),
+        ("signature", (), "scale's version was test, now other"),
         ("block", (), "block was 3, now 4"),
         ("version", (), "q2-metric was 0.0.1, now "),
         ("code", (), "the code of q2-metric or a library that it uses has changed"),
@@ -152,32 +155,57 @@ def test_another_input_or_setting_is_refused(
     run: Runner, monkeypatch: pytest.MonkeyPatch, change: str, arguments: tuple[str, ...],
     words: str,
 ) -> None:
-    run(stop_at="r7")
+    run(stop_at="r7", names="scale")
     record = run.folder / "out.jsonl.parts" / "manifest.json"
     fields = json.loads(record.read_text())
     if change == "row":
         run.write_rows([*VALUES][:-1])
     elif change == "signature":
-        run.fakes["f1"].signature = "f1|version:other"
+        run.fakes["scale"].signature = "scale|version:other"
     elif change == "block":
         monkeypatch.setattr(job, "BLOCK", 4)
     elif change == "version":
         record.write_text(json.dumps({**fields, "version": "0.0.1"}))
     elif change == "code":
-        record.write_text(json.dumps({**fields, "code": "other"}))
+        fields["identities"]["scale"]["code"] = "other"
+        record.write_text(json.dumps(fields))
     elif change == "damage":
         record.write_text("{}")
-    result = run(*arguments)
+    result = run(*arguments, names="scale")
     assert result.exit_code == 2
     assert words in result.stderr
     assert "run it as before, or start over with --restart" in result.stderr
-    assert run.fakes["f1"].batches == []
-    assert run(*arguments, "--restart").exit_code == 0
+    assert run.fakes["scale"].batches == []
+    assert run(*arguments, "--restart", names="scale").exit_code == 0
+
+
+def retrain(model: Path) -> None:
+    (model / "weights").write_text((model / "weights").read_text() + "1")
+
+
+def test_a_model_that_is_trained_on_in_its_folder_is_another(run: Runner) -> None:
+    """Nothing is complete with the scores of the old one, and no run goes on with both."""
+    model = run.folder / "model"
+    model.mkdir()
+    (model / "weights").write_text("1")
+    options = ("--scale-model", str(model))
+    run(*options, names="scale")
+    assert "is complete already" in run(*options, names="scale").stderr
+    retrain(model)
+    assert "complete" not in run(*options, names="scale").stderr
+    assert run.fakes["scale"].batches == [3, 3, 3, 1]
+    run(*options, "--restart", names="scale", stop_at="r7")
+    retrain(model)
+    refused = run(*options, names="scale")
+    assert refused.exit_code == 2
+    assert f"but the contents of {model} have changed; run it as before" in refused.stderr
+    assert run.fakes["scale"].batches == []
 
 
 def test_other_files_are_refused() -> None:
     def of(*files: tuple[str, str]) -> manifest.Manifest:
-        return manifest.manifest([{"file": f, "sha256": s} for f, s in files], {}, {}, "")
+        found = manifest.manifest([], {}, {}, {})
+        return {**found, "files": [{"file": f, "sha256": s} for f, s in files]}
 
     one = of(("a", "1"))
     assert difference(one, of(("a", "1"))) is None
@@ -188,7 +216,8 @@ def test_other_files_are_refused() -> None:
 
 def test_what_does_not_change_the_output_may_change(run: Runner, tmp_path: Path) -> None:
     run(stop_at="r7")
-    result = run("--batch-size", "7", "--device", "cpu", "--quiet", "--cache", str(tmp_path / "c"))
+    other = ("--batch-size", "7", "--device", "cpu", "--quiet", "--cache", str(tmp_path / "c"))
+    result = run(*other, "--chunk-size", "100")  # which the metric does not have
     assert (result.exit_code, result.stderr) == (0, "")
     assert run.values() == list(VALUES.values())
 
@@ -227,8 +256,10 @@ def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Pa
     parts = Parts(tmp_path)
     parts.write(0, 0, b"{")
     given = job.Job((str(rows),), Columns(), ("f1",))
+    driver = Run(given)
+    driver._loaded = None
     with pytest.raises(InputError, match="was damaged; the same command scores its rows anew"):
-        run_file(given, 0, None, {"f1": "f1"}, parts, lambda _block, _rows: None)
+        driver._score_file(0, parts, frozenset(), None)
     assert parts.done() == set()
 
 
@@ -321,8 +352,223 @@ def test_parts_of_many_blocks(tmp_path: Path) -> None:
     assert parts.read(12, 123_456, 2) is None
 
 
-def test_nothing_is_complete_without_its_output(tmp_path: Path) -> None:
-    assert finished(tmp_path / "none.jsonl", {}) is None
+def test_nothing_is_complete_without_its_output(run: Runner) -> None:
+    run()
+    run.out.unlink()
+    assert run().exit_code == 0
+    assert run.fakes["f1"].batches == [3, 3, 3, 1]
+    assert run.values() == list(VALUES.values())
+
+
+# --- files of others -----------------------------------------------------------------------
+
+
+def test_a_folder_of_others_stays_as_it_is(run: Runner) -> None:
+    folder = run.folder / "out.jsonl.parts"
+    (folder / "0-0").mkdir(parents=True)
+    (folder / "0-0" / "0.jsonl").write_text("mine")
+    (folder / "notes.txt").write_text("mine")
+    for arguments in ((), ("--restart",)):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert "out.jsonl.parts: is not of q2 score and stays as it is" in result.stderr
+    assert {path.read_text() for path in folder.rglob("*") if path.is_file()} == {"mine"}
+    assert not run.out.exists()
+
+
+@pytest.mark.parametrize("mark", [True, False])
+def test_a_link_to_a_folder_is_not_followed(run: Runner, mark: bool) -> None:
+    elsewhere = run.folder / "elsewhere"
+    elsewhere.mkdir()
+    if mark:
+        (elsewhere / MARK).touch()
+        (elsewhere / "manifest.json").write_text("mine")
+    (run.folder / "out.jsonl.parts").symlink_to(elsewhere)
+    assert "is not of q2 score" in run().stderr
+    assert len([*elsewhere.iterdir()]) == 2 * mark
+
+
+def test_a_mark_that_is_a_link_is_not_followed(run: Runner) -> None:
+    folder = run.folder / "out.jsonl.parts"
+    folder.mkdir()
+    (folder / MARK).symlink_to(run.rows)
+    assert run().exit_code == 2
+    assert run.rows.exists()
+
+
+def test_files_of_others_among_the_parts_stay(run: Runner) -> None:
+    run(stop_at="r7")
+    folder = run.folder / "out.jsonl.parts"
+    for name in ("notes.txt", "0-0/notes.txt", "0-0/a.jsonl"):
+        (folder / name).write_text("mine")
+    (folder / "a-b").mkdir()
+    (folder / "a-b" / "1.jsonl").write_text("mine")
+    assert run().exit_code == 0
+    assert run.fakes["f1"].batches == [3, 1]
+    assert run.values() == list(VALUES.values())
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == [
+        "0-0/a.jsonl", "0-0/notes.txt", "a-b/1.jsonl", "notes.txt",
+    ]
+    assert "is complete already" in run().stderr
+
+
+@pytest.mark.parametrize("name", ["out.jsonl.tmp", "out.jsonl.parts.old"])
+def test_names_that_helpers_had_are_free(run: Runner, name: str) -> None:
+    path = run.folder / name
+    path.symlink_to(run.folder / "target")
+    (run.folder / "target").write_text("precious")
+    assert run().exit_code == 0
+    assert path.read_text() == "precious"
+
+
+def test_an_input_among_the_parts_is_refused(run: Runner) -> None:
+    folder = run.folder / "out.jsonl.parts"
+    folder.mkdir()
+    run.rows = run.rows.rename(folder / "rows.jsonl")
+    result = run("--restart")
+    assert result.exit_code == 2
+    assert "is where --out keeps its parts" in result.stderr
+    assert run.rows.exists()
+
+
+# --- inputs that change --------------------------------------------------------------------
+
+
+def test_an_input_that_grows_while_it_is_read(
+    run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Stopping.score
+
+    def grow(fake: Stopping, examples: Sequence[Example], **keywords: bool) -> list[Score]:
+        with open(run.rows, "a") as file:
+            file.write('{"response": "r1", "knowledge": "k"}\n')
+        return real(fake, examples, **keywords)
+
+    monkeypatch.setattr(Stopping, "score", grow)
+    result = run()
+    assert result.exit_code == 2
+    assert result.stderr.endswith("rows.jsonl: has changed while it was read; score it anew\n")
+    assert not run.out.exists()
+
+
+# --- the end of a run, and several at once --------------------------------------------------
+
+
+class Killed(BaseException):
+    """Ends a run where a kill would."""
+
+
+@pytest.mark.parametrize("step", range(1, 9))
+def test_killed_in_the_last_clean_up(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Whatever is left of the parts, the next run says so of the output and sweeps it away."""
+    real, steps = {"unlink": os.unlink, "rmdir": os.rmdir}, 0
+
+    def dying(name: str) -> Callable[..., None]:
+        def remove(*arguments: Any, **keywords: Any) -> None:
+            nonlocal steps
+            steps += 1
+            if steps >= step:
+                raise Killed
+            real[name](*arguments, **keywords)
+
+        return remove
+
+    def begin_to_remove(parts: Parts) -> None:
+        for name in real:
+            monkeypatch.setattr(os, name, dying(name))
+        really_remove(parts)
+
+    really_remove = Parts.remove
+    monkeypatch.setattr(Parts, "remove", begin_to_remove)
+    with pytest.raises(Killed):
+        run()
+    monkeypatch.setattr(Parts, "remove", really_remove)
+    for name, function in real.items():
+        monkeypatch.setattr(os, name, function)
+    assert (run.folder / "out.jsonl.parts").exists()
+    again = run()
+    assert run.fakes["f1"].batches == []
+    assert ("going on" if step == 1 else "is complete already") in again.stderr
+    assert run.values() == list(VALUES.values())
+    assert sorted(path.name for path in run.folder.iterdir()) == [
+        "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl",
+    ]
+
+
+def test_a_lock_on_a_folder_that_was_removed_is_no_lock(tmp_path: Path) -> None:
+    """Who waits for a mark that is removed meanwhile takes the new one."""
+    out, real, came = tmp_path / "out.jsonl", parts_module._lock, 0
+
+    def lock(descriptor: int, path: str | Path) -> None:
+        nonlocal came
+        came += 1
+        if came == 1:  # between opening and locking, the other process ends
+            Parts(parts_folder(out)).remove()
+        real(descriptor, path)
+
+    parts_module._lock = lock
+    try:
+        with open_parts(out), pytest.raises(InputError, match="another process is writing it"), \
+                open_parts(out):
+            pass
+    finally:
+        parts_module._lock = real
+    assert came == 3
+    assert not parts_folder(out).exists()
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP, errno.EIO, errno.EWOULDBLOCK])
+def test_file_systems_without_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def flock(_descriptor: int, _how: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    if code in (errno.ENOLCK, errno.ENOTSUP):
+        with open_parts(tmp_path / "out.jsonl") as parts:
+            assert parts.folder.is_dir()
+    else:
+        words = "cannot be locked: Input" if code == errno.EIO else "another process"
+        with pytest.raises(InputError, match=words), open_parts(tmp_path / "out.jsonl"):
+            pass
+
+
+HAMMER = """
+import sys
+from q2_metric.engine.job import Job
+from q2_metric.engine.run import Run
+from q2_metric.errors import InputError
+from q2_metric.rows.columns import Columns
+
+rows, out, times = sys.argv[1:]
+done = 0
+while done < int(times):
+    try:
+        Run(Job((rows,), Columns(), ("f1",), block=3)).run(out, restart=True)
+        done += 1
+    except InputError as error:
+        assert "writing it" in str(error), error
+    with open(out, "rb") as file:
+        assert len(file.read().splitlines()) == 10
+"""
+
+
+def test_four_processes_at_one_output(run: Runner) -> None:
+    """Each either writes it whole or leaves it to the others."""
+    command = [sys.executable, "-c", HAMMER, str(run.rows), str(run.out)]
+    subprocess.run([*command, "1"], check=True)
+    whole = run.out.read_bytes()
+    several = [
+        subprocess.Popen([*command, "25"], stderr=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    for one in several:
+        _, said = one.communicate()
+        assert one.returncode == 0, said
+    assert run.out.read_bytes() == whole
+    assert not parts_folder(run.out).exists()
 
 
 @pytest.mark.parametrize("option", [("--actors", "2"), ("--address", "auto"),

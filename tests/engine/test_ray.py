@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from engine_jobs import CountingJob
 
-from q2_metric.engine import ray as on_ray
+from q2_metric.engine import cluster as on_ray
+from q2_metric.engine.cluster import Cluster, fill, missing, pack, unpack
 from q2_metric.engine.parts import Parts
-from q2_metric.engine.ray import Cluster, fill, missing, pack, unpack
 from q2_metric.errors import MissingExtra, ModelError
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import BadRow

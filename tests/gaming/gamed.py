@@ -54,3 +54,9 @@ TRICKS: Mapping[str, Callable[[Example], str]] = {
     "German": lambda row: _GERMAN,
     "Spanish": lambda row: _SPANISH,
 }
+
+SILENT = (
+    "empty", "blank", "full stop", "colons", "one letter", "one function word", "lol", "yes",
+    "repeated word", "repeated function word", "thanks", "praise", "question", "not sure", "echo",
+)
+"""The tricks that claim nothing."""

@@ -284,7 +284,9 @@ def test_read(tmp_path: Path) -> None:
     assert dialogue.turns[0] == Turn("hello", "U", ("yellow",))
     assert dialogue.last.text == "can i bring my dog"
     labels = dstc.read_labels(write(tmp_path, "b.json", LABELS))
-    assert labels == [dstc.Label(True, (("hotel", "1", "6"),), "No pets."), dstc.Label(False)]
+    assert labels == [
+        dstc.TurnLabel(True, (("hotel", "1", "6"),), "No pets."), dstc.TurnLabel(False)
+    ]
     dstc.check_labels(labels, pool, "b.json")
 
 
@@ -347,7 +349,7 @@ def test_bad_labels(tmp_path: Path, labels: object, message: str) -> None:
 )
 def test_labels_of_another_pool(key: tuple[str, str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        dstc.check_labels([dstc.Label(True, (key,))], POOL, "b.json")
+        dstc.check_labels([dstc.TurnLabel(True, (key,))], POOL, "b.json")
 
 
 def test_turn_out_of_range(tmp_path: Path) -> None:

@@ -18,14 +18,12 @@ from q2_metric.knowledge.overlap import evaluate_responses
 from q2_metric.knowledge.respond import Grounded, Responder, train_responder
 from q2_metric.knowledge.rss import (
     HEADS,
-    Negatives,
     RssRanker,
-    Turns,
     relevance_text,
     similarity_text,
-    train_rss,
 )
-from q2_metric.knowledge.training import STATE, Settings
+from q2_metric.knowledge.rss_training import Negatives, Turns, train_rss
+from q2_metric.knowledge.training import ABOUT, STATE, TrainSettings
 from q2_metric.knowledge.types import Dialogue, Pool, Snippet
 
 pytest.importorskip("torch")
@@ -95,7 +93,7 @@ def test_negatives() -> None:
 def test_rss_learns(base: str, tmp_path: Path) -> None:
     # What a model of this size can learn: all dialogues want the same snippet.
     wanted = Turns(TURNS.dialogues, [TURNS.gold[0]] * len(TURNS))
-    settings = Settings(rate=3e-3, batch_size=8, epochs=15, patience=15)
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=15, patience=15)
     judged: list[float] = []
     done = train_rss(base, POOL, wanted, wanted, tmp_path, settings, dev_candidates=8,
                      device="cpu", report=lambda progress, value: judged.append(value))
@@ -113,7 +111,7 @@ def test_rss_learns(base: str, tmp_path: Path) -> None:
 
 
 def test_a_stopped_run_ends_as_one_that_was_not(base: str, tmp_path: Path) -> None:
-    settings = Settings(rate=1e-3, batch_size=3, epochs=3, evaluate_every=4)
+    settings = TrainSettings(rate=1e-3, batch_size=3, epochs=3, evaluate_every=4)
 
     def run(folder: str, stop_at: int | None = None) -> Any:
         return train_rss(base, POOL, TURNS, TURNS, tmp_path / folder, settings, device="cpu",
@@ -124,21 +122,22 @@ def test_a_stopped_run_ends_as_one_that_was_not(base: str, tmp_path: Path) -> No
     assert run("parts", stop_at=5).step == 5
     assert run("parts") == whole
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
-    assert (tmp_path / "whole" / STATE / "state.safetensors").exists()
+    assert [path.name for path in (tmp_path / "whole" / STATE).iterdir()] == [ABOUT]
     # A run that has ended stays as it is.
     assert run("whole") == whole
+    other = TrainSettings(rate=1.0)
     with pytest.raises(InputError, match="other settings or data"):
-        train_rss(base, POOL, TURNS, TURNS, tmp_path / "whole", Settings(rate=1.0), device="cpu")
+        train_rss(base, POOL, TURNS, TURNS, tmp_path / "whole", other, device="cpu")
 
 
 def test_patience_ends_training(base: str, tmp_path: Path) -> None:
-    settings = Settings(rate=1e-9, batch_size=8, epochs=50, patience=2)
+    settings = TrainSettings(rate=1e-9, batch_size=8, epochs=50, patience=2)
     done = train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, device="cpu")
     assert (done.step, done.best_step, done.done) == (3, 1, True)
 
 
 def test_the_paper_settings_are_the_defaults() -> None:
-    assert (Settings().rate, Settings().batch_size) == (1e-5, 16)
+    assert (TrainSettings().rate, TrainSettings().batch_size) == (1e-5, 16)
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "deberta-v2"])
@@ -168,7 +167,7 @@ def test_bad_settings(base: str, tmp_path: Path) -> None:
     for change, message in (({"rate": 0}, "above 0"), ({"epochs": 0}, "epochs must be"),
                             ({"evaluate_every": 0}, "evaluate_every")):
         with pytest.raises(InputError, match=message):
-            Settings(**change)
+            TrainSettings(**change)
     with pytest.raises(InputError, match="needs labelled turns"):
         train_rss(base, POOL, Turns([], []), TURNS, tmp_path)
     strange = Turns(TURNS.dialogues[:1], [("spa", "1", "1")])
@@ -179,7 +178,7 @@ def test_bad_settings(base: str, tmp_path: Path) -> None:
 def test_detector_learns(base: str, tmp_path: Path) -> None:
     dialogues = [Dialogue.of(f"{a} the {b}") for a in ("where is", "yes") for b in SUBJECTS]
     targets = [True] * 4 + [False] * 4
-    settings = Settings(rate=3e-3, batch_size=4, epochs=20, patience=20)
+    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=20, patience=20)
     done = train_detector(base, dialogues, targets, dialogues, targets, tmp_path, settings,
                           device="cpu")
     assert done.best == 1.0
@@ -201,7 +200,7 @@ def bart(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_responder_learns_and_resumes(bart: str, tmp_path: Path) -> None:
-    settings = Settings(rate=3e-3, batch_size=4, epochs=4, evaluate_every=2, patience=9)
+    settings = TrainSettings(rate=3e-3, batch_size=4, epochs=4, evaluate_every=2, patience=9)
     judged: list[float] = []
     whole = train_responder(bart, ITEMS, ITEMS, tmp_path / "whole", settings, device="cpu",
                             report=lambda progress, value: judged.append(value))
@@ -263,9 +262,9 @@ def test_meteor_without_wordnet_says_why(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_saved_models_are_safetensors_only(base: str, tmp_path: Path) -> None:
-    settings = Settings(epochs=1)
+    settings = TrainSettings(epochs=1)
     train_rss(base, POOL, TURNS, TURNS, tmp_path, settings, device="cpu")
     names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert not {n for n in names if n.endswith((".bin", ".pt", ".pkl", ".pth"))}
-    assert {"model.safetensors", "heads.safetensors", "state.safetensors"} <= names
+    assert {"model.safetensors", "heads.safetensors"} <= names
     assert json.loads((tmp_path / "heads.json").read_text()) == {"heads": list(HEADS)}

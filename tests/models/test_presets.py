@@ -320,7 +320,7 @@ def test_one_models_weights_serve_questions_and_yes_no(saved: dict[str, str]) ->
 @pytest.mark.parametrize("batch_size", [0, -1])
 def test_a_batch_size_below_one_is_refused(mine: Preset, batch_size: int) -> None:
     with pytest.raises(InputError, match="batch_size"):
-        stages.load_nli(mine, Running(device="cpu", batch_size=batch_size)).judge([("a", "b")])
+        stages.load_nli(mine, running=Running(device="cpu", batch_size=batch_size))
 
 
 def test_options_that_a_stage_cannot_take_are_refused(mine: Preset) -> None:

@@ -47,7 +47,7 @@ WOW = "wizard_of_wikipedia:generator"
 SEEN, UNSEEN = f"{WOW}:random_split", f"{WOW}:topic_split"
 
 FACT = "Rome has 3 hills and the Tiber."
-RESPONSES = ["Rome has 3 hills.", "Rome has 7 hills.", "i like it .", "The Tiber is in Paris."]
+RESPONSES = ["Rome has 3 hills.", "Rome has 7 hills.", "it rains there .", "The Tiber is in Paris."]
 """Over the fakes: all answers in the knowledge, one of two, no question, two of three."""
 
 
@@ -344,6 +344,15 @@ def test_a_response_that_cannot_be_scored(
     assert report["q2"] == pytest.approx(expected["q2"])
     line = f"q2-metric: scale left out {RESPONSES[0]!r}: RuntimeError: broken text"
     assert line in warnings(said)
+
+
+def test_small_talk_scores_nothing(fakes: Fakes, tmp_path: Path) -> None:
+    said = [dialogue("Rome", turns([RESPONSES[0], "lol", "thanks !", "::::"]))]
+    data = str(write(tmp_path / "data", said, said))
+    zero = evaluate(data, "-bs", "2", metrics="q2")
+    assert (zero["q2"], zero["no_claim"], zero["coverage"]) == (0.25, 0.75, 0.25)
+    left_out = evaluate(data, "--q2-no-claim", "exclude", metrics="q2")
+    assert (left_out["q2"], left_out["no_claim"]) == (1.0, 0.75)
 
 
 def test_no_text_at_all(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from q2_metric.engine.results import FileResult
+from q2_metric.engine.run import FileResult
 from q2_metric.errors import InputError
 from q2_metric.report.encode import state
 from q2_metric.report.page import check_page, explanation, open_page, write_page

@@ -11,13 +11,16 @@ import os
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.bundled.encoding import Batch
+
+if TYPE_CHECKING:
+    from torch import nn
 
 WEIGHTS = Path(__file__).parent / "weights"
 VERSIONS = {"reader": "2", "entailment": "2"}
@@ -123,6 +126,26 @@ def _onnx(prefix: str, threads: int) -> Forward:
     return forward
 
 
+def load_network(network: nn.Module, prefix: str) -> None:
+    """Puts the weights into a network of :mod:`q2_metric.models.bundled.network`.
+
+    Args:
+        prefix: "reader" or "entailment".
+
+    Raises:
+        ModelError: the weights are missing.
+    """
+    import torch
+
+    heads = ("span", "dense", "classify")
+    state = {}
+    for name, value in load_weights(f"{prefix}.", "words.").items():
+        short = name.removeprefix(f"{prefix}.")
+        key = short if short.startswith(heads) else f"encoder.{short}"
+        state[key] = torch.from_numpy(value.astype(np.float32))
+    network.load_state_dict(state)
+
+
 @lru_cache(maxsize=4)
 def _torch(prefix: str, device: str, dtype: str) -> Forward:
     """The network in PyTorch, on any device."""
@@ -134,13 +157,7 @@ def _torch(prefix: str, device: str, dtype: str) -> Forward:
     from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 
     network = ReaderNetwork() if prefix == "reader" else EntailmentNetwork()
-    heads = ("span", "dense", "classify")
-    state = {}
-    for name, value in load_weights(f"{prefix}.", "words.").items():
-        short = name.removeprefix(f"{prefix}.")
-        key = short if short.startswith(heads) else f"encoder.{short}"
-        state[key] = torch.from_numpy(value.astype(np.float32))
-    network.load_state_dict(state)
+    load_network(network, prefix)
     network.to(device=device, dtype=getattr(torch, dtype)).eval()
 
     def forward(batch: Batch) -> NDArray[np.float32]:

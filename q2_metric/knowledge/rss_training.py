@@ -1,0 +1,156 @@
+"""Training RSS (Bae et al., section 4.2): positives against sampled negatives."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.knowledge.encoder import LENGTH, HeadedEncoder
+from q2_metric.knowledge.rss import (
+    HEADS,
+    RELEVANCE,
+    SIMILARITY,
+    relevance_text,
+    score,
+    similarity_text,
+)
+from q2_metric.knowledge.training import Progress, Report, Task, TrainSettings, train
+from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NEGATIVES = 4
+"""Sampled for each positive (Bae et al., section 4.2)."""
+DEV_CANDIDATES = 50
+"""Snippets among which dev R@1 is measured."""
+
+Sampling = Literal["mixed", "random"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Labelled turns: dialogues, and the snippet that each needs."""
+
+    dialogues: Sequence[Dialogue]
+    gold: Sequence[Key]
+
+    def __len__(self) -> int:
+        return len(self.dialogues)
+
+
+class Negatives:
+    """Samples wrong snippets for a right one.
+
+    "random" draws from the whole pool; "mixed" takes in turn one of the same entity, one of the
+    same domain and one of the pool, so that the document, the entity and the domain each
+    have to be told apart.
+    """
+
+    def __init__(self, pool: Pool, sampling: Sampling = "mixed") -> None:
+        if sampling not in ("mixed", "random"):
+            raise InputError(f"negatives are sampled 'mixed' or 'random', not {sampling!r}")
+        if len(pool) < 2:
+            raise InputError(f"{pool.source}: one snippet alone has no negatives")
+        self._all = pool.snippets
+        self._mixed = sampling == "mixed"
+        self._entity: dict[tuple[str, str], list[Snippet]] = defaultdict(list)
+        self._domain: dict[str, list[Snippet]] = defaultdict(list)
+        for snippet in pool:
+            self._entity[snippet.domain, snippet.entity_id].append(snippet)
+            self._domain[snippet.domain].append(snippet)
+
+    def draw(self, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
+        """``count`` snippets other than ``gold``; one may come twice."""
+        groups: list[Sequence[Snippet]] = [self._all]
+        if self._mixed:
+            groups = [
+                self._entity[gold.domain, gold.entity_id], self._domain[gold.domain], self._all
+            ]
+            groups = [group for group in groups if len(group) > 1]
+        found: list[Snippet] = []
+        start = rng.randrange(len(groups))
+        while len(found) < count:
+            drawn = rng.choice(groups[(start + len(found)) % len(groups)])
+            if drawn.key != gold.key:
+                found.append(drawn)
+        return found
+
+
+def train_rss(
+    base: str, pool: Pool, turns: Turns, dev: Turns, folder: str | Path,
+    settings: TrainSettings | None = None, *, negatives: int = NEGATIVES,
+    sampling: Sampling = "mixed", length: int = LENGTH, device: str = "auto",
+    dev_candidates: int = DEV_CANDIDATES, stop_at: int | None = None,
+    report: Report | None = None,
+) -> Progress:
+    """Trains RSS from an encoder; the best model by dev R@1 is in ``folder``.
+
+    Both scores are trained with binary cross-entropy, the positive against its negatives. A
+    stopped run goes on where it was when called again with the same arguments.
+
+    Args:
+        base: Hub name or folder of an encoder.
+        turns, dev: what is learned, and what chooses the best model and the stop.
+        negatives: for each positive.
+        sampling: see :class:`Negatives`.
+        dev_candidates: snippets among which dev R@1 is measured: the right one and drawn ones.
+        stop_at, report: see :func:`~q2_metric.knowledge.training.train`.
+
+    Raises:
+        InputError: no turns, a snippet that the pool does not have, or bad settings.
+        MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
+    """
+    if negatives < 1:
+        raise InputError(f"negatives must be at least 1, not {negatives}")
+    if not len(turns) or not len(dev):
+        raise InputError("RSS needs labelled turns for training and for development")
+    settings = settings or TrainSettings()
+    golds = [pool.find(key, f"turn {i}") for i, key in enumerate(turns.gold)]
+    held = [pool.find(key, f"dev turn {i}") for i, key in enumerate(dev.gold)]
+    sample = Negatives(pool, sampling)
+    choices = _choices(held, sample, dev_candidates, random.Random(settings.seed))
+    encoder = HeadedEncoder(base, HEADS, device=device, trained=False, length=length)
+
+    def loss_of(places: Sequence[int], rng: random.Random) -> Tensor:
+        return _loss(encoder, [
+            (turns.dialogues[i], snippet, float(snippet is golds[i]))
+            for i in places
+            for snippet in (golds[i], *sample.draw(golds[i], negatives, rng))
+        ])
+
+    def judge() -> float:
+        ranked = score(encoder, dev.dialogues, choices, 1, 2 * settings.batch_size)
+        hits = [r[0].snippet.key == g.key for r, g in zip(ranked, held, strict=True)]
+        return sum(hits) / len(hits)
+
+    task = Task(
+        encoder.network, len(turns), loss_of, judge, encoder.save, encoder.loaded.device)
+    return train(task, folder, settings, stop_at=stop_at, report=report)
+
+
+def _choices(
+    golds: Sequence[Snippet], sample: Negatives, count: int, rng: random.Random
+) -> list[list[Snippet]]:
+    """For each turn its right snippet among drawn ones."""
+    choices = [[gold, *sample.draw(gold, count - 1, rng)] for gold in golds]
+    for some in choices:  # the right one is not the first among equals
+        rng.shuffle(some)
+    return choices
+
+
+def _loss(encoder: HeadedEncoder, items: Sequence[tuple[Dialogue, Snippet, float]]) -> Tensor:
+    """Binary cross-entropy of both scores of (dialogue, snippet, 1 where it is the right one)."""
+    import torch
+    from torch.nn import functional as F
+
+    target = torch.tensor([label for _, _, label in items], device=encoder.loaded.device)
+    relevance = encoder.logits([(d, relevance_text(s)) for d, s, _ in items])[:, RELEVANCE]
+    similarity = encoder.logits([(d, similarity_text(s)) for d, s, _ in items])[:, SIMILARITY]
+    loss: Tensor = F.binary_cross_entropy_with_logits(relevance, target)
+    return loss + F.binary_cross_entropy_with_logits(similarity, target)

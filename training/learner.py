@@ -1,0 +1,117 @@
+"""A network with its optimiser and the running average of its weights, saved as one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from q2_metric.files import replacing
+
+
+class Learner:
+    """What one training step changes.
+
+    The word vectors stay as they are, and so does what the caller froze. Parameters that the
+    base model lacks (heads, types) learn at a rate of their own.
+
+    Args:
+        network: on its device.
+        rate, head_rate: peaks of the learning rate.
+        weight_decay: of AdamW.
+    """
+
+    def __init__(
+        self, network: nn.Module, rate: float, head_rate: float, weight_decay: float
+    ) -> None:
+        network.encoder.words.weight.requires_grad_(False)  # type: ignore[union-attr]
+        self.network = network
+        self.named = {name: p for name, p in network.named_parameters() if p.requires_grad}
+        self.average = {name: p.detach().clone() for name, p in self.named.items()}
+        new = {n for n in self.named if not n.startswith("encoder.") or ".types." in n}
+        groups = [
+            {"params": [p for n, p in self.named.items() if n not in new], "lr": rate},
+            {"params": [p for n, p in self.named.items() if n in new], "lr": head_rate},
+        ]
+        self.optimiser = torch.optim.AdamW(
+            groups, weight_decay=weight_decay, betas=(0.9, 0.98), fused=True)
+        self._peaks = [group["lr"] for group in self.optimiser.param_groups]
+        self._order = [p for group in self.optimiser.param_groups for p in group["params"]]
+
+    def learn(self, value: Tensor, scale: float, decay: float) -> None:
+        """One step down from the loss ``value``.
+
+        Args:
+            scale: of the learning rates' peaks, in [0, 1].
+            decay: share of the old average in the new one.
+        """
+        for group, peak in zip(self.optimiser.param_groups, self._peaks, strict=True):
+            group["lr"] = peak * scale
+        value.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self._order, 1.0)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        weights = [p.detach() for p in self.named.values()]
+        torch._foreach_lerp_(list(self.average.values()), weights, 1 - decay)
+
+    def take_average(self) -> None:
+        """The averaged weights become the network's, which is then in evaluation mode."""
+        with torch.no_grad():
+            for name, p in self.named.items():
+                p.copy_(self.average[name])
+        self.network.eval()
+
+    def evaluated(self, evaluate: Callable[[nn.Module], dict[str, float]]) -> dict[str, float]:
+        """Evaluates the averaged weights and puts the current ones back."""
+        kept = {name: p.detach().clone() for name, p in self.named.items()}
+        self.take_average()
+        result = evaluate(self.network)
+        self.network.train()
+        with torch.no_grad():
+            for name, p in self.named.items():
+                p.copy_(kept[name])
+        return result
+
+    def save(self, path: Path, progress: dict[str, Any]) -> None:
+        """One file, put in place at once: weights never stand beside another step's progress."""
+        name_of = {id(p): name for name, p in self.named.items()}
+        tensors = {f"weight/{name}": p.detach().contiguous() for name, p in self.named.items()}
+        tensors |= {f"average/{name}": value for name, value in self.average.items()}
+        for p, state in self.optimiser.state.items():
+            tensors |= {f"state/{name_of[id(p)]}/{key}": value for key, value in state.items()}
+        with replacing(path) as unfinished:
+            save_file(tensors, unfinished, metadata={"progress": json.dumps(progress)})
+
+    def restore(self, path: Path, device: torch.device) -> None:
+        """Goes on from what :meth:`save` wrote."""
+        tensors = load_file(path, device=str(device))
+        with torch.no_grad():
+            for name, p in self.named.items():
+                p.copy_(tensors[f"weight/{name}"])
+                self.average[name].copy_(tensors[f"average/{name}"])
+        for name, p in self.named.items():
+            prefix = f"state/{name}/"
+            self.optimiser.state[p] = {
+                key.removeprefix(prefix): value
+                for key, value in tensors.items() if key.startswith(prefix)
+            }
+
+
+def progress_of(path: Path) -> dict[str, Any]:
+    """How far a saved run is, and of what.
+
+    Raises:
+        ValueError: the file is no state of a training run.
+    """
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() or {}
+    if "progress" not in metadata:
+        raise ValueError(f"{path} is no state of a training run")
+    progress: dict[str, Any] = json.loads(metadata["progress"])
+    return progress

@@ -1,0 +1,54 @@
+"""A network's outputs for many rows, and the precision that this device is fast in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from q2_metric.models.bundled.encoding import Window, collate
+
+
+def predict(
+    network: nn.Module, rows: Sequence[Window], device: torch.device,
+    forward: Callable[[nn.Module, Any, torch.device], Tensor], size: int = 64,
+) -> list[Tensor]:
+    """``forward``'s output for each row, in order, computed in batches by length."""
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
+    found: list[Tensor] = [torch.empty(0)] * len(rows)
+    half = bfloat16_is_faster(device)
+    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=half):
+        for at in range(0, len(order), size):
+            part = order[at : at + size]
+            output = forward(network, collate([rows[i] for i in part]), device).float().cpu()
+            for i, row in zip(part, output, strict=True):
+                found[i] = row
+    return found
+
+
+@lru_cache(maxsize=4)
+def bfloat16_is_faster(device: torch.device) -> bool:
+    """Whether this device multiplies matrices of a batch's size faster in bfloat16.
+
+    It is with matrix units for it (Intel AMX, GPUs); without, it is several times slower.
+    """
+    took = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        left = torch.ones(2048, 384, device=device, dtype=dtype)
+        right = torch.ones(384, 1536, device=device, dtype=dtype)
+        times = []
+        for _ in range(5):
+            started = time.perf_counter()
+            (left @ right)[0, 0].item()
+            times.append(time.perf_counter() - started)
+        took[dtype] = min(times)
+    return took[torch.bfloat16] < took[torch.float32]
+
+
+def as_tensor(array: Any, device: torch.device) -> Tensor:
+    """A NumPy array as a tensor of the index or float type it needs."""
+    return torch.from_numpy(array).to(device)

@@ -1,0 +1,174 @@
+"""The parts of the recipe: what each stage of the two networks is trained and judged on."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from q2_metric.metrics.q2 import Q2
+from q2_metric.models.bundled.encoding import Tokenizer
+from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+from q2_metric.models.bundled.runtimes import load_network
+from training import entailment, entailment_data, reader, reader_data
+from training.compared import comparisons
+from training.examples import Example, Source, split
+from training.export import averaged, export
+from training.stages import (
+    COMPARED_SHARE,
+    ENTAILMENT,
+    GENERAL_DROPOUT,
+    GENERAL_FROZEN,
+    GENERAL_SEED,
+    READER,
+    Stage,
+)
+from training.train import STATE, Evaluate, Loss, train
+
+
+@dataclass(slots=True)
+class Recipe:
+    """Where a run takes its data from, keeps its states and writes its weights.
+
+    ``reader`` and ``entailment`` hold the weights of the stages so far; ``scale`` is times the
+    examples of the shipped weights.
+    """
+
+    data: Path
+    runs: Path
+    out: Path
+    tokenizer_file: Path
+    reader: ReaderNetwork
+    entailment: EntailmentNetwork
+    scale: float
+    device: torch.device
+    seed: int
+
+    def train_reader(self) -> None:
+        """The three stages of the reader."""
+        rng = random.Random(0)
+        own = reader_data.sources(self.data / "qa")
+        asked = reader_data.asked(self.data)
+        dev = split([*own, *asked])[1]
+        dev = [reader_data.shorten(example, rng) for example in rng.sample(dev, 1800)]
+        evaluate = reader.evaluator(dev, self._tokenizer(), self.device)
+        more = reader_data.asked(self.data, seed=3, sentences=20_000)
+        for number, further in enumerate(([], asked, more), start=1):
+            sources, _ = split([*own, *further])
+            self._run(self.reader, READER, number, "reader", sources, reader.loss, evaluate)
+
+    def train_entailment(self) -> None:
+        """The first two stages of the entailment network."""
+        first, dev = split(entailment_data.sources(self.data))
+        second, _ = split(entailment_data.sources(self.data, seed=1, sentences=20_000))
+        kept = [entailment_data.narrowed(one) for one in _sampled(dev, 150, random.Random(0))]
+        for number, sources in enumerate((first, second), start=1):
+            self._entail(number, sources, kept)
+
+    def train_comparisons(self) -> None:
+        """The next two, with the answers that Q² compares where it runs on the first two."""
+        self.write("reader-2", "entailment-2")
+        claims = _sampled(entailment_data.claims(self.data), 3200, random.Random(0))
+        claims += entailment_data.retold(self.data / "qa", random.Random(21), 2600).examples
+        compared = comparisons(claims, Q2.from_preset("bundled", nli=False, fallback=False))
+        new, dev = split([compared])
+        old, _ = split(entailment_data.sources(self.data, seed=2, sentences=8000))
+        count = int(ENTAILMENT[2].schedule * self.scale)
+        mixed = _rated(new, COMPARED_SHARE * count) + _rated(old, (1 - COMPARED_SHARE) * count)
+        self._entail(3, mixed, dev)
+        last = [
+            *entailment_data.sources(self.data, seed=3, rates=entailment_data.LAST_RATES),
+            Source(compared.name, 1.0, compared.examples),
+        ]
+        self._entail(4, split(last)[0], dev)
+
+    def train_general(self) -> None:
+        """The fifth: many rows met once, from the shipped weights on."""
+        self.entailment = shipped_entailment(GENERAL_DROPOUT)
+        freeze_below(self.entailment, GENERAL_FROZEN)
+        torch.manual_seed(GENERAL_SEED)
+        sources, _ = split(entailment_data.general(self.data))
+        self._run(self.entailment, ENTAILMENT, 5, "entailment", sources, entailment.loss,
+                  lambda _: {}, GENERAL_SEED)
+
+    def write(self, reader_run: str, entailment_run: str) -> None:
+        """Exports the averaged weights of two runs.
+
+        Raises:
+            FileNotFoundError: a run has left no state.
+        """
+        averaged(self.reader, self.runs / reader_run / STATE)
+        averaged(self.entailment, self.runs / entailment_run / STATE)
+        export(self.reader, self.entailment, self.tokenizer_file, self.out)
+
+    def write_general(self) -> None:
+        """Exports the fifth stage with the shipped reader."""
+        self.reader = ReaderNetwork()
+        load_network(self.reader, "reader")
+        self.entailment = shipped_entailment()
+        averaged(self.entailment, self.runs / "entailment-5" / STATE)
+        export(self.reader, self.entailment, self.tokenizer_file, self.out)
+
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer(self.tokenizer_file)
+
+    def _entail(self, number: int, sources: Sequence[Source], dev: Sequence[Example]) -> None:
+        evaluate = entailment.evaluator(dev, self._tokenizer(), self.device)
+        self._run(self.entailment, ENTAILMENT, number, "entailment", sources, entailment.loss,
+                  evaluate)
+
+    def _run(
+        self, network: nn.Module, stages: Sequence[Stage], number: int, name: str,
+        sources: Sequence[Source], loss: Loss, evaluate: Evaluate, seed: int | None = None,
+    ) -> None:
+        stage = stages[number - 1]
+        settings = stage.settings(self.scale, self.seed + number - 1 if seed is None else seed)
+        train(network, sources, self._tokenizer(), loss, evaluate, settings,
+              self.runs / f"{name}-{number}", self.device, stop=stage.end(self.scale))
+
+
+PARTS: dict[str, Callable[[Recipe], None]] = {
+    "reader": Recipe.train_reader,
+    "entailment": Recipe.train_entailment,
+    "comparisons": Recipe.train_comparisons,
+    "export": lambda recipe: recipe.write("reader-3", "entailment-4"),
+    "general": Recipe.train_general,
+    "export-general": Recipe.write_general,
+}
+"""In their order."""
+
+
+def shipped_entailment(dropout: float = 0.0) -> EntailmentNetwork:
+    """The entailment network with the weights that the package has now."""
+    network = EntailmentNetwork(dropout)
+    load_network(network, "entailment")
+    return network
+
+
+def freeze_below(network: EntailmentNetwork, layers: int) -> None:
+    """The embeddings and so many lower layers are not trained."""
+    encoder = network.encoder
+    for part in (encoder.positions, encoder.types, encoder.norm, *encoder.layers[:layers]):
+        part.requires_grad_(False)
+
+
+def _sampled(
+    examples: Iterable[Example], most: int, rng: random.Random
+) -> list[Example]:
+    """At most so many of each source."""
+    groups: dict[str, list[Example]] = defaultdict(list)
+    for example in examples:
+        groups[example.source].append(example)
+    return [example for _, group in sorted(groups.items())
+            for example in rng.sample(group, min(most, len(group)))]
+
+
+def _rated(sources: Sequence[Source], count: float) -> list[Source]:
+    """The sources at rates by which an epoch has ``count`` of their examples."""
+    total = sum(source.rate * len(source.examples) for source in sources)
+    return [Source(s.name, s.rate * count / total, s.examples, s.augment) for s in sources]

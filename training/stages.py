@@ -1,0 +1,58 @@
+"""The stages that made the shipped weights: how many examples, and how fast.
+
+Each goes on from the averaged weights of the one before, with a new schedule and further data
+(what they saw: docs/results/training.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from training.train import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage: examples of its schedule, and where it was stopped within it."""
+
+    schedule: int
+    rate: float = 1.5e-4
+    head_rate: float = 6e-4
+    warmup: float = 0.02
+    length: int = 256
+    stop: int | None = None
+    tokens: int = 5120
+    average: float = 0.998
+
+    def settings(self, scale: float, seed: int) -> Settings:
+        """Those of the training loop, with ``scale`` times the examples."""
+        return Settings(int(self.schedule * scale), tokens=self.tokens, length=self.length,
+                        rate=self.rate, head_rate=self.head_rate, warmup=self.warmup,
+                        average=self.average, seed=seed)
+
+    def end(self, scale: float) -> int | None:
+        """After how many examples it stops, where that is before the schedule's end."""
+        return None if self.stop is None else int(self.stop * scale)
+
+
+READER = (
+    Stage(200_000, warmup=0.04, stop=76_000),
+    Stage(90_000, rate=1.2e-4),
+    Stage(220_000),
+)
+ENTAILMENT = (
+    Stage(225_000, warmup=0.04, stop=123_000),
+    Stage(100_000, rate=1.2e-4),
+    Stage(50_000, rate=8e-5, head_rate=2e-4, warmup=0.03),
+    Stage(300_000, rate=1.4e-4, head_rate=4e-4, length=320, stop=216_000),
+    Stage(56_000, rate=7e-5, head_rate=1.4e-4, warmup=0.03, length=192, tokens=3072,
+          average=0.999),
+)
+
+COMPARED_SHARE = 0.25
+"""How many of the examples of the third stage are comparisons."""
+
+GENERAL_SEED = 17
+GENERAL_DROPOUT = 0.1
+GENERAL_FROZEN = 3
+"""The fifth stage: lower layers that, with the embeddings, stay as they are."""
