@@ -80,7 +80,7 @@ ROWS = (
     {"id": "a", "response": "Rome has 7 hills.", "knowledge": KNOWLEDGE},
     {"id": "b", "response": "Rome has 9 hills.", "knowledge": KNOWLEDGE},
     {"id": "c", "response": "", "knowledge": KNOWLEDGE},
-    {"id": "d", "response": "it has", "knowledge": KNOWLEDGE},
+    {"id": "d", "response": "it has hills", "knowledge": KNOWLEDGE},
 )
 
 
@@ -434,14 +434,14 @@ def test_explain(loader: Loader) -> None:
 
 
 def test_explain_json(loader: Loader) -> None:
-    result = run("explain", "--response", "it has", "--knowledge", KNOWLEDGE, "--json")
+    result = run("explain", "--response", "it has hills", "--knowledge", KNOWLEDGE, "--json")
     found = json.loads(result.stdout)
     assert (found["q2"], found["fallback"], found["scale"]) == (1.0, True, 1.0)
     assert found["signatures"]["q2"].startswith("q2|preset:fake|")
 
 
 def test_explain_says_why_there_is_no_question(loader: Loader) -> None:
-    result = run("explain", "--response", "it has", "--knowledge", KNOWLEDGE)
+    result = run("explain", "--response", "it has hills", "--knowledge", KNOWLEDGE)
     assert "no valid question: end-to-end NLI entailment 1.00" in " ".join(result.stdout.split())
 
 
