@@ -17,19 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import harness
 import torch
-from harness import (
-    Clock,
-    alternate,
-    counting_flops,
-    matmul_rate,
-    peak_memory_mb,
-    responses,
-    save,
-    slices,
-    threads,
-    timed,
-)
 
 from q2_metric import Q2, Example
 from q2_metric.metrics import q2 as recipe
@@ -80,7 +69,7 @@ class Reference(ReferenceQ2):
 
 
 def load(folder: Path, dtype: str) -> dict[str, Loaded]:
-    texts = [text for e in responses() for text in (e.response, e.knowledge)]
+    texts = [text for e in harness.responses() for text in (e.response, e.knowledge)]
     sized_models.t5(folder / "t5", "small", texts)
     sized_models.encoder(folder / "reader", "albert-base", texts, "qa")
     sized_models.encoder(folder / "nli", "roberta-base", texts, "nli")
@@ -120,7 +109,7 @@ def costs(models: dict[str, Loaded], examples: list[Example]) -> dict[str, list[
     """Seconds of a fresh pipeline against responses, spans and length of the knowledge."""
     def one(chosen: list[Example]) -> dict[str, Any]:
         q2 = both(models)[0]
-        seconds = timed(lambda: q2.score(chosen))
+        seconds = harness.timed(lambda: q2.score(chosen))
         return {"responses": len(chosen), "spans": q2.questions.batches.usage.rows,  # type: ignore[attr-defined]
                 "seconds": round(seconds, 2), "per_response": round(seconds / len(chosen), 3)}
 
@@ -144,10 +133,10 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--dtype", default="float32")
     given = parser.parse_args()
-    torch.set_num_threads(threads())
+    torch.set_num_threads(harness.threads())
     torch_questions.MAX_QUESTION = QUESTION_TOKENS
     recipe._agrees = lambda answer, span: answer.score > 0
-    examples = responses(given.responses)
+    examples = harness.responses(given.responses)
     with tempfile.TemporaryDirectory() as folder:
         models = load(Path(folder), given.dtype)
         q2, reference = both(models)
@@ -155,25 +144,26 @@ def main() -> None:
         reference.score(examples[0])
 
         # Each loop slice is a part of what the batch scores; together they cover a third.
-        parts = slices(examples[: max(given.turns + 1, len(examples) // 3)], given.turns + 1)
-        ratio = alternate(
+        third = examples[: max(given.turns + 1, len(examples) // 3)]
+        parts = harness.slices(third, given.turns + 1)
+        ratio = harness.alternate(
             [(len(part), lambda part=part: [reference.score(e) for e in part]) for part in parts],
             [(len(examples), lambda: q2.score(examples))] * given.turns)
 
         q2, _ = both(models)
-        forward, in_models = Clock(), Clock()
+        forward, in_models = harness.Clock(), harness.Clock()
         for clock in (forward, in_models):
             clock(*(loaded.model for loaded in models.values()))
         t5 = models["t5"].model
         t5.generate = in_models.wrap(t5.generate)  # with its beam search
-        total = timed(lambda: q2.score(examples))
+        total = harness.timed(lambda: q2.score(examples))
         outside = {"forward_passes": round(1 - forward.seconds / total, 3),
                    "models_and_beam_search": round(1 - in_models.seconds / total, 3)}
         stages = usage(q2)
-        with counting_flops() as flops:
+        with harness.counting_flops() as flops:
             q2.score(examples)
             needed = flops()
-        rate = matmul_rate()
+        rate = harness.matmul_rate()
         figures = {
             "models": {"questions": "T5-small size", "reader": "ALBERT-base size",
                        "nli": "RoBERTa-base size", "dtype": given.dtype},
@@ -189,9 +179,9 @@ def main() -> None:
             "matmul_gflops_per_second": round(rate / 1e9),
             "share_of_matmul_rate": round(needed / total / rate, 3),
             "cost": costs(models, examples),
-            "peak_memory_mb": peak_memory_mb(),
+            "peak_memory_mb": harness.peak_memory_mb(),
         }
-    save("q2" if given.dtype == "float32" else f"q2-{given.dtype}", figures)
+    harness.save("q2" if given.dtype == "float32" else f"q2-{given.dtype}", figures)
 
 
 if __name__ == "__main__":

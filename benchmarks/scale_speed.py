@@ -18,19 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import harness
 import torch
-from harness import (
-    Clock,
-    alternate,
-    counting_flops,
-    matmul_rate,
-    peak_memory_mb,
-    responses,
-    save,
-    slices,
-    threads,
-    timed,
-)
 from scale_parity import Whole
 
 from q2_metric import Example
@@ -61,18 +50,66 @@ def authors(loaded: Loaded, examples: list[Example]) -> list[float]:
     return found
 
 
+def in_turns(
+    loaded: Loaded, scale: Scale, examples: list[Example], turns: int
+) -> dict[str, Any]:
+    """The authors' scores of slices of the examples, and ours of all, in turns."""
+    return harness.alternate(
+        [(len(part), lambda part=part: authors(loaded, list(part)))
+         for part in harness.slices(examples, turns + 1)],
+        [(len(examples), lambda: scale.score(examples))] * turns)
+
+
 def compare(loaded: Loaded, examples: list[Example], turns: int) -> dict[str, Any]:
     """Both in turns, and how far their scores are apart."""
     scale = metric(loaded)
-    parts = slices(examples, turns + 1)
-    found: dict[str, Any] = alternate(
-        [(len(part), lambda part=part: authors(loaded, list(part))) for part in parts],
-        [(len(examples), lambda: scale.score(examples))] * turns)
-    theirs = authors(loaded, list(parts[0]))
-    ours = scale.score(parts[0])
-    found["largest_difference"] = max(
-        abs((a.value or 0.0) - b) for a, b in zip(ours, theirs, strict=True))
+    found = in_turns(loaded, scale, examples, turns)
+    part = list(harness.slices(examples, turns + 1)[0])
+    found["largest_difference"] = largest(
+        [score.value or 0.0 for score in scale.score(part)], authors(loaded, part))
     return found
+
+
+def roughly(loaded: Loaded, rough: Loaded, examples: list[Example], turns: int) -> dict[str, Any]:
+    """Ours with rougher numbers in turns with the authors', and how far it is from ours."""
+    exact, other = metric(loaded), metric(rough)
+    other.score(examples[:4])
+    found = in_turns(loaded, other, examples, turns)
+    found["largest_difference"] = largest(
+        *([score.value or 0.0 for score in one.score(examples)] for one in (other, exact)))
+    return found
+
+
+def largest(first: list[float], second: list[float]) -> float:
+    """The largest difference of two series."""
+    return max(abs(a - b) for a, b in zip(first, second, strict=True))
+
+
+def costs(loaded: Loaded, examples: list[Example], everything: list[Example]) -> dict[str, Any]:
+    """What a fresh metric spends where, and how its cost grows with the knowledge."""
+    fresh = metric(loaded)
+    clock = harness.Clock()(fresh.backbone._model)  # type: ignore[attr-defined]
+    total = harness.timed(lambda: fresh.score(examples))
+    inside = clock.seconds  # now: the encoder is shared with what follows
+    used = fresh.backbone.batches.usage  # type: ignore[attr-defined]
+    with harness.counting_flops() as flops:
+        metric(loaded).score(examples)
+        needed = flops()
+    rate = harness.matmul_rate()
+    return {
+        "seconds": round(total, 2),
+        "share_outside_forward_passes": round(1 - inside / total, 3),
+        "calls": used.calls, "rows": used.rows, "padding": round(used.padding, 3),
+        "gflops": round(needed / 1e9),
+        "matmul_gflops_per_second": round(rate / 1e9),
+        "share_of_matmul_rate": round(needed / total / rate, 3),
+        "cost_by_words": [
+            {"words": words, "per_response": round(harness.timed(
+                lambda words=words: metric(loaded).score(
+                    documents(everything, words, 4))) / 4, 3)}
+            for words in (50, 200, 800, 3200)],
+        "peak_memory_mb": harness.peak_memory_mb(),
+    }
 
 
 def documents(examples: list[Example], words: int, count: int) -> list[Example]:
@@ -82,20 +119,16 @@ def documents(examples: list[Example], words: int, count: int) -> list[Example]:
             for i, e in enumerate(examples[:count])]
 
 
-def _arguments() -> argparse.Namespace:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", default="small", choices=sized_models.T5_SIZES)
     parser.add_argument("--responses", type=int, default=96)
     parser.add_argument("--documents", type=int, default=8)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--dtype", default="float32")
-    return parser.parse_args()
-
-
-def main() -> None:
-    given = _arguments()
-    torch.set_num_threads(threads())
-    everything = responses()
+    given = parser.parse_args()
+    torch.set_num_threads(harness.threads())
+    everything = harness.responses()
     examples = everything[: given.responses]
     with tempfile.TemporaryDirectory() as folder:
         texts = [text for e in everything for text in (e.response, e.knowledge)]
@@ -116,39 +149,9 @@ def main() -> None:
         }
         if given.dtype != "float32":
             rough = load_pretrained("AutoModelForSeq2SeqLM", path, "cpu", given.dtype)
-            other = metric(rough)
-            other.score(examples[:4])
-            parts = slices(examples, given.turns + 1)
-            figures[given.dtype] = alternate(
-                [(len(part), lambda part=part: authors(loaded, list(part))) for part in parts],
-                [(len(examples), lambda: other.score(examples))] * given.turns)
-            figures[given.dtype]["largest_difference"] = max(
-                abs((a.value or 0.0) - (b.value or 0.0)) for a, b in zip(
-                    other.score(examples), scale.score(examples), strict=True))
-        fresh = metric(loaded)
-        clock = Clock()(fresh.backbone._model)  # type: ignore[attr-defined]
-        total = timed(lambda: fresh.score(examples))
-        inside = clock.seconds  # now: the encoder is shared with what follows
-        used = fresh.backbone.batches.usage  # type: ignore[attr-defined]
-        with counting_flops() as flops:
-            metric(loaded).score(examples)
-            needed = flops()
-        rate = matmul_rate()
-        figures |= {
-            "seconds": round(total, 2),
-            "share_outside_forward_passes": round(1 - inside / total, 3),
-            "calls": used.calls, "rows": used.rows, "padding": round(used.padding, 3),
-            "gflops": round(needed / 1e9),
-            "matmul_gflops_per_second": round(rate / 1e9),
-            "share_of_matmul_rate": round(needed / total / rate, 3),
-            "cost_by_words": [
-                {"words": words, "per_response": round(timed(
-                    lambda words=words: metric(loaded).score(
-                        documents(everything, words, 4))) / 4, 3)}
-                for words in (50, 200, 800, 3200)],
-            "peak_memory_mb": peak_memory_mb(),
-        }
-    save("scale", figures)
+            figures[given.dtype] = roughly(loaded, rough, examples, given.turns)
+        figures |= costs(loaded, examples, everything)
+    harness.save("scale", figures)
 
 
 if __name__ == "__main__":

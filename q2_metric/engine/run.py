@@ -32,10 +32,11 @@ from q2_metric.engine.manifest import (
 from q2_metric.engine.parts import Parts, begin, encoded, left_over, open_parts, parts_folder
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
-from q2_metric.metrics.registry import of_column, signatures
+from q2_metric.metrics.registry import signatures
 from q2_metric.metrics.system import Tally
 from q2_metric.rows.columns import Columns
-from q2_metric.rows.fields import FALLBACK, QUESTIONS, OutputRow, with_texts
+from q2_metric.rows.fields import OutputRow, with_texts
+from q2_metric.rows.tally import tally_row
 from q2_metric.rows.writers import open_writer
 from q2_metric.types import SystemScore
 
@@ -308,8 +309,8 @@ class Run:
         """Adds rows to the systems' scores and explains the first that have none; how many."""
         bad = 0
         for row in rows:
-            for name, tally in tallies.items():
-                tally_row(name, tally, row)
+            for tally in tallies.values():
+                tally_row(tally, row)
             if row["error"] is None:
                 continue
             if self.strict:
@@ -321,15 +322,6 @@ class Run:
             elif self._bad == ERRORS_SHOWN + 1:
                 self.listener.warn("… further rows are only counted; --out has all errors")
         return bad
-
-
-def tally_row(column: str, tally: Tally, row: OutputRow) -> None:
-    """Counts an output row for a column, as far as it was scored."""
-    if of_column(column)[0].details != "questions":
-        tally.count(row[column])
-    elif row[FALLBACK.name] is not None:
-        how = [one["how"] for one in row[QUESTIONS.name]]
-        tally.count(row[column], row[FALLBACK.name], how)
 
 
 # --- the end of a run --------------------------------------------------------------------

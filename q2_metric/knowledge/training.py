@@ -112,7 +112,8 @@ def train(
         raise InputError("there are no training examples")
     folder = Path(folder)
     checkpoint, progress = _resumed(folder / STATE, settings, task.count)
-    if progress.done or (stop_at is not None and progress.step >= stop_at):
+    ended = progress.done
+    if ended or (stop_at is not None and progress.step >= stop_at):
         return progress
     trainer = _trainer(task, folder / STATE, settings)
     trainer.add_callback(_judged(task, folder, settings, progress, stop_at, report))

@@ -38,6 +38,7 @@ class Preset:
 
     Args:
         name: what :func:`preset` knows it by.
+        description: one line for people.
         questions, reader, nli: Q²'s stages.
         scale: SCALE's backbone.
         scale_settings: of SCALE where they are not the paper's. The bundled model reads a
@@ -45,19 +46,18 @@ class Preset:
             not contradicted from what stands in the knowledge.
         q2_settings: of Q² where they are not the paper's.
         head: file of the groundedness head that was fitted on these models, if any.
-        description: one line for people.
         needs_network: whether models are downloaded at first use.
         extra: the extra of q2-metric that it needs, "" for none.
     """
 
     name: str
+    description: str
     questions: Stage
     reader: Stage
     nli: Stage
     scale: Stage
-    description: str
-    needs_network: bool
-    extra: str
+    needs_network: bool = True
+    extra: str = "torch"
     scale_settings: Mapping[str, Any] = field(default_factory=dict)
     q2_settings: Mapping[str, Any] = field(default_factory=dict)
     head: Path | None = None
@@ -70,50 +70,40 @@ PRESETS: dict[str, Preset] = {
     for item in (
         Preset(
             name="bundled",
+            description="the package's own small models: offline, no torch",
             questions=Stage("syntactic"),
             reader=_OURS,
             nli=_OURS,
             scale=_OURS,
-            description="the package's own small models: offline, no torch",
-            needs_network=False,
-            extra="",
             scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip"},
             q2_settings={"fallback_score": "expected"},
             head=Path(__file__).parent / "bundled" / "weights" / "groundedness.json",
+            needs_network=False,
+            extra="",
         ),
         Preset(
-            name="paper",
-            questions=Stage(
-                "seq2seq",
-                "mrm8488/t5-base-finetuned-question-generation-ap",
-                "answer-context",
-            ),
-            reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2"),
-            nli=_SNLI,
-            scale=Stage("yes-no", "google/flan-t5-xl", "scale"),
-            description="the models of the Q² and SCALE papers",
-            needs_network=True,
-            extra="torch",
+            "paper",
+            "the models of the Q² and SCALE papers",
+            Stage("seq2seq", "mrm8488/t5-base-finetuned-question-generation-ap", "answer-context"),
+            Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2"),
+            _SNLI,
+            Stage("yes-no", "google/flan-t5-xl", "scale"),
         ),
         Preset(
-            name="paper-small",
-            questions=Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced"),
-            reader=Stage("reader", "twmkn9/albert-base-v2-squad2"),
-            nli=_SNLI,
-            scale=Stage("yes-no", "google/flan-t5-base", "scale"),
-            description="smaller models of the same kinds, for smaller machines",
-            needs_network=True,
-            extra="torch",
+            "paper-small",
+            "smaller models of the same kinds, for smaller machines",
+            Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced"),
+            Stage("reader", "twmkn9/albert-base-v2-squad2"),
+            _SNLI,
+            Stage("yes-no", "google/flan-t5-base", "scale"),
         ),
         Preset(
-            name="modern",
-            questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight"),
-            reader=Stage("reader", "deepset/deberta-v3-large-squad2"),
-            nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
-            scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck"),
-            description="stronger models than the papers had",
-            needs_network=True,
-            extra="torch",
+            "modern",
+            "stronger models than the papers had",
+            Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight"),
+            Stage("reader", "deepset/deberta-v3-large-squad2"),
+            Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
+            Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck"),
         ),
     )
 }

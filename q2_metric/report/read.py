@@ -23,6 +23,7 @@ from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Field, Form, Layout, OutputRow, with_texts
 from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import BadRow, read_rows
+from q2_metric.rows.tally import tally_row
 from q2_metric.rows.texts import kind
 from q2_metric.types import Example
 
@@ -112,12 +113,8 @@ class _System:
         if not failed:
             self._without_texts += row.get("response") is None or row.get("knowledge") is None
         for name, tally in self._tallies.items():
-            # One metric may have failed where another has a score.
-            if name in row and not (failed and row[name] is None):
-                asks = registry.of_column(name)[0].details == "questions"
-                questions = (row.get("questions") or ()) if asks else ()
-                fallback = asks and bool(row.get("fallback"))
-                tally.count(row[name], fallback, [one["how"] for one in questions])
+            if name in row:
+                tally_row(tally, row)
 
     def run(self, signatures: dict[str, str], complete: bool) -> Run:
         signatures = registry.signatures(signatures) | signatures

@@ -80,7 +80,7 @@ ROWS = (
     {"id": "a", "response": "Rome has 7 hills.", "knowledge": KNOWLEDGE},
     {"id": "b", "response": "Rome has 9 hills.", "knowledge": KNOWLEDGE},
     {"id": "c", "response": "", "knowledge": KNOWLEDGE},
-    {"id": "d", "response": "it has", "knowledge": KNOWLEDGE},
+    {"id": "d", "response": "it has hills", "knowledge": KNOWLEDGE},
 )
 
 
@@ -434,15 +434,35 @@ def test_explain(loader: Loader) -> None:
 
 
 def test_explain_json(loader: Loader) -> None:
-    result = run("explain", "--response", "it has", "--knowledge", KNOWLEDGE, "--json")
+    result = run("explain", "--response", "it has hills", "--knowledge", KNOWLEDGE, "--json")
     found = json.loads(result.stdout)
     assert (found["q2"], found["fallback"], found["scale"]) == (1.0, True, 1.0)
     assert found["signatures"]["q2"].startswith("q2|preset:fake|")
 
 
 def test_explain_says_why_there_is_no_question(loader: Loader) -> None:
-    result = run("explain", "--response", "it has", "--knowledge", KNOWLEDGE)
+    result = run("explain", "--response", "it has hills", "--knowledge", KNOWLEDGE)
     assert "no valid question: end-to-end NLI entailment 1.00" in " ".join(result.stdout.split())
+
+
+def test_what_claims_nothing_has_no_score(tmp_path: Path, loader: Loader) -> None:
+    shown = " ".join(run("explain", "--response", "::::", "--knowledge", KNOWLEDGE).stdout.split())
+    assert "Q² – claims nothing that could be checked" in shown
+    assert "SCALE – claims nothing that could be checked" in shown
+
+    out = tmp_path / "scores.jsonl"
+    chat = {"id": "e", "response": "thanks !", "knowledge": KNOWLEDGE}
+    result = run("score", write(tmp_path / "rows.jsonl", ROWS[0], chat), "--out", str(out))
+    assert result.exit_code == 0
+    said, talk = read(out)
+    assert (said["q2"], said["reason"]) == (1.0, None)
+    assert (talk["q2"], talk["scale"], talk["reason"], talk["error"]) == (
+        None, None, "no_claim", None)
+    assert "no claim" in result.stdout
+    assert "50.0%" in result.stdout
+    asked = run("score", str(tmp_path / "rows.jsonl"), "--json")
+    system = json.loads(asked.stdout)["files"][0]["scores"]["q2"]
+    assert (system["value"], system["n"], system["no_claim"]) == (1.0, 1, 0.5)
 
 
 def test_evidence(loader: Loader) -> None:

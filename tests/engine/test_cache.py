@@ -35,7 +35,7 @@ KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 EXAMPLES = [
     Example("Rome has 7 hills.", KNOWLEDGE, id="a"),
     Example("Rome has 9 hills. It is in Italy.", KNOWLEDGE, id="b"),
-    Example("it has", KNOWLEDGE, ("Where?",), id="c"),
+    Example("it has hills", KNOWLEDGE, ("Where?",), id="c"),
 ]
 
 

@@ -255,7 +255,7 @@ def test_shrinking_draws_towards_the_prior() -> None:
 
 
 def test_expected_fallback_is_between_the_classes() -> None:
-    nothing = Example("so it goes.", "it goes so far")
+    nothing = Example("so it rains.", "it rains so far")
     judge = FakeEntailment({(nothing.knowledge, nothing.response): Verdict(0.4, 0.35, 0.25)})
     [paper] = q2(judge=judge).score([nothing])
     [expected] = q2(judge=judge, fallback_score="expected").score([nothing])

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
-import sys
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from new_metric import add_chrf
 
+from q2_metric import scoring
+from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.metrics import load_metrics
 from q2_metric.metrics.q2 import Q2Settings
@@ -25,49 +29,10 @@ from q2_metric.metrics.system import Tally
 from q2_metric.running import RUNNING, Running
 from q2_metric.types import Example, Score
 
-CHRF = '''
-from dataclasses import dataclass
-
-from sacrebleu.metrics.chrf import CHRF
-
-from q2_metric.metrics.settings import settings_and_running
-from q2_metric.metrics.signature import signature
-from q2_metric.types import Score
-
-
-@dataclass(frozen=True)
-class Settings:
-    order: int = 6
-
-
-class ChrF:
-    name = "chrf"
-
-    def __init__(self, settings=None):
-        self.settings = settings or Settings()
-        self.signature = signature(self.name, {"order": self.settings.order})
-
-    @classmethod
-    def from_preset(cls, preset="bundled", **keywords):
-        return cls(settings_and_running(Settings, keywords)[0])
-
-    def score(self, examples):
-        chrf = CHRF(char_order=self.settings.order)
-        return [
-            Score(e, chrf.sentence_score(e.response, [e.knowledge]).score / 100) for e in examples
-        ]
-'''
-
 
 @pytest.fixture
 def chrf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Entry:
-    """A metric in a module of its own, and its one line in the registry."""
-    (tmp_path / "metric_of_a_user.py").write_text(CHRF)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "metric_of_a_user", raising=False)
-    new = Entry("chrf", "chrF", "metric_of_a_user:ChrF", settings="metric_of_a_user:Settings")
-    monkeypatch.setitem(METRICS, "chrf", new)
-    return new
+    return add_chrf(tmp_path, monkeypatch)
 
 
 def test_entries_are_under_their_names() -> None:
@@ -133,3 +98,27 @@ def test_a_new_metric_is_loaded_with_its_settings(chrf: Entry) -> None:
     assert metric.signature.startswith("chrf|order:2|version:")
     (score,) = metric.score([Example("abc", "abc")])
     assert score.value == 1.0
+
+
+def test_a_new_metric_is_in_the_command_and_the_report(chrf: Entry, tmp_path: Path) -> None:
+    rows, out, page = tmp_path / "rows.jsonl", tmp_path / "scores.jsonl", tmp_path / "page.html"
+    rows.write_text('{"response": "abc", "knowledge": "abc"}\n')
+    done = CliRunner().invoke(main, [
+        "score", str(rows), "--metrics", "chrf,f1", "--out", str(out), "--report", str(page)])
+    assert done.exit_code == 0, done.output
+    assert json.loads(out.read_text())["chrf"] == 1.0
+    assert "chrF" in done.stdout
+    assert '"chrF"' in page.read_text()
+    again = tmp_path / "again.html"
+    done = CliRunner().invoke(main, ["report", str(out), "--out", str(again)])
+    assert done.exit_code == 0, done.output
+    assert '"chrF"' in again.read_text()
+
+
+def test_a_new_metric_is_in_the_scorer_of_the_plug_ins(chrf: Entry) -> None:
+    run = scoring.Run.over(
+        scoring.load("chrf,f1", {"order": 3}), [Example("abc", "abc"), Example("", "abc")],
+        no_claim="zero")
+    assert run.columns() == ["chrf", "f1"]
+    assert run.column("chrf") == [1.0, None]
+    assert run.system() == {"chrf": 0.5, "f1": 0.5}

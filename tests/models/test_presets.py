@@ -1,31 +1,18 @@
-"""The presets' table, and the loading of their stages."""
+"""The presets' table, and the stages that need no torch."""
 
 from __future__ import annotations
 
 import dataclasses
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.errors import InputError, MissingExtra
 from q2_metric.models import stages
-from q2_metric.models.presets import PRESETS, Preset, Stage, preset
+from q2_metric.models.presets import PRESETS, Stage, preset
 from q2_metric.running import Running
-
-NLI = "AutoModelForSequenceClassification"
-CPU = Running(device="cpu")
-THREE = {0: "contradiction", 1: "entailment", 2: "neutral"}
-
-
-@pytest.fixture(autouse=True)
-def _forget() -> Iterator[None]:
-    yield
-    stages.clear_cache()
-
 
 # --- the table --------------------------------------------------------------------------
 
@@ -171,172 +158,3 @@ def test_spacy_stages() -> None:
     assert isinstance(stages.load_sentences(), SentenceSplitter)
     assert isinstance(stages.load_personal(), PersonalFilter)
     assert isinstance(stages.load_questions("bundled"), QuestionGenerator)
-
-
-# --- torch stages -----------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Folders of tiny models: a preset's four stages."""
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    from local_models import encoder, t5
-
-    root: Path = tmp_path_factory.mktemp("saved")
-    return {
-        "questions": str(t5(root / "questions", marks=["<hl>"])),
-        "reader": str(encoder(root / "reader", "albert", "AutoModelForQuestionAnswering")),
-        "nli": str(encoder(root / "nli", "roberta", NLI, id2label=THREE)),
-        "scale": str(t5(root / "MiniCheck-tiny", tied=False)),
-    }
-
-
-@pytest.fixture
-def mine(saved: dict[str, str]) -> Preset:
-    """A preset of local folders: what an offline user of torch models would write."""
-    return Preset(
-        name="mine",
-        questions=Stage("seq2seq", saved["questions"], "highlight-spaced"),
-        reader=Stage("reader", saved["reader"]),
-        nli=Stage("nli", saved["nli"]),
-        scale=Stage("yes-no", saved["scale"], "minicheck"),
-        description="tiny",
-        needs_network=False,
-        extra="torch",
-    )
-
-
-def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
-    from q2_metric.models.hub.nli import TorchNli
-    from q2_metric.models.hub.prompts import PROMPTS
-    from q2_metric.models.hub.questions import Seq2SeqQuestions
-    from q2_metric.models.hub.reader import TorchReader
-    from q2_metric.models.hub.yes_no import YesNoEntailment
-
-    two = Running(device="cpu", batch_size=2)
-    questions = stages.load_questions(mine, decoding="sample", seed=3, running=two)
-    assert isinstance(questions, Seq2SeqQuestions)
-    assert questions.batches.budget.rows == 1  # samples are drawn one by one
-    assert (questions.template, questions.decoding, questions.seed) == (
-        "highlight-spaced",
-        "sample",
-        3,
-    )
-    reader = stages.load_reader(mine, threshold=1.5, running=CPU)
-    assert isinstance(reader, TorchReader)
-    assert (reader.threshold, reader.batches.budget.rows) == (1.5, None)
-    nli, backbone = stages.load_nli(mine, running=CPU), stages.load_backbone(mine, running=CPU)
-    assert isinstance(nli, TorchNli)
-    assert isinstance(backbone, YesNoEntailment)
-    assert backbone.prompt == PROMPTS["minicheck"].text
-    assert [item.name for item in (questions, reader, nli, backbone)] == list(saved.values())
-
-
-def test_a_replacement_decides_its_own_kind(saved: dict[str, str]) -> None:
-    from q2_metric.models.hub.nli import TorchNli
-    from q2_metric.models.hub.prompts import PROMPTS
-    from q2_metric.models.hub.questions import Seq2SeqQuestions
-    from q2_metric.models.hub.reader import TorchReader
-    from q2_metric.models.hub.yes_no import YesNoEntailment
-
-    for load in (stages.load_nli, stages.load_backbone):
-        assert isinstance(load("bundled", saved["nli"], running=CPU), TorchNli)
-        asked = load("bundled", saved["questions"], running=CPU)
-        assert isinstance(asked, YesNoEntailment)
-        assert asked.prompt == PROMPTS["scale"].text
-        checked = load("paper", saved["scale"], running=CPU)
-        assert isinstance(checked, YesNoEntailment)
-        assert checked.prompt == PROMPTS["minicheck"].text
-        chosen = load("paper", saved["scale"], prompt="scale", running=CPU)
-        assert isinstance(chosen, YesNoEntailment)
-        assert chosen.prompt == PROMPTS["scale"].text
-    assert isinstance(stages.load_reader("bundled", saved["reader"], running=CPU), TorchReader)
-    for path, template in (("questions", "highlight"), ("scale", "answer-context")):
-        questions = stages.load_questions("paper", saved[path], running=CPU)
-        assert isinstance(questions, Seq2SeqQuestions)
-        assert questions.template == template
-
-
-def test_a_model_that_judges_nothing_is_refused(saved: dict[str, str]) -> None:
-    with pytest.raises(ModelError, match="cannot judge entailment"):
-        stages.load_backbone("bundled", saved["reader"])
-
-
-def test_labels_reach_the_classifier(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    from local_models import encoder
-
-    folder = str(encoder(tmp_path / "m", "bert", NLI))
-    with pytest.raises(ModelError, match="LABEL_0"):
-        stages.load_nli("bundled", folder, running=CPU)
-    labelled = stages.load_nli(
-        "bundled", folder, labels=("not_entailment", "entailment"), running=CPU
-    )
-    assert labelled.judge([("a dog", "a cat")])[0].contradiction == 0.0
-
-
-def test_weights_load_once_for_each_device_and_dtype(
-    mine: Preset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from q2_metric.models.hub import loading
-
-    loads: list[tuple[str, ...]] = []
-    real = loading.load_pretrained
-
-    def counted(*arguments: Any) -> Any:
-        loads.append(arguments)
-        return real(*arguments)
-
-    monkeypatch.setattr(loading, "load_pretrained", counted)
-    first = stages.load_nli(mine, running=CPU)
-    second = stages.load_nli(mine, running=Running(device="cpu", batch_size=2))
-    assert len(loads) == 1
-    assert first._loaded is second._loaded  # type: ignore[attr-defined]
-    sizes = [nli.batches.budget.rows for nli in (first, second)]  # type: ignore[attr-defined]
-    assert sizes == [None, 2]
-    assert stages.load_backbone("bundled", mine.nli.model, running=CPU).prompt == ""
-    assert len(loads) == 1
-    stages.load_nli(mine, running=Running(device="cpu", dtype="bfloat16"))
-    assert len(loads) == 2
-    stages.clear_cache()
-    stages.load_nli(mine, running=CPU)
-    assert len(loads) == 3
-
-
-def test_one_models_weights_serve_questions_and_yes_no(saved: dict[str, str]) -> None:
-    questions = stages.load_questions("bundled", saved["questions"], running=CPU)
-    backbone = stages.load_backbone("bundled", saved["questions"], running=CPU)
-    before = backbone.judge([("a dog", "a cat")])
-    assert questions._loaded is backbone._loaded  # type: ignore[attr-defined]
-    assert (
-        stages.load_backbone("bundled", saved["questions"], running=CPU).judge(
-            [("a dog", "a cat")]
-        )
-        == before
-    )
-
-
-@pytest.mark.parametrize("batch_size", [0, -1])
-def test_a_batch_size_below_one_is_refused(mine: Preset, batch_size: int) -> None:
-    with pytest.raises(InputError, match="batch_size"):
-        stages.load_nli(mine, running=Running(device="cpu", batch_size=batch_size))
-
-
-def test_options_that_a_stage_cannot_take_are_refused(mine: Preset) -> None:
-    for given in ({"attn_implementation": "sdpa"}, {"compile": True}):
-        with pytest.raises(InputError, match="for transformers models"):
-            stages.load_reader("bundled", running=Running(device="cpu", **given))
-        with pytest.raises(InputError, match="for transformers models"):
-            stages.load_questions("bundled", running=Running(device="cpu", **given))
-        with pytest.raises(InputError, match="for transformers models"):
-            stages.load_backbone("bundled", running=Running(device="cpu", **given))
-    with pytest.raises(InputError, match="the bundled model is an NLI classifier"):
-        stages.load_backbone("bundled", prompt="scale")
-    with pytest.raises(InputError, match="takes no prompt"):
-        stages.load_nli(mine, prompt="scale", running=CPU)
-
-
-def test_attention_kernels_reach_the_models(mine: Preset) -> None:
-    nli = stages.load_nli(mine, running=Running(device="cpu", attn_implementation="eager"))
-    assert nli._loaded.model.config._attn_implementation == "eager"  # type: ignore[attr-defined]

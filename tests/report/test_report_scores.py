@@ -25,14 +25,14 @@ ROWS = (
     {"id": "a", "response": "Rome has 7 hills.", "knowledge": KNOWLEDGE, "history": ["Where?"]},
     {"id": "b", "response": "Rome has 9 hills.", "knowledge": KNOWLEDGE},
     {"id": "c", "response": "", "knowledge": KNOWLEDGE},
-    {"id": "d", "response": "it has", "knowledge": KNOWLEDGE},
+    {"id": "d", "response": "it has hills", "knowledge": KNOWLEDGE},
 )
 
 
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     q2 = Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal())
-    loaded = [q2, FakeMetric("scale", {"it has": 0.125})]
+    loaded = [q2, FakeMetric("scale", {"it has hills": 0.125})]
     monkeypatch.setattr(metrics, "load_metrics", lambda names, *_, **__: [
         metric for metric in loaded if metric.name in names])
 
@@ -120,7 +120,7 @@ def test_scores_without_texts(tmp_path: Path) -> None:
     (system,), rows = read(out, texts=[source])
     assert system.without_texts == 0
     assert [row.get("response") for row in rows] == [
-        "Rome has 7 hills.", "Rome has 9 hills.", None, "it has"]
+        "Rome has 7 hills.", "Rome has 9 hills.", None, "it has hills"]
     assert rows[0]["history"] == ["Where?"]
     result = run("report", out, "-o", page, "--texts", source)
     assert (result.exit_code, result.stderr) == (0, "")

@@ -9,11 +9,11 @@ from q2_metric.text.normalise import words
 SUBJECTS = words("nsubj nsubjpass csubj csubjpass")
 AUXILIARIES = words("aux auxpass")
 FINITE = words("VBD VBZ VBP MD")
-NOT_ASKED = words(
-    "it they them he she him her we us you i me this that these those there who what which one "
-    "something anything nothing everything someone anyone everyone somebody anybody everybody "
-    "myself yourself himself herself itself themselves ourselves each all both some any mine"
-)
+NOT_ASKED = words("""
+    it they them he she him her we us you i me this that these those there who what which one
+    something anything nothing everything someone anyone everyone somebody anybody everybody
+    myself yourself himself herself itself themselves ourselves each all both some any mine
+""")
 """Spans that make no question: nobody can tell what they answer."""
 REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
 """Verbs after which "that" opens a clause, whatever the parser makes of it."""
@@ -29,41 +29,41 @@ VAGUE = words("many much several some various other different few certain")
 """Adjectives that an example is no example of."""
 IDIOMS = words("course fact example time lot bit kind sort way thing things sure fun general")
 """Heads of set phrases after a preposition ("of all time", "in fact", "by the way")."""
-DROPPED_ADVERBS = words(
-    "also too actually just really well so definitely probably maybe perhaps however though "
-    "either basically honestly apparently supposedly obviously certainly indeed even therefore "
-    "when where how then thus "
-    "luckily unfortunately interestingly anyway still yes no ok okay oh ever yep yeah yup nope"
-)
-PEOPLE = words(
-    "actor actress artist athlete author boxer boy brother captain chef child coach comedian "
-    "composer creator dancer daughter designer director doctor drummer economist engineer "
-    "entrepreneur explorer father founder friend girl guitarist guy husband instructor inventor "
-    "journalist judge king lady lawyer leader man manager mayor member mother musician novelist "
-    "officer owner painter person philosopher physicist pilot player poet politician president "
-    "prince princess producer professor psychologist queen rapper referee scientist sculptor "
-    "singer sister soldier son songwriter student teacher trainer wife winner woman worker writer "
-    "guest people women men children parent grandfather grandmother fan kid host"
-)
+DROPPED_ADVERBS = words("""
+    also too actually just really well so definitely probably maybe perhaps however though
+    either basically honestly apparently supposedly obviously certainly indeed even therefore
+    when where how then thus
+    luckily unfortunately interestingly anyway still yes no ok okay oh ever yep yeah yup nope
+""")
+PEOPLE = words("""
+    actor actress artist athlete author boxer boy brother captain chef child coach comedian
+    composer creator dancer daughter designer director doctor drummer economist engineer
+    entrepreneur explorer father founder friend girl guitarist guy husband instructor inventor
+    journalist judge king lady lawyer leader man manager mayor member mother musician novelist
+    officer owner painter person philosopher physicist pilot player poet politician president
+    prince princess producer professor psychologist queen rapper referee scientist sculptor
+    singer sister soldier son songwriter student teacher trainer wife winner woman worker writer
+    guest people women men children parent grandfather grandmother fan kid host
+""")
 WORKS = words("song album movie film book novel series band show brand team single game city dish")
 """What is never asked for with "who", whatever its name looks like."""
-PLACES = words(
-    "area beach building center centre city coast continent country county district garden home "
-    "hospital house island kitchen lake mall mountain museum neighborhood ocean office park place "
-    "planet province region restaurant river school sea state station store street suburb town "
-    "university valley village world zoo room wild desert forest hemisphere"
-)
+PLACES = words("""
+    area beach building center centre city coast continent country county district garden home
+    hospital house island kitchen lake mall mountain museum neighborhood ocean office park place
+    planet province region restaurant river school sea state station store street suburb town
+    university valley village world zoo room wild desert forest hemisphere
+""")
 NAMES = words("PERSON GPE NORP LANGUAGE")
 """Entities whose words take a capital where the response has none."""
 LOCATIVE = words("in at near around from throughout across within inside outside on")
 LOCATIONS = words("GPE LOC FAC")
-LIGHT_NOUNS = words(
-    "type kind sort form lot number couple bit part piece variety branch series cross group member "
-    "range population state city amount level set example set majority plenty dozen pair thing "
-    "age end beginning rest start kinds class category percentage area combination "
-    "cup means way place result time study use practice "
-    "ability cultivation process act concept idea chance"
-)
+LIGHT_NOUNS = words("""
+    type kind sort form lot number couple bit part piece variety branch series cross group member
+    range population state city amount level set example set majority plenty dozen pair thing
+    age end beginning rest start kinds class category percentage area combination
+    cup means way place result time study use practice
+    ability cultivation process act concept idea chance
+""")
 """Nouns that say little without the "of ..." after them: no question asks for them alone."""
 BARE_TIME = words("in on during at around about within after before")
 DURATION = re.compile(

@@ -7,7 +7,6 @@ answer from sub-words; here they are chosen together, and the answer is cut from
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
@@ -28,14 +27,6 @@ MAX_ANSWER = 30
 """Tokens of a window, shared by two, of a question, of an answer (SQuAD's scripts)."""
 MIN_WINDOW = 16
 """Fewest tokens of a window that leave room for a question, a context and the marks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A window's best answer, and the score of none."""
-
-    best: Best
-    null: float
 
 
 class TorchReader:
@@ -90,12 +81,11 @@ class TorchReader:
             self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=self.overlap
         )
         logits = self.batches.run([window.inputs for window in windows], self._run)
-        found: list[list[tuple[Window, Candidate]]] = [[] for _ in asked]
+        found: list[list[tuple[Window, Best, float]]] = [[] for _ in asked]
         for window, (start, end) in zip(windows, logits, strict=True):
-            found[window.item].append((window, self._candidate(window, start, end)))
+            found[window.item].append((window, *self._read(window, start, end)))
         answers = {
-            pair: self._best(pair[1], candidates)
-            for pair, candidates in zip(asked, found, strict=True)
+            pair: self._best(pair[1], read) for pair, read in zip(asked, found, strict=True)
         }
         return [answers.get(pair) for pair in pairs]
 
@@ -105,21 +95,19 @@ class TorchReader:
         end = check_finite(self.name, output.end_logits).cpu().double().numpy()
         return list(zip(start, end, strict=True))
 
-    def _candidate(
+    def _read(
         self, window: Window, start: NDArray[np.float64], end: NDArray[np.float64]
-    ) -> Candidate:
+    ) -> tuple[Best, float]:
+        """A window's best answer, and the score of none."""
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]
         best = best_span(start[: len(allowed)], end[: len(allowed)], self.max_answer, allowed)
-        return Candidate(best, float(start[null]) + float(end[null]))
+        return best, float(start[null]) + float(end[null])
 
-    def _best(self, context: str, found: Sequence[tuple[Window, Candidate]]) -> Answer | None:
-        null = min(candidate.null for _, candidate in found)
-        window, best = max(
-            ((window, candidate.best) for window, candidate in found),
-            key=lambda item: item[1].score,
-        )
+    def _best(self, context: str, found: Sequence[tuple[Window, Best, float]]) -> Answer | None:
+        null = min(score for _, _, score in found)
+        window, best, _ = max(found, key=lambda item: item[1].score)
         left, right = window.offsets[best.first], window.offsets[best.last]
         score = best.score - null
         if left is None or right is None or not score > self.threshold:

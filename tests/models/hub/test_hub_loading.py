@@ -1,0 +1,167 @@
+"""Loading models: devices, clear errors, silence; and scores that are no numbers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+
+import torch
+from hub_models import (
+    NLI,
+    PREMISES,
+    SPANS,
+    THREE,
+    Folders,
+    Load,
+    load,
+    scripted,
+)
+from local_models import ENCODERS, encoder, t5
+
+from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.models.hub import loading, tokens
+from q2_metric.models.hub.loading import load_pretrained
+from q2_metric.models.hub.nli import TorchNli
+from q2_metric.models.hub.questions import Seq2SeqQuestions
+from q2_metric.models.hub.reader import TorchReader
+
+
+def test_devices_and_dtypes() -> None:
+    assert loading.resolve_device("cpu") == "cpu"
+    assert loading.resolve_device("auto") in ("cpu", "cuda", "mps")
+    assert loading.resolve_dtype("bfloat16") is torch.bfloat16
+    for device in ("gpu", "cuda:x", "cuda:99"):
+        with pytest.raises(InputError, match="device"):
+            loading.resolve_device(device)
+    with pytest.raises(InputError, match="dtype"):
+        loading.resolve_dtype("int8")
+
+
+def test_bfloat16_is_close(folders: Folders) -> None:
+    exact = TorchNli(load(TorchNli, str(folders("bert/nli")))).judge(PREMISES[:2])
+    model = TorchNli(load(TorchNli, str(folders("bert/nli")), dtype="bfloat16"))
+    assert model._loaded.model.dtype is torch.bfloat16
+    for rough, fine in zip(model.judge(PREMISES[:2]), exact, strict=True):
+        assert rough.entailment == pytest.approx(fine.entailment, abs=0.05)
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=r'pip install "q2-metric\[torch\]"'):
+        loading.load_config("google/flan-t5-base")
+    with pytest.raises(MissingExtra):
+        load(TorchReader, "a/b")
+
+
+def test_a_model_for_another_task_is_refused(folders: Folders) -> None:
+    with pytest.raises(ModelError, match="not trained for AutoModelForSequenceClassification"):
+        TorchNli(load(TorchNli, str(folders("bert/qa"))))
+    with pytest.raises(ModelError, match="qa_outputs"):
+        TorchReader(load(TorchReader, str(folders("roberta/nli"))))
+
+
+def test_an_encoder_cannot_write_questions(folders: Folders) -> None:
+    with pytest.raises(ModelError) as caught:
+        Seq2SeqQuestions(load(Seq2SeqQuestions, str(folders("bert/qa"))))
+    assert "\n" not in str(caught.value)
+
+
+def test_folders_that_are_no_models(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no such folder"):
+        TorchReader(load(TorchReader, str(tmp_path / "nothing")))
+    with pytest.raises(ModelError, match=r"no config\.json"):
+        TorchReader(load(TorchReader, str(tmp_path)))
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(ModelError) as caught:
+        TorchReader(load(TorchReader, str(tmp_path)))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unreachable_hub_names_the_offline_preset(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelError, match="'bundled', which needs no network") as caught:
+        TorchNli(load(TorchNli, "nobody/no-such-model-at-all"))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("GatedRepoError", "accept its terms"),
+        ("RepositoryNotFoundError", "no such model"),
+        ("ConnectError", "cannot be reached"),
+        ("Surprise", "Surprise: first line"),
+    ],
+)
+def test_causes_become_one_line(kind: str, expected: str) -> None:
+    cause = type(kind, (Exception,), {})("first line\nsecond line")
+    with pytest.raises(ModelError) as caught, loading._errors_about("a/b"):
+        raise cause
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("a/b: ")
+    assert caught.value.__cause__ is cause
+
+
+def test_a_tokenizers_missing_package_is_named() -> None:
+    with pytest.raises(MissingExtra, match="sentencepiece"), loading._errors_about("a/b"):
+        raise ImportError("T5Tokenizer requires the SentencePiece library")
+
+
+def test_safetensors_are_preferred_to_pickles(tmp_path: Path) -> None:
+    folder = encoder(tmp_path / "m", "bert", NLI, id2label=THREE)
+    (folder / "pytorch_model.bin").write_bytes(b"not a checkpoint")
+    verdict = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
+    from safetensors.torch import load_file
+
+    weights = load_file(folder / "model.safetensors")
+    torch.save(weights, folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    assert TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1]) == verdict
+
+
+def test_loading_is_silent(folders: Folders, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = str(folders("bert/nli"))
+    capfd.readouterr()
+    TorchNli(load(TorchNli, folder)).judge(PREMISES)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_batch_size_below_one_is_refused(loaded: Load) -> None:
+    with pytest.raises(InputError, match="batch_size"):
+        TorchNli(loaded("bert/nli"), batch_size=0).judge(PREMISES)
+
+
+def test_windows_of_the_models(loaded: Load) -> None:
+    for kind in ENCODERS:
+        assert tokens.window_size(loaded(f"{kind}/qa")) == 64
+    assert tokens.window_size(loaded("t5/tied")) == 512
+
+
+def test_not_a_number_is_an_error(tmp_path: Path) -> None:
+    def broken(vocabulary: Any, ids: torch.Tensor) -> Any:
+        scores = torch.full(ids.shape, float("nan"))
+        return SimpleNamespace(start_logits=scores, end_logits=scores)
+
+    with pytest.raises(ModelError, match="not finite"):
+        TorchReader(scripted(tmp_path, broken)).read([("who?", "a dog")])
+
+
+@pytest.mark.parametrize("decoding", ["beam", "greedy", "sample"])
+def test_questions_of_a_model_without_numbers_are_an_error(tmp_path: Path, decoding: Any) -> None:
+    model = load_pretrained("AutoModelForSeq2SeqLM", str(t5(tmp_path / "nan")), "cpu")
+    with torch.no_grad():
+        model.model.get_encoder().final_layer_norm.weight.fill_(float("nan"))
+    with pytest.raises(ModelError, match="not finite"):
+        Seq2SeqQuestions(model, decoding=decoding).generate(SPANS[:2])

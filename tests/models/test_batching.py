@@ -1,0 +1,95 @@
+"""How rows become batches, with no device and no library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.models.batching import Budget, in_batches, is_out_of_memory
+
+LENGTHS = (3, 1, 7, 2, 7, 40, 12, 5)
+
+
+class Device:
+    """It fails above ``capacity`` padded tokens, and keeps the batches that it ran."""
+
+    def __init__(self, capacity: int = 10**9) -> None:
+        self.capacity = capacity
+        self.batches: list[list[int]] = []
+        self.failed = 0
+
+    def __call__(self, places: Sequence[int]) -> list[int]:
+        if len(places) * max(LENGTHS[place] for place in places) > self.capacity:
+            self.failed += 1
+            raise MemoryError
+        self.batches.append(list(places))
+        return [place * 10 for place in places]
+
+
+def run(device: Device, budget: Budget, *, longest_first: bool) -> list[int]:
+    return in_batches(LENGTHS, device, budget, longest_first=longest_first,
+                      too_large=lambda width: f"a row of {width} tokens does not fit")
+
+
+@pytest.mark.parametrize("longest_first", [True, False])
+@pytest.mark.parametrize("budget", [Budget(24), Budget(0, rows=3), Budget(10**6)])
+def test_results_keep_the_rows_order(budget: Budget, longest_first: bool) -> None:
+    device = Device()
+    assert run(device, budget, longest_first=longest_first) == [i * 10 for i in range(8)]
+    seen = [LENGTHS[place] for batch in device.batches for place in batch]
+    assert seen == sorted(LENGTHS, reverse=longest_first)
+
+
+@pytest.mark.parametrize(
+    ("longest_first", "sizes"), [(True, [1, 2, 3, 2]), (False, [4, 2, 1, 1])]
+)
+def test_a_batch_fits_the_budget_of_tokens(longest_first: bool, sizes: list[int]) -> None:
+    device = Device()
+    run(device, Budget(24), longest_first=longest_first)
+    assert [len(batch) for batch in device.batches] == sizes
+
+
+def test_beams_and_what_they_generate_count() -> None:
+    assert Budget(200, copies=5, extra=10).take([10] * 6) == 2
+
+
+@pytest.mark.parametrize("budget", [Budget(10**6), Budget(0, rows=8)])
+def test_what_did_not_fit_is_halved_and_remembered(budget: Budget) -> None:
+    device = Device(capacity=40)
+    assert run(device, budget, longest_first=False) == [i * 10 for i in range(8)]
+    assert device.failed
+    failed = device.failed
+    run(device, budget, longest_first=False)
+    assert device.failed == failed
+
+
+def test_a_budget_that_ran_out_does_not_grow() -> None:
+    budget = Budget(100, most=1000)
+    budget.grow(400)
+    assert budget.tokens == 400
+    budget.halve(10, 20)
+    budget.grow(1000)
+    assert budget.tokens == 100
+
+
+def test_one_row_that_does_not_fit_is_an_error() -> None:
+    with pytest.raises(ModelError, match="a row of 40 tokens does not fit"):
+        run(Device(capacity=39), Budget(10**6), longest_first=True)
+
+
+def test_other_errors_are_not_hidden() -> None:
+    def broken(places: Sequence[int]) -> list[int]:
+        raise ValueError("out of memory")
+
+    with pytest.raises(ValueError, match="out of memory"):
+        in_batches(LENGTHS, broken, Budget(9), longest_first=True, too_large=str)
+    assert is_out_of_memory(RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"))
+    assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+
+
+def test_a_batch_has_a_row_at_least() -> None:
+    with pytest.raises(InputError, match="batch_size is 0"):
+        Budget(9, rows=0)
+    assert Budget(1).take([5, 5]) == 1
