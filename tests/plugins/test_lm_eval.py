@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import FakeMetric
+from fakes import FakeClaims, FakeMetric
 
 pytest.importorskip("lm_eval")
 
@@ -21,7 +21,7 @@ from harness_models import Judge, Oracle, OtherKnowledge, Silent
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
-from lm_eval_plugin import documents, tasks_folder
+from lm_eval_plugin import documents, tables, tasks_folder
 from lm_eval_plugin.judge import Likelihood, auc, balanced_accuracy
 from lm_eval_plugin.options import Options
 from lm_eval_plugin.scoring import Answer, score_responses
@@ -216,6 +216,29 @@ def test_blank_answers_score_nothing(loader: Loader, rows: str) -> None:
     for name in ("q2", "q2_no_nli", "scale", "f1", "knowledge_f1", "bleu"):
         assert table[f"{name},none"] == 0.0, name
     assert loader.batches == {"q2": [[]], "scale": [[]]}
+
+
+def test_small_talk_scores_nothing(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(names: Sequence[str], *_: Any, **__: Any) -> list[Metric]:
+        return [FakeClaims(name) for name in names]
+
+    monkeypatch.setattr(metrics, "load_metrics", load)
+    items = [{**json.loads(line), "gold": "lol"} for line in Path(rows).read_text().splitlines()]
+    said = write(Path(rows).with_name("lol.jsonl"), *items)
+    table = run(Oracle(), metadata={"data_files": said})["results"]["q2_custom"]
+    assert (table["q2,none"], table["scale,none"], table["no_claim,none"]) == (0.0, 0.0, 1.0)
+    assert (table["coverage,none"], table["fallback,none"], table["empty,none"]) == (0.0, 0.0, 0.0)
+    left_out = run(Oracle(), metadata={"data_files": said, "metric_no_claim": "exclude"})
+    table = left_out["results"]["q2_custom"]
+    assert "q2,none" not in table
+    assert table["no_claim,none"] == 1.0
+
+
+def test_the_group_has_every_metric_and_share() -> None:
+    named = [line["metric"] for line in tables.GROUP]
+    assert named[:3] == ["q2", "q2_no_nli", "scale"]
+    assert {"knowledge_f1", "empty", "no_claim", "coverage", "fallback"} <= set(named)
+    assert all(line["weight_by_size"] is False for line in tables.GROUP)
 
 
 def test_without_gold_there_is_no_f1_and_no_bleu(loader: Loader, tmp_path: Path) -> None:
