@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from hf_plugin.register import path, register_quietly
@@ -57,10 +56,6 @@ __all__ = [
     "path",
     "system_score",
 ]
-
-# ONNX Runtime reads this when it is imported, which only this package's modules do later, in
-# this process and in those that it starts: without it, it reports its use.
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 register_quietly()
 

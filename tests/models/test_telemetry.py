@@ -41,8 +41,3 @@ def test_onnx_runtime_reports_nothing(tmp_path: Path) -> None:
     """It is told so before it is imported: no device id and no queue is written."""
     assert run(CODE, tmp_path) == "['1']"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_who_sets_the_variable_decides(tmp_path: Path) -> None:
-    code = "import os, q2_metric; print(os.environ['ORT_DISABLE_TELEMETRY'])"
-    assert run(code, tmp_path, ORT_DISABLE_TELEMETRY="0") == "0"
