@@ -22,7 +22,7 @@ COMMANDS = {
     "data": "q2_metric.cli.data:data",
     "lm-eval-path": "lm_eval_plugin.command:lm_eval_path",
     "meta-eval": "q2_metric.cli.evaluation:meta_eval",
-    "calibrate": "q2_metric.cli.evaluation:calibrate",
+    "calibrate": "q2_metric.cli.calibrate:calibrate",
     "report": "q2_metric.cli.report:report",
     "select": "q2_metric.cli.select:select",
     "respond": "q2_metric.cli.respond:respond",

@@ -35,8 +35,8 @@ def report(
     Several files, or one with several scored files in it, are also compared: each with the
     first, response by response, matched by id or by their knowledge and history.
     """
-    from q2_metric.files import STDIN
-    from q2_metric.report.page import check_page, write_page
+    from q2_metric.files import STDIN, check_place
+    from q2_metric.report.page import write_page
     from q2_metric.report.read import read_scores
     from q2_metric.rows.columns import Columns
 
@@ -45,7 +45,7 @@ def report(
             raise InputError(f"{name}: is named twice")
     if STDIN in scores and STDIN in texts:
         raise InputError("standard input (-) can be read only once")
-    check_page(out, [*scores, *texts])
+    check_place(out)
     with ExitStack() as files:
         columns = Columns(response, knowledge, history, id_)
         found = read_scores(scores, files, texts=texts, columns=columns)

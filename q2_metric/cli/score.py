@@ -193,7 +193,7 @@ def _job(options: Mapping[str, Any]) -> Job:
 def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
     """Refuses outputs that could not be written; how the page is opened, if there is one."""
     from q2_metric.engine.parts import parts_folder
-    from q2_metric.files import within
+    from q2_metric.files import check_place, within
     from q2_metric.rows.writers import check_output
 
     if out is not None:
@@ -203,9 +203,9 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
                 raise InputError(f"{path}: is where --out keeps its parts; choose another name")
     if report is None:
         return None
-    from q2_metric.report.page import check_page, open_page
+    from q2_metric.report.page import open_page
 
-    check_page(report, job.files)
+    check_place(report)
     return lambda results: open_page(report, results)
 
 

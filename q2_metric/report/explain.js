@@ -11,6 +11,7 @@ const MEANINGS = {
 const WORST_FIRST = ["differs", "open", "supported"];
 const SAME = 0.0005; // as in compare.py
 const JUDGED = {1: "entailment", 0.5: "neutral", 0: "contradiction"}; // of the whole response
+const REASONS = {no_claim: "claims nothing that could be checked"}; // why there is no score
 const NONE = "–";
 
 const byId = (id) => document.getElementById(id);
@@ -154,6 +155,7 @@ function badges(row) {
   const found = [];
   if (row.error) found.push("not scored");
   if (row.fallback) found.push("fallback");
+  if (row.reason) found.push(REASONS[row.reason] || row.reason);
   for (const name of metrics) {
     const decided = row[`${name}_consistent`];
     if (typeof decided === "boolean") {
@@ -211,6 +213,15 @@ function sentences(row) {
   return element("ol", {class: "sentences"}, ...list);
 }
 
+// What a combined score rests on: each number, and how far it moves the score's logit.
+function pulls(row) {
+  const list = row.parts.map((item) => element("li", {},
+    div("asking", span("sign", item.pull < 0 ? "▼" : "▲"), text("span", "", item.name),
+      element("b", {class: "n"}, number(item.value))),
+    element("p", {class: "how"}, `moves the score by ${signed(item.pull)}`)));
+  return element("ol", {class: "sentences"}, ...list);
+}
+
 function part(title, ...children) {
   return element("section", {class: "part"}, element("h3", {}, title), ...children);
 }
@@ -242,6 +253,7 @@ function explained(row) {
       : [element("p", {}, `No valid question${row.fallback ? fellBack(row, columns) : ""}.`)]));
   }
   if (row.evidence && row.evidence.length) right.append(part("Sentences", sentences(row)));
+  if (row.parts && row.parts.length) right.append(part("What the score rests on", pulls(row)));
   found.append(left, right);
   light(found);
   return found;

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
-from q2_metric.errors import InputError
-from q2_metric.files import STDIN, replacing
+from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column
 from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
@@ -88,25 +87,6 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
         signatures=signatures,
     )
     return "".join(map(safe, page))
-
-
-def check_page(path: str | Path, others: Sequence[str | Path] = ()) -> None:
-    """Refuses a path that cannot become the page, without touching the file.
-
-    Args:
-        path: file to write later.
-        others: files that are read, or written too.
-
-    Raises:
-        InputError: no such folder, ``path`` is a folder, or it is one of the others.
-    """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: cannot be written: there is no folder {str(path.parent)!r}")
-    if path.is_dir():
-        raise InputError(f"{path}: cannot be written: it is a folder")
-    if any(path.resolve() == Path(other).resolve() for other in others if str(other) != STDIN):
-        raise InputError(f"{path}: is read or written too; choose another name for the report")
 
 
 def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:

@@ -200,7 +200,7 @@ def test_fit_then_score(scale: FakeMetric, labelled: Path, tmp_path: Path) -> No
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["scale"] for row in rows] == [1.0] * 10 + [0.0] * 10
     assert [row["scale_consistent"] for row in rows] == [True] * 10 + [False] * 10
-    assert list(rows[0])[:4] == ["id", "scale", "scale_consistent", "error"]
+    assert list(rows[0])[:4] == ["id", "scale", "scale_consistent", "reason"]
 
 
 def test_responses_without_score_are_left_out(

@@ -426,3 +426,27 @@ def test_of_ten_thousand_responses_one_page_is_made(tab: Tab, tmp_path: Path) ->
     assert tab.page.locator("*").count() < 2000
     tab.page.get_by_label("Search").fill("r9999")
     tab.wait("document.querySelectorAll('#list > li').length === 1")
+
+
+def test_what_a_combined_score_rests_on(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "alone.html"
+    parts = [{"name": "sentences", "value": 2.5, "pull": 1.25},
+             {"name": "numbers", "value": 0.0, "pull": -0.5}]
+    path.write_text(explanation({
+        "id": "x", "groundedness": 0.75, "reason": None, "error": None, "response": TEXT,
+        "knowledge": KNOWLEDGE, "history": [], "parts": parts,
+    }), encoding="utf-8")
+    tab.page.goto(path.as_uri())
+    items = tab.page.locator(".sentences > li")
+    assert [re.sub(r"\s+", " ", item.inner_text()) for item in items.all()] == [
+        "▲ sentences 2.500 moves the score by +1.250",
+        "▼ numbers 0.000 moves the score by −0.500"]
+
+
+def test_why_there_is_no_score(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "alone.html"
+    silent = row("x", "hm .", 0.0) | {"q2": None, "q2_no_nli": None, "reason": "no_claim"}
+    path.write_text(explanation(silent), encoding="utf-8")
+    tab.page.goto(path.as_uri())
+    assert "claims nothing that could be checked" in tab.page.locator(
+        ".badge").all_inner_texts()

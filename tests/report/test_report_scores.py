@@ -296,7 +296,9 @@ def test_report_of_two_files(tmp_path: Path) -> None:
 def test_report_that_cannot_be_made(tmp_path: Path) -> None:
     out = scored(tmp_path)
     for args, message in (
-        ([out, "-o", out], "is read or written too"),
+        ([out, "-o", out], "is read, so it cannot be written"),
+        ([out, "-o", tmp_path / "none" / "r.html"], "there is no folder"),
+        ([out, "-o", tmp_path], "it is a folder"),
         ([out, out, "-o", tmp_path / "r.html"], "is named twice"),
         ([tmp_path / "none.jsonl", "-o", tmp_path / "r.html"], "there is no such file"),
         ([tmp_path / "scores-rows.jsonl", "-o", tmp_path / "r.html"], "is not a row of q2 score"),

@@ -1,0 +1,100 @@
+"""``q2 calibrate``: labelled responses -> a threshold and a calibration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from q2_metric.cli.commands import Written, command
+from q2_metric.cli.experiments import FILE, bar_of, check, finish, metric_source, score_cache
+from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, SETTING_OPTIONS, metric_names
+from q2_metric.errors import InputError
+
+if TYPE_CHECKING:
+    from q2_metric.evaluation.calibrate import Kind
+
+
+@command("calibrate")
+@click.argument("file", type=FILE)
+@click.option("--out", required=True, metavar="PATH", type=Written(),
+              help="The calibration, as .json.")
+@click.option(
+    "--metric", default="q2", show_default=True, callback=metric_names, help="Whose scores."
+)
+@click.option("--name", help="Named in signatures.  [default: from --out]")
+@click.option("--label", metavar="COL", help="Column of people's labels.  [default: by name]")
+@click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
+@click.option("--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]")
+@click.option("--history", metavar="COL", help='Column of the history; "" for none.')
+@click.option("--column", metavar="COL", help="Scores of another metric, in the file already.")
+@click.option(
+    "--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic", show_default=True,
+    help="How scores become probabilities.",
+)
+@click.option(
+    "--precision", type=click.FloatRange(min=0, max=1, min_open=True),
+    help="Threshold: the most found at this precision.  [default: best balanced accuracy]",
+)
+@click.option("--figures", metavar="DIR", help="Draw reliability curves, as PNG and SVG.")
+@click.option("--quiet", is_flag=True, help="No table and no progress bar.")
+@CACHE_OPTIONS
+@MODEL_OPTIONS
+@SETTING_OPTIONS
+def calibrate(
+    file: Path,
+    out: str,
+    metric: list[str],
+    name: str | None,
+    label: str | None,
+    response: str | None,
+    knowledge: str | None,
+    history: str | None,
+    column: str | None,
+    kind: Kind,
+    precision: float | None,
+    **options: Any,
+) -> None:
+    """Fit a threshold and a calibration to labelled responses.
+
+    FILE (.jsonl, .csv, .tsv, .parquet) has people's label (1 = consistent) beside response
+    and knowledge. What is saved is applied by "q2 score --calibration".
+    """
+    from q2_metric.evaluation import calibrate as fitting
+    from q2_metric.evaluation import labels
+    from q2_metric.evaluation.scores import Columns
+    from q2_metric.files import check_place
+    from q2_metric.metrics.signature import signature
+    from q2_metric.rows.columns import Columns as Names
+
+    if len(metric) > 1:
+        raise InputError("a calibration is of one metric; fit one for each")
+    options["outs"] = ()
+    check(options)
+    check_place(out)
+    if column is None:
+        rows = labels.read_labelled(file, Names(response, knowledge, history), label)
+        source = metric_source(metric[0], options, score_cache(options))
+        columns = Columns([source], bar_of(options))
+        found = columns.scores([row.example for row in rows])[metric[0]]
+        # Q² without fallback has no score for some; there is nothing to calibrate in them.
+        known = [
+            (row.consistent, item.value)
+            for row, item in zip(rows, found, strict=True)
+            if item is not None and item.value is not None
+        ]
+        truth, scores = [label for label, _ in known], [score for _, score in known]
+        signed = source.signature
+    else:
+        truth = labels.read_labels(file, label)
+        scores = labels.read_scores(file, column)
+        metric = [column]
+        signed = signature(column, {"file": file.name, "version": "unknown"})
+    fitted = fitting.fit(
+        truth, scores, name=name or Path(out).stem, metric=metric[0], signature=signed,
+        kind=kind, precision=precision,
+    )
+    report = fitting.experiment(truth, scores, fitted, precision=precision)
+    fitted.save(out)
+    finish(report, {**options, "note": None})

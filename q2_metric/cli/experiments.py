@@ -1,0 +1,142 @@
+"""What ``q2 meta-eval`` and ``q2 calibrate`` share: options, sources of scores, the end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from q2_metric._version import __version__
+from q2_metric.cli.commands import Read, Written, warn
+from q2_metric.cli.options import (
+    CACHE_OPTIONS,
+    MODEL_OPTIONS,
+    SETTING_OPTIONS,
+    all_options,
+    cache_file,
+    load,
+    load_keywords,
+    metrics_option,
+)
+from q2_metric.errors import InputError, MissingExtra
+from q2_metric.metrics.registry import entry
+
+if TYPE_CHECKING:
+    from q2_metric.engine.cache import Cache
+    from q2_metric.evaluation.scores import Bar, Columns, MetricSource
+    from q2_metric.evaluation.tables import Report
+    from q2_metric.types import Example
+
+FILE = Read(exists=True, dir_okay=False, path_type=Path)
+
+METRICS_OPTION = metrics_option("q2,scale,f1,bleu,nli")
+OUTPUT_OPTIONS = all_options(
+    click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
+                 help="Write .json, .csv, .md."),
+    click.option("--figures", metavar="DIR", help="Draw the figures there, as PNG and SVG."),
+    click.option("--note", type=FILE, help="Markdown to put into a page of --out."),
+    click.option("--quiet", is_flag=True, help="No tables and no progress bar."),
+)
+COLUMN_OPTIONS = all_options(
+    METRICS_OPTION,
+    click.option(
+        "--scores", "scores_file", metavar="FILE", type=Read(),
+        help="A file with scores of your own metric, put beside ours.",
+    ),
+    click.option("--column", "score_columns", metavar="COL", multiple=True,
+                 help="With --scores: the column of the scores; may be repeated."),
+)
+EXPERIMENT_OPTIONS = all_options(
+    COLUMN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS, SETTING_OPTIONS
+)
+
+
+def check(options: Mapping[str, Any]) -> None:
+    """Refuses outputs that cannot be written, before hours of scoring."""
+    from q2_metric.evaluation.files import SUFFIXES
+    from q2_metric.files import check_place
+
+    for path in options["outs"]:
+        check_place(path, SUFFIXES)
+    needed = ["scipy", "scikit-learn", *(["matplotlib"] if options["figures"] else [])]
+    for package in needed:
+        if find_spec({"scikit-learn": "sklearn"}.get(package, package)) is None:
+            raise MissingExtra("agreement with people", package, "meta")
+    if options.get("score_columns") and not options["scores_file"]:
+        raise InputError("--column names a column of --scores FILE; name the file too")
+    if options.get("scores_file") and not options["score_columns"]:
+        raise InputError("--scores needs --column, the column of the scores")
+
+
+def columns_of(options: Mapping[str, Any], rows: Sequence[Example]) -> Columns:
+    """The metrics that were asked for, ours and those of a file."""
+    from q2_metric.evaluation.scores import Columns, FileSource
+
+    kept = score_cache(options)
+    foreign = [
+        FileSource(options["scores_file"], column, rows) for column in options["score_columns"]
+    ]
+    ours = [metric_source(name, options, kept) for name in options["metrics"]]
+    return Columns([*ours, *foreign], bar_of(options))
+
+
+def score_cache(options: Mapping[str, Any]) -> Cache:
+    """The cache that the options name."""
+    from q2_metric.engine.cache import Cache
+
+    largest = options["cache_size"] * 1_000_000
+    return Cache(cache_file(options), largest=largest, warn=warn)
+
+
+def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
+    """A metric with the models and settings of a command's options, cached."""
+    from q2_metric.evaluation.scores import MetricSource
+
+    made_from = entry(name).request(options["preset"], load_keywords(options))
+    return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
+
+
+def bar_of(options: Mapping[str, Any]) -> Bar:
+    """How progress is shown: not at all where nobody would see it."""
+    from q2_metric.cli.render import progress_bar
+    from q2_metric.evaluation.scores import silent
+
+    return silent if options["quiet"] or not sys.stderr.isatty() else progress_bar
+
+
+def finish(report: Report, options: Mapping[str, Any]) -> None:
+    """Shows the report and writes what was asked for."""
+    from q2_metric.cli.tables import print_report
+    from q2_metric.evaluation.files import write
+
+    if not report.facts:
+        report = replace(report, facts=_facts())
+    note = options["note"].read_text(encoding="utf-8") if options["note"] else ""
+    for path in options["outs"]:
+        write(report, path, note=note)
+    if options["figures"]:
+        from q2_metric.evaluation.figures import draw
+
+        for path in draw(report, options["figures"]):
+            if not options["quiet"]:
+                click.echo(f"q2: {path}", err=True)
+    if not options["quiet"]:
+        print_report(report)
+
+
+def _facts() -> dict[str, str]:
+    from q2_metric.evaluation.statistics import SEED
+
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "version": f"q2-metric {__version__}",
+        "seed": str(SEED),
+        "command": shlex.join(["q2", *sys.argv[1:]]),
+    }
