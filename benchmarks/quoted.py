@@ -8,13 +8,19 @@ hand stands in the file and stays. A quoted figure is followed by its mark::
 
     python benchmarks/quoted.py            # after new results: writes figures.json and the pages
 
+The README's first result is what its command prints (without the signatures), put there likewise.
+
 ``tests/docs/test_figures.py`` fails where a page or the file says something else.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +33,9 @@ MARKED = re.compile(
     r"(?P<value>\d[\d.,e-]*(?: [\[(][^\])]+[\])])?)(?P<mark><!-- figure: (?P<name>[\w.-]+) -->)"
 )
 MARK = re.compile(r"<!-- figure: ")
+# The README's first result: its command, what it prints, and the end of the block.
+RESULT = re.compile(r"^\$ q2 (?P<words>explain .*?[^\\])\n(?P<printed>.*?)(?=^```)", re.M | re.S)
+COLUMNS = "108"
 METRICS = {
     "q2": "Q²",
     "q2_no_nli": "Q² without NLI",
@@ -125,6 +134,24 @@ def filled(text: str, figures: dict[str, Figure]) -> str:
     return MARKED.sub(lambda m: figures[m["name"]]["value"] + m["mark"], text)
 
 
+def first_result(readme: str) -> re.Match[str]:
+    """Where the README's first result stands."""
+    found = RESULT.search(readme)
+    if found is None:
+        raise SystemExit("README.md has no block with $ q2 explain")
+    return found
+
+
+def printed(words: str) -> str:
+    """What ``q2 explain …`` prints of Q² and SCALE, without texts and signatures."""
+    command = [sys.executable, "-m", "q2_metric", *shlex.split(words.replace("\\\n", " "))]
+    environment = {**os.environ, "COLUMNS": COLUMNS, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    _, *scores, _ = done.stdout.split("\n\n")
+    lines = "\n\n".join(scores).splitlines()
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
 def main() -> None:
     kept = json.loads(FIGURES.read_text(encoding="utf-8"))
     figures = dict(sorted({**kept, **measured()}.items()))
@@ -133,6 +160,11 @@ def main() -> None:
     for page in pages():
         text = page.read_text(encoding="utf-8")
         page.write_text(filled(text, figures), encoding="utf-8")
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    found = first_result(text)
+    text = text[: found.start("printed")] + printed(found["words"]) + text[found.end("printed") :]
+    readme.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 import gradio as gr
 
 from q2_metric import Example, Q2Error, scoring
+from q2_metric.metrics.registry import DEFAULT
 from q2_metric.report.page import explanation
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.texts import is_blank
@@ -56,7 +57,7 @@ def explain(response: str, knowledge: str, history: str) -> tuple[str, dict[str,
                            "Long texts: q2 score.", print_exception=False)
     example = Example(response, knowledge, tuple(filter(None, history.splitlines())))
     try:
-        metrics = scoring.load("q2,scale", {})
+        metrics = scoring.load(DEFAULT, {})
         [scores] = scoring.score(metrics, [example], evidence=True)
     except Q2Error as error:
         raise gr.Error(str(error), print_exception=False) from error

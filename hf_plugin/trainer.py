@@ -21,6 +21,7 @@ from transformers import GenerationConfig, TrainerCallback
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.overlap import corpus_bleu
+from q2_metric.metrics.registry import DEFAULT
 from q2_metric.metrics.system import NoClaim
 from q2_metric.text.normalise import token_f1
 
@@ -78,7 +79,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         trainer: Any,
         rows: Any,
         *,
-        metrics: Sequence[str] = ("q2", "scale"),
+        metrics: Sequence[str] = DEFAULT,
         columns: Mapping[str, str] | None = None,
         batch_size: int | None = None,
         max_prompt_length: int | None = None,
@@ -205,7 +206,7 @@ class Q2ComputeMetrics:
         knowledge: Sequence[str] | Sequence[Sequence[str]],
         *,
         histories: Sequence[Sequence[str]] | None = None,
-        metrics: Sequence[str] = ("q2", "scale"),
+        metrics: Sequence[str] = DEFAULT,
         no_claim: NoClaim = "zero",
         **settings: Any,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lm_eval_plugin.options import Options
@@ -88,3 +88,11 @@ AGGREGATIONS: Mapping[str, Callable[..., float]] = {
     "auc": auc, "balanced_acc": balanced_accuracy
 }
 """What is shown of each metric."""
+
+
+def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """``metric_list`` of a task whose model judges, beside these metrics."""
+    return [*own, *(
+        {"metric": f"{name}_{what}", "aggregation": function, "higher_is_better": True}
+        for name in names for what, function in AGGREGATIONS.items()
+    )]

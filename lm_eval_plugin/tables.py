@@ -39,16 +39,6 @@ def details(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(DETAILS[one].name for one in found if one is not None))
 
 
-def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """``metric_list`` of a task whose model judges, beside these metrics."""
-    from lm_eval_plugin.judge import AGGREGATIONS
-
-    return [*own, *(
-        {"metric": f"{name}_{what}", "aggregation": function, "higher_is_better": True}
-        for name in names for what, function in AGGREGATIONS.items()
-    )]
-
-
 def _mean(name: str) -> dict[str, Any]:
     return {"metric": name, "aggregation": "mean",
             "higher_is_better": name not in LOWER_IS_BETTER}

@@ -14,10 +14,10 @@ from lm_eval.api.filter import Filter
 from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_plugin.judge import score_judged
+from lm_eval_plugin.judge import judge_lines, score_judged
 from lm_eval_plugin.options import Options
 from lm_eval_plugin.scoring import Document, score_responses
-from lm_eval_plugin.tables import generation_lines, judge_lines
+from lm_eval_plugin.tables import generation_lines
 from q2_metric.errors import InputError, Q2Error
 
 

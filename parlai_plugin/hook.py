@@ -55,7 +55,7 @@ from parlai_plugin.notices import (
     requested,
     wanted,
 )
-from parlai_plugin.options import PRESETS, add_options, presets
+from parlai_plugin.options import OPT_FILES, add_options, presets
 from parlai_plugin.scores import Explanation, LazyMean, Settings, names, scorer
 from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
@@ -236,7 +236,7 @@ def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwarg
 
 
 def _load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
-    preset = PRESETS / f"{optfile.removeprefix('q2/')}.opt"
+    preset = OPT_FILES / f"{optfile.removeprefix('q2/')}.opt"
     if optfile in presets() and not Path(optfile).exists():
         return cls.load(str(preset))
     try:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import types
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-PRESETS = Path(__file__).parent / "presets"
+from q2_metric.cli.options import described
+from q2_metric.metrics.registry import METRICS, keywords, models
+from q2_metric.metrics.system import NoClaim
+from q2_metric.models.presets import PRESETS
+from q2_metric.running import Running
+
+OPT_FILES = Path(__file__).parent / "presets"
 
 
 def presets() -> list[str]:
     """Names of the presets for ``-o``."""
-    return sorted(f"q2/{path.stem}" for path in PRESETS.glob("*.opt"))
+    return sorted(f"q2/{path.stem}" for path in OPT_FILES.glob("*.opt"))
 
 
 def add_options(parser: Any, *, scoring: bool = True) -> None:
@@ -41,23 +50,37 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         "--q2-preset",
         type=str,
         default="bundled",
-        help="Models that score: bundled (offline), paper, paper-small or modern.",
+        help=f"Models that score, out of {', '.join(PRESETS)}.",
     )
     group.add_argument(
         "--q2-no-claim",
-        choices=["zero", "exclude"],
+        choices=get_args(NoClaim),
         default="zero",
         help="How responses that claim nothing (\"lol\") or are empty count: as 0, or not at all.",
     )
-    group.add_argument(
-        "--q2-batch-size",
-        type=int,
-        default=None,
-        help="Texts in one forward pass of the scoring models; None for the preset's own.",
-    )
-    group.add_argument(
-        "--q2-device",
-        type=str,
-        default=None,
-        help="Device of the scoring models, such as cpu or cuda:1; None for the preset's own.",
-    )
+    for name, (hint, words) in _fields().items():
+        choices = get_args(hint) if get_origin(hint) is Literal else None
+        kind: Any = "bool" if hint is bool else str if choices else hint
+        group.add_argument(
+            f"--q2-{name.replace('_', '-')}", type=kind, choices=choices, default=None, help=words)
+
+
+def _fields() -> dict[str, tuple[Any, str]]:
+    """The keywords of ``load_metrics``: the type of each, and what it does in a few words."""
+    model: tuple[Any, str] = (str, "Hub name or folder of a model in place of the preset's.")
+    found = dict.fromkeys(models(), model)
+    kinds = [one.settings_class() for one in METRICS.values() if one.settings]
+    for kind in (Running, *kinds):
+        words, hints = described(kind), get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            hint = hints[field.name]
+            if get_origin(hint) in (Union, types.UnionType):
+                (hint,) = (one for one in get_args(hint) if one is not type(None))
+            text = words.get(field.name, "").replace("%", "%%")
+            found.setdefault(field.name, (hint, f"{text[:1].upper()}{text[1:]}."))
+    return found
+
+
+def keywords_of(opt: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of ``load_metrics`` among ParlAI's options; only what was given."""
+    return {name: opt[f"q2_{name}"] for name in keywords() if opt.get(f"q2_{name}") is not None}

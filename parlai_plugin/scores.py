@@ -16,6 +16,7 @@ from typing import Any
 from parlai.core.metrics import ALL_METRICS, Metric
 from parlai.utils import logging
 
+from parlai_plugin.options import keywords_of
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
@@ -57,8 +58,7 @@ class Settings:
     """What the options ``--q2-…`` say about scoring."""
 
     preset: str = "bundled"
-    batch_size: int | None = None
-    device: str | None = None
+    keywords: tuple[tuple[str, Any], ...] = ()
     no_claim: NoClaim = "zero"
     explain: bool = False
 
@@ -70,8 +70,7 @@ class Settings:
             raise InputError(f"--q2-batch-size is {batch_size}; it must be at least 1")
         return cls(
             preset=opt.get("q2_preset") or "bundled",
-            batch_size=batch_size,
-            device=opt.get("q2_device"),
+            keywords=tuple(keywords_of(opt).items()),
             no_claim=scoring.check_no_claim(opt.get("q2_no_claim") or "zero"),
             explain=bool(opt.get("world_logs")),
         )
@@ -150,11 +149,7 @@ def scorer(metric: str, settings: Settings) -> Scorer:
     """
     key = (metric, settings)
     if key not in _scorers:
-        [loaded] = scoring.load([metric], {
-            "preset": settings.preset,
-            "device": settings.device,
-            "batch_size": settings.batch_size,
-        })
+        [loaded] = scoring.load([metric], {"preset": settings.preset, **dict(settings.keywords)})
         _scorers[key] = Scorer(loaded, no_claim=settings.no_claim, explain=settings.explain)
     return _scorers[key]
 

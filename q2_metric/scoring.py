@@ -24,6 +24,8 @@ from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.registry import METRICS, check_names, columns, entry, of_column
+from q2_metric.metrics.registry import keywords as known_keywords
+from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.metrics.system import NOT_TRIED, NoClaim, counted, system_score
 from q2_metric.rows.fields import output_row
 from q2_metric.rows.read import BadRow
@@ -55,6 +57,7 @@ def load(
     names = check_names(names)
     if not names:
         raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
+    refuse_unknown(settings, ["preset", *known_keywords()], "keyword")
     keywords = dict(settings)
     preset = keywords.pop("preset", None) or "bundled"
     loaded = metrics.load_metrics(names, preset, **keywords)

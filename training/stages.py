@@ -18,11 +18,11 @@ class Stage:
     schedule: int
     rate: float = 1.5e-4
     head_rate: float = 6e-4
-    warmup: float = 0.02
-    length: int = 256
     stop: int | None = None
-    tokens: int = 5120
+    warmup: float = 0.02
     average: float = 0.998
+    length: int = 256
+    tokens: int = 5120
 
     def settings(self, scale: float, seed: int) -> Settings:
         """Those of the training loop, with ``scale`` times the examples."""

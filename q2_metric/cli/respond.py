@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric.cli.commands import Group, Read
-from q2_metric.cli.select import (
+from q2_metric.cli.knowledge import (
     DEV_OPTIONS,
     FILE,
     LABELLED_OPTIONS,

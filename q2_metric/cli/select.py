@@ -5,77 +5,38 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from q2_metric.cli.commands import Group, Read, Written
-from q2_metric.cli.options import all_options
+from q2_metric.cli.commands import Group, Read
+from q2_metric.cli.knowledge import (
+    DEV_OPTIONS,
+    FILE,
+    LABELLED_OPTIONS,
+    NEW_FILE,
+    RANKER_OPTIONS,
+    RSS_OPTIONS,
+    TRAIN_OPTIONS,
+    combined_ranker,
+    finished,
+    load_rankers,
+    ranked_row,
+    reporter,
+    settings_of,
+    writing,
+)
 from q2_metric.errors import InputError
-from q2_metric.files import check_place, replacing
 
 if TYPE_CHECKING:
-    from q2_metric.knowledge.training import Progress, TrainSettings
-    from q2_metric.knowledge.types import Dialogue, Ranked, Ranker
-
-FILE = Read(exists=True, dir_okay=False, path_type=Path)
-NEW_FILE = Written(dir_okay=False, path_type=Path)
-NEW_FOLDER = Written(file_okay=False, path_type=Path)
-
-RANKER_OPTIONS = all_options(
-    click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
-                 default=["bundled"],
-                 show_default=True,
-                 help="bundled, bundled-words, bm25, or a trained RSS; several vote."),
-    click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
-                 show_default=True, help="Entity Guided Reranking: how names are matched."),
-    click.option("--vote", type=click.Choice(["hard", "soft"]), default="hard",
-                 show_default=True, help="Of several rankers."),
-)
-RSS_OPTIONS = all_options(
-    click.option("--first", default="bundled", show_default=True, metavar="NAME",
-                 help="RSS: the first stage, bundled or bm25."),
-    click.option("--narrow", type=click.IntRange(min=1), show_default="20",
-                 help="RSS: snippets that the first stage leaves."),
-    click.option("--device", default="auto", show_default=True),
-    click.option("--batch-size", type=click.IntRange(min=1), help="Rows a model sees at once."),
-)
-TRAIN_OPTIONS = all_options(
-    click.option("--base", required=True, metavar="MODEL", type=Read(),
-                 help="Hub name or folder."),
-    click.option("--out", "folder", type=NEW_FOLDER, required=True,
-                 help="Folder of the trained model; a stopped run goes on there."),
-    click.option("--rate", type=float, default=1e-5, show_default=True, help="Of Adam."),
-    click.option("--train-batch", type=click.IntRange(min=1), default=16, show_default=True),
-    click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True),
-    click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
-                 help="Steps between judgements (and saved states)."),
-    click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
-                 help="Judgements without a better one that end the training."),
-    click.option("--seed", type=int, default=0, show_default=True),
-    click.option("--device", default="auto", show_default=True),
-)
-LABELLED_OPTIONS = all_options(
-    click.option("--pool", "pool_file", type=FILE, required=True, help="Snippets."),
-    click.option("--logs", type=FILE, required=True, help="Dialogues, as DSTC9 has them."),
-    click.option("--labels", type=FILE, required=True, help="Their labels."),
-)
-DEV_OPTIONS = all_options(
-    click.option("--dev-logs", type=FILE, required=True, help="Dialogues that choose the model."),
-    click.option("--dev-labels", type=FILE, required=True),
-)
-
+    from q2_metric.knowledge.types import Dialogue, Ranked
 
 @click.group("select", cls=Group)
 def select() -> None:
     """Choose the knowledge that a dialogue's next turn needs."""
-
-
-# --- rank ------------------------------------------------------------------------------
 
 
 @select.command("rank")
@@ -124,20 +85,6 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
         click.echo(f"ranker: {ranker.name}")
 
 
-def ranked_row(ranked: Ranked) -> dict[str, Any]:
-    """A ranked snippet as an object of the output."""
-    snippet = ranked.snippet
-    return {
-        "domain": snippet.domain,
-        "entity_id": snippet.entity_id,
-        "entity_name": snippet.entity_name,
-        "doc_id": snippet.doc_id,
-        "question": snippet.question,
-        "answer": snippet.answer,
-        "score": ranked.score,
-    }
-
-
 def _dialogues(
     file: Path | None, turn: int | None, say: tuple[str, ...], logs: Path | None
 ) -> list[Dialogue]:
@@ -165,9 +112,6 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
         for ranked in ranking
     ]
     print_table(["snippet", "entity", "question", "answer", "score"], rows, title=title)
-
-
-# --- evaluate --------------------------------------------------------------------------
 
 
 @select.command("evaluate")
@@ -207,7 +151,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
         raise InputError("give --pool, --logs and --labels together, or none of them")
     pool = read_pool(pool_file)
     labelled = experiment.read_labelled(logs, labels, pool)
-    result = experiment.compare(_rankers(options), pool, labelled)
+    result = experiment.compare(load_rankers(options), pool, labelled)
     if detector:
         found = load_detector(detector, pool, device=options["device"],
                               batch_size=options["batch_size"])
@@ -236,9 +180,6 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
             text = json.dumps({"command": command, "date": today, **result.as_dict()}, indent=1)
         with writing(path) as file:
             file.write(text)
-
-
-# --- train -----------------------------------------------------------------------------
 
 
 @select.command("train")
@@ -285,54 +226,3 @@ def train_detector(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, de
         report=reporter("dev F1"),
     )
     finished(done, folder)
-
-
-# --- shared with q2 respond -----------------------------------------------------------------
-
-
-def settings_of(options: dict[str, Any]) -> TrainSettings:
-    """The training settings of :data:`TRAIN_OPTIONS`."""
-    from q2_metric.knowledge.training import TrainSettings
-
-    names = ("rate", "epochs", "evaluate_every", "patience", "seed")
-    given = {name: options[name] for name in names}
-    return TrainSettings(batch_size=options["train_batch"], **given)
-
-
-def reporter(what: str) -> Callable[[Progress, float], None]:
-    """Prints each judgement on stderr."""
-
-    def report(progress: Progress, value: float) -> None:
-        click.echo(f"step {progress.step}: {what} {value:.4f} (best {progress.best:.4f} "
-                   f"at step {progress.best_step})", err=True)
-
-    return report
-
-
-def finished(progress: Progress, folder: Path) -> None:
-    click.echo(f"{folder}: best {progress.best} at step {progress.best_step} of {progress.step}")
-
-
-def _rankers(options: dict[str, Any]) -> list[Ranker]:
-    from q2_metric.knowledge.choose import load_ranker
-
-    return [
-        load_ranker(name, first=options["first"], narrow=options["narrow"],
-                    device=options["device"], batch_size=options["batch_size"])
-        for name in dict.fromkeys(options["rankers"])
-    ]
-
-
-def combined_ranker(options: dict[str, Any]) -> Ranker:
-    from q2_metric.knowledge.choose import combined
-
-    egr = None if options["egr"] == "none" else options["egr"]
-    return combined(_rankers(options), egr, options["vote"])
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[IO[str]]:
-    """Opens a text file that takes its place when it is complete."""
-    check_place(path)
-    with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
-        yield file

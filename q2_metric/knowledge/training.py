@@ -113,16 +113,15 @@ def train(
     folder = Path(folder)
     checkpoint, progress = _resumed(folder / STATE, settings, task.count)
     ended = progress.done
-    if ended or (stop_at is not None and progress.step >= stop_at):
-        return progress
-    trainer = _trainer(task, folder / STATE, settings)
-    trainer.add_callback(_judged(task, folder, settings, progress, stop_at, report))
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if not ended and (stop_at is None or progress.step < stop_at):
+        trainer = _trainer(task, folder / STATE, settings)
+        trainer.add_callback(_judged(task, folder, settings, progress, stop_at, report))
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        task.model.eval()
     if progress.done:
+        _write(folder / STATE, progress, settings, task.count)
         for saved in (folder / STATE).glob("checkpoint-*"):
             shutil.rmtree(saved)
-        _write(folder / STATE, progress, settings, task.count)
-    task.model.eval()
     return progress
 
 
@@ -175,7 +174,8 @@ def _arguments(
             str(state), max_steps=steps, per_device_train_batch_size=1,
             learning_rate=settings.rate, lr_scheduler_type="constant", optim="adamw_torch",
             weight_decay=0.0, max_grad_norm=0.0, seed=settings.seed, save_strategy="no",
-            save_total_limit=1, logging_strategy="no", report_to="none", disable_tqdm=True,
+            # Two: of the last a kill may leave a part.
+            save_total_limit=2, logging_strategy="no", report_to="none", disable_tqdm=True,
             remove_unused_columns=False, dataloader_pin_memory=False, use_cpu=device == "cpu",
         )
         arguments.n_gpu  # noqa: B018 (finds the devices, for which it needs accelerate)

@@ -8,14 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, bootstrap_interval
-from q2_metric.metrics.q2 import without_nli as without_nli
 from q2_metric.metrics.registry import of_column
 from q2_metric.types import Comparison, Reason, Score, SystemScore
-
-Q2 = "q2"
-Q2_NO_NLI = "q2_no_nli"
-# The two names and without_nli go when no other file imports them from here.
-
 
 NoClaim = Literal["zero", "exclude"]
 """How a response that claims nothing counts in a mean: as 0, or not at all. "zero" wherever a

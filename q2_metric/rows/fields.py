@@ -134,7 +134,7 @@ class Layout:
     @property
     def fields(self) -> list[Field]:
         """All fields of a row, in order."""
-        return [
+        found = [
             *([FILE] if self.with_file else []),
             ID,
             *(field for _, field in self._numbers() + self._marks()),
@@ -143,6 +143,7 @@ class Layout:
             *(field for _, field in self._details()),
             *([SELECTED] if self.selected else []),
         ]
+        return list({field.name: field for field in found}.values())
 
     def of_scores(self) -> list[tuple[str, Field]]:
         """The fields that scores fill, each with its metric."""
@@ -158,8 +159,7 @@ class Layout:
 
     def _marks(self) -> list[tuple[str, Field]]:
         found = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
-        neural = [name for name in self.metrics if entry(name).neural]
-        return [*found, *((name, REASON) for name in neural[:1])]  # they agree
+        return [*found, *((name, REASON) for name in self.metrics if entry(name).neural)]
 
     def _details(self) -> list[tuple[str, Field]]:
         found = ((name, entry(name).details) for name in self.metrics)
@@ -197,7 +197,8 @@ def output_row(
     if layout.texts:
         out = with_texts(out, row)
     for name, field in layout.of_scores():
-        if name in scores:
+        # Of a field that several metrics fill, as "reason", the first that has a value.
+        if name in scores and out[field.name] is None:
             out[field.name] = field.value(scores[name])
     return out
 

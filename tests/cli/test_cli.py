@@ -460,7 +460,9 @@ def test_what_claims_nothing_has_no_score(tmp_path: Path, loader: Loader) -> Non
         None, None, "no_claim", None)
     assert "no claim" in result.stdout
     assert "50.0%" in result.stdout
-    asked = run("score", str(tmp_path / "rows.jsonl"), "--json")
+    page = tmp_path / "page.html"
+    asked = run("score", str(tmp_path / "rows.jsonl"), "--json", "--report", str(page))
+    assert 'data-label="no claim">50.0' in page.read_text(encoding="utf-8")
     system = json.loads(asked.stdout)["files"][0]["scores"]["q2"]
     assert (system["value"], system["n"], system["no_claim"]) == (1.0, 1, 0.5)
 

@@ -185,8 +185,9 @@ def test_a_megabyte_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
     assert (fine["q2"], fine["scale"], fine["f1"]) == (1.0, 1.0, 1.0)
     for row in (megabyte, word):
         assert row["error"].endswith("q2: the response has 1000000 characters, more than 50000")
-        assert row["scale"] is not None
         assert row["f1"] is not None
+    assert megabyte["scale"] is not None
+    assert (word["scale"], word["reason"]) == (None, "no_claim")  # one word says nothing
     assert knowledge["error"] is None
     assert knowledge["scale"] == 0.0
 

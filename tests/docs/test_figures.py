@@ -43,6 +43,12 @@ def test_filling(text: str, expected: str) -> None:
     assert quoted.filled(text, figures) == expected
 
 
+def test_the_first_result_of_the_readme_is_what_its_command_prints() -> None:
+    readme = (quoted.ROOT / "README.md").read_text(encoding="utf-8")
+    found = quoted.first_result(readme)
+    assert found["printed"] == quoted.printed(found["words"])
+
+
 def test_the_card_quotes_the_signatures_of_its_figures() -> None:
     card = (quoted.ROOT / "hf_metric_card" / "README.md").read_text(encoding="utf-8")
     signatures = quoted.read("true.json")["signatures"]

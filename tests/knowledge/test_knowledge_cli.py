@@ -150,6 +150,7 @@ def test_evaluate_with_labels_of_another_pool(files: dict[str, str]) -> None:
     assert "has 2 labels for 3 dialogues" in error("select", "evaluate", *labelled(files))
 
 
+@pytest.mark.slow
 def test_train_then_rank_and_detect(files: dict[str, str], tmp_path: Path) -> None:
     base = str(local_models.encoder(tmp_path / "base", "roberta", "AutoModel"))
     dev = ["--dev-logs", files["logs"], "--dev-labels", files["labels"]]
@@ -168,6 +169,7 @@ def test_train_then_rank_and_detect(files: dict[str, str], tmp_path: Path) -> No
 # --- respond -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_respond(files: dict[str, str], tmp_path: Path) -> None:
     bart = str(local_models.bart(tmp_path / "bart"))
     dev = ["--dev-logs", files["logs"], "--dev-labels", files["labels"]]

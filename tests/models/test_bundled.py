@@ -66,6 +66,7 @@ def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) 
             assert a.score == pytest.approx(b.score, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_both_runtimes_give_the_same_scores() -> None:
     pytest.importorskip("torch")
     for onnx, torch in zip(BundledEntailment("onnx").judge(PAIRS),
@@ -187,6 +188,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert run(f"import sys, q2_metric; print(sorted({heavy} & set(sys.modules)))") == "[]"
 
 
+@pytest.mark.slow
 def test_the_bundled_preset_needs_no_torch() -> None:
     # spaCy takes torch along where it finds it, so the test hides it as a bare install would.
     code = (
@@ -231,6 +233,7 @@ def test_numbers_that_are_not_finite_are_an_error() -> None:
         model.judge(PAIRS)
 
 
+@pytest.mark.slow
 def test_the_command_line_does_not_wait_for_torch() -> None:
     pytest.importorskip("torch")
     code = (

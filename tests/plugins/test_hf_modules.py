@@ -148,7 +148,8 @@ def test_values_are_those_of_the_package(q2: Any) -> None:
 
 def test_scalars_only_unless_asked(q2: Any) -> None:
     found = q2.compute(predictions=[RIGHT], references=[KNOWLEDGE])
-    assert set(found) == {"q2", "q2_no_nli", "coverage", "no_answer_rate", "n", "signature"}
+    assert set(found) == {"q2", "q2_no_nli", "coverage", "fallback", "no_answer_rate", "no_claim",
+                          "n", "signature"}
     assert all(isinstance(value, (int, float, str)) for value in found.values())
 
 

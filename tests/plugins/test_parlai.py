@@ -26,6 +26,7 @@ from parlai_wow import NO_KNOWLEDGE, ROOT, command, dialogue, environment, write
 
 from q2_metric import metrics
 from q2_metric.errors import InputError
+from q2_metric.metrics import registry
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.system import system_score
 from q2_metric.types import Example, Metric, Score
@@ -39,7 +40,7 @@ from parlai.scripts.eval_model import EvalModel
 from parlai.utils.logging import logger
 
 import parlai_plugin
-from parlai_plugin import hook, notices, scores
+from parlai_plugin import hook, notices, options, scores
 from parlai_plugin.options import presets
 from parlai_plugin.scores import LazyMean, Scorer
 
@@ -186,6 +187,15 @@ def test_only_what_is_asked_for_is_loaded(fakes: Fakes, wow: str) -> None:
     assert "q2" not in report
     expected = {"device": "cuda:1", "batch_size": 7}
     assert fakes.calls == [(["scale"], "bundled", expected)]
+
+
+def test_every_setting_is_an_option(fakes: Fakes, wow: str) -> None:
+    evaluate(wow, "--q2-decoding", "greedy", "--q2-fallback", "false", "--q2-chunk-size", "64",
+             "--q2-reader-model", "./mine", metrics="scale")
+    expected = {"reader_model": "./mine", "decoding": "greedy", "fallback": False,
+                "chunk_size": 64}
+    assert fakes.calls == [(["scale"], "bundled", expected)]
+    assert set(options._fields()) == set(registry.keywords())
 
 
 def test_any_reported_name_asks_for_its_metric(fakes: Fakes, wow: str) -> None:

@@ -90,6 +90,8 @@ def _words() -> NDArray[np.float16]:
 @lru_cache(maxsize=4)
 def _onnx(prefix: str, threads: int) -> Forward:
     """The network on ONNX Runtime, on the CPU, in float32."""
+    # Its wheels for Linux upload usage events, unless told not to before they are imported.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     names = ["words.weight"]

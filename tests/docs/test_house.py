@@ -1,0 +1,157 @@
+"""The rooms of docs/architecture.md: imports point one way, files and functions stay short."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SHELLS = ("hf_plugin", "parlai_plugin", "lm_eval_plugin", "parlai_internal", "hf_metric_card")
+BESIDE = ("training", "reference", "benchmarks")
+# From the ground up; those on one line do not import each other.
+ORDER = [
+    {"types", "errors", "_version", "running", "files"},
+    {"text"},
+    {"metrics", "models"},
+    {"rows", "data"},
+    {"scoring"},
+    {"engine", "report", "evaluation", "knowledge"},
+    {"cli"},
+]
+# The import registers evaluate's modules, so that evaluate.load("q2") finds them.
+ALLOWED = {("q2_metric/__init__.py", "hf_plugin.register")}
+# Beside models/: what trains an encoder (torch is its subject), and another package's own model.
+WITH_MODELS = {"q2_metric/metrics/bertscore.py", *(
+    f"q2_metric/knowledge/{name}.py"
+    for name in ("detection", "encoder", "respond", "rss_training", "training")
+)}
+MODEL_LIBRARIES = {"spacy", "thinc", "onnxruntime", "torch", "transformers", "tokenizers"}
+
+
+def sources(*folders: str) -> dict[str, ast.Module]:
+    """The modules in the folders, by path."""
+    paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    return {str(p.relative_to(ROOT)): ast.parse(p.read_text(encoding="utf-8")) for p in paths}
+
+
+PACKAGE = sources("q2_metric")
+ALL = {**PACKAGE, **sources(*SHELLS, *BESIDE)}
+
+
+def module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+MODULES = {module(path) for path in ALL}
+
+
+def imports(path: str, tree: ast.Module) -> Iterator[str]:
+    """What a file imports, also within functions, but not for types alone."""
+    for_types = {
+        id(inner) for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports by dots"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else str(node.module)
+
+
+def room(name: str) -> str:
+    """Of a module of the package: its folder, or itself."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else "q2_metric"
+
+
+def level(name: str) -> int:
+    return next((i for i, rooms in enumerate(ORDER) if name in rooms), len(ORDER))
+
+
+def test_every_room_has_its_place() -> None:
+    found = {room(module(path)) for path in PACKAGE} - {"q2_metric", "__main__"}
+    assert found == set().union(*ORDER)
+
+
+def test_imports_point_one_way() -> None:
+    wrong = [
+        f"{path} imports {name}"
+        for path, tree in PACKAGE.items()
+        for name in imports(path, tree)
+        if name.startswith("q2_metric.") and room(name) != room(module(path))
+        and level(room(name)) > level(room(module(path)))
+    ]
+    assert wrong == []
+
+
+def test_no_two_rooms_import_each_other() -> None:
+    pairs = {
+        (room(module(path)), room(name))
+        for path, tree in PACKAGE.items()
+        for name in imports(path, tree)
+        if name.startswith("q2_metric.")
+    }
+    assert sorted((a, b) for a, b in pairs if a < b and (b, a) in pairs) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Counting imports within functions; a package's own ``__init__`` is part of it."""
+    graph = {
+        module(path): {name for name in imports(path, tree) if name in MODULES}
+        for path, tree in ALL.items()
+    }
+    open_, done = set[str](), set[str]()
+
+    def visit(name: str, way: list[str]) -> None:
+        assert name not in open_, " -> ".join([*way[way.index(name):], name])
+        if name in done:
+            return
+        open_.add(name)
+        for other in sorted(graph[name] - {name}):
+            visit(other, [*way, name])
+        open_.remove(name)
+        done.add(name)
+
+    for name in sorted(graph):
+        visit(name, [])
+
+
+def test_the_package_imports_no_shell_and_nothing_beside_it() -> None:
+    outside = {*SHELLS, *BESIDE, "tests"}
+    wrong = [f"{path} imports {name}" for path, tree in PACKAGE.items()
+             for name in imports(path, tree)
+             if name.split(".")[0] in outside and (path, name) not in ALLOWED]
+    assert wrong == []
+
+
+def test_only_models_import_model_libraries() -> None:
+    wrong = [f"{path} imports {name}" for path, tree in PACKAGE.items()
+             for name in imports(path, tree)
+             if name.split(".")[0] in MODEL_LIBRARIES and room(module(path)) != "models"
+             and path not in WITH_MODELS]
+    assert wrong == []
+
+
+def test_files_are_short() -> None:
+    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in ALL}
+    assert {path: n for path, n in lines.items() if n > 400} == {}
+    assert statistics.median(lines.values()) < 120
+
+
+def test_functions_are_short() -> None:
+    """Without their decorators: a command's options are declarations."""
+    found = {
+        f"{path}: {node.name}": node.end_lineno - node.lineno + 1
+        for path, tree in ALL.items()
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno
+    }
+    assert {name: n for name, n in found.items() if n > 60} == {}
