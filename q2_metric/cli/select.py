@@ -136,6 +136,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     from q2_metric.cli.render import print_table
     from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
+    from q2_metric.knowledge.page import markdown
     from q2_metric.knowledge.pools import read_pool
 
     for path in outs:
@@ -173,7 +174,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     today = datetime.now(UTC).date().isoformat()
     for path in outs:
         if path.suffix == ".md":
-            text = experiment.markdown(
+            text = markdown(
                 result, command, today, read_text(note) if note else ""
             )
         else:
