@@ -6,8 +6,11 @@ writes (:class:`Written`); before it runs, :func:`q2_metric.files.check_written`
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import IO, Any
 
@@ -92,6 +95,34 @@ class Group(click.Group):
         except Q2Error as error:
             kind = OneBadRow if isinstance(error, BadRowError) else OneLineError
             raise kind(str(error)) from error
+        except OSError as error:
+            if error.filename is None:  # of a stream that is closed or full
+                raise
+            raise OneLineError(f"{error.filename}: {error.strerror or error}") from error
+
+    def main(self, *arguments: Any, **keywords: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # of signs that a terminal does not have
+        try:
+            try:
+                return super().main(*arguments, **keywords)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except OSError as error:
+            _give_up_output(error)
+            sys.exit(OneLineError.exit_code)
+
+
+def _give_up_output(error: OSError) -> None:
+    """Says once that the output cannot be written, and lets Python not try again at its end."""
+    with suppress(OSError):
+        click.echo(f"q2: error: standard output: {error.strerror or error}", err=True)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError):
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 command = partial(click.command, cls=Command)

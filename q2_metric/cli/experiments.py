@@ -26,6 +26,7 @@ from q2_metric.cli.options import (
     metrics_option,
 )
 from q2_metric.errors import InputError, MissingExtra
+from q2_metric.files import read_text
 from q2_metric.metrics.registry import entry
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
 
     if not report.facts:
         report = replace(report, facts=_facts())
-    note = options["note"].read_text(encoding="utf-8") if options["note"] else ""
+    note = read_text(options["note"]) if options["note"] else ""
     for path in options["outs"]:
         write(report, path, note=note)
     if options["figures"]:

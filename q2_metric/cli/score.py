@@ -137,7 +137,7 @@ def score(**options: Any) -> None:
     cluster, job = _cluster(options), _job(options)
     job.check(strict=options["strict"])
     page = _check_outputs(job, out, options["report"])
-    shown = not quiet and sys.stderr.isatty()
+    shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
     listener = Listener(
         warn=warn,
         note=(lambda _line: None) if quiet else warn,
@@ -158,6 +158,11 @@ def score(**options: Any) -> None:
 
         print_systems(results)
     rows, failed = total(results)
+    for result in results:
+        if not result.rows:
+            warn(f"{result.file}: has no rows")
+    if not rows:
+        sys.exit(2)
     if failed:
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
         sys.exit(1)

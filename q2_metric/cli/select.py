@@ -30,6 +30,7 @@ from q2_metric.cli.knowledge import (
     writing,
 )
 from q2_metric.errors import InputError
+from q2_metric.files import read_text
 
 if TYPE_CHECKING:
     from q2_metric.knowledge.types import Dialogue, Ranked
@@ -174,7 +175,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     for path in outs:
         if path.suffix == ".md":
             text = markdown(
-                result, command, today, note.read_text(encoding="utf-8") if note else ""
+                result, command, today, read_text(note) if note else ""
             )
         else:
             text = json.dumps({"command": command, "date": today, **result.as_dict()}, indent=1)

@@ -43,6 +43,8 @@ def records(path: str | Path, name: str) -> Iterator[Record]:
         MissingExtra: parquet without pyarrow.
     """
     if str(path) == STDIN:
+        if sys.stdin is None:
+            raise InputError(f"{name}: is closed")
         yield from _jsonl(sys.stdin.buffer, name)
         return
     suffix = Path(path).suffix.lower()
@@ -115,7 +117,23 @@ def _parquet_rows(batch: Any) -> list[dict[str, Any] | None]:
             return [None]
         half = batch.num_rows // 2
         return _parquet_rows(batch.slice(0, half)) + _parquet_rows(batch.slice(half))
+    # Dates and time zones that Python does not know: columns that nobody may have asked for.
+    except (ValueError, OverflowError, LookupError):
+        columns = [_parquet_column(column) for column in batch.columns]
+        return [dict(zip(batch.schema.names, row, strict=True))
+                for row in zip(*columns, strict=True)]
     return rows
+
+
+def _parquet_column(column: Any) -> list[Any]:
+    """The values of a column, all ``None`` where they are none that Python has."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, OverflowError, LookupError):
+        return [None] * len(column)
+    return values
 
 
 _READERS = {

@@ -18,10 +18,12 @@ class Record:
 
 
 def refuse_utf16(first_line: bytes, name: str) -> None:
-    """Refuses a file that begins as UTF-16 does.
+    """Refuses a file that begins as UTF-16 and UTF-32 do.
 
     Raises:
         InputError: it does.
     """
+    if first_line.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        raise InputError(f"{name}: is UTF-32; save it as UTF-8")
     if first_line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{name}: is UTF-16; save it as UTF-8")

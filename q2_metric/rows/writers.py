@@ -133,9 +133,24 @@ class _ParquetWriter:
             self._flush()
 
     def _flush(self) -> None:
-        table = self._pa.Table.from_pylist(self._waiting, schema=self._schema)
+        try:
+            table = self._pa.Table.from_pylist(self._waiting, schema=self._schema)
+        except UnicodeEncodeError:  # a file's name that is no text
+            rows = [_encodable(row) for row in self._waiting]
+            table = self._pa.Table.from_pylist(rows, schema=self._schema)
         self._writer.write_table(table)
         self._waiting = []
+
+
+def _encodable(value: Any) -> Any:
+    """The value with lone surrogates as escapes, as jsonl and csv have them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", errors="backslashreplace").decode("utf-8")
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _encodable(item) for name, item in value.items()}
+    return value
 
 
 def _parquet_type(pa: Any, field: Field) -> Any:

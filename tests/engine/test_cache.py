@@ -159,6 +159,19 @@ def test_a_cache_that_cannot_be_used_is_done_without(
     assert "\n" not in line
 
 
+@pytest.mark.parametrize("value", [None, 7, b"\xff", "{", "[]", '{"because": [1]}', "null"])
+def test_values_of_others_are_made_anew(tmp_path: Path, value: object) -> None:
+    metric, example = FakeMetric("nli", {"a": 0.5}), Example("a", "k")
+    CachedMetric("nli", lambda: metric, Cache(tmp_path / "c")).score([example])
+    database = sqlite3.connect(tmp_path / "c")
+    with database:
+        database.execute("update scores set value = ?, used = 'never'", (value,))
+    database.close()
+    (score,) = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c")).score([example])
+    assert score.value == 0.5
+    assert metric.batches == [1, 1]
+
+
 def test_ten_thousand_scores(tmp_path: Path) -> None:
     found = [Example(f"response {i}", "k") for i in range(10_000)]
     metric = FakeMetric("nli")

@@ -379,6 +379,38 @@ def test_parquet(tmp_path: Path) -> None:
     assert empty.error == f"{path}, row 3: the knowledge (field 'knowledge') is empty"
 
 
+def test_parquet_columns_that_nobody_asked_for(tmp_path: Path) -> None:
+    """Dates beyond Python's and zones that it does not know do not hide the rows."""
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    far = pyarrow.array([2**62], pyarrow.timestamp("us"))
+    zone = pyarrow.array([0], pyarrow.timestamp("us", tz="Nowhere/Else"))
+    parquet.write_table(
+        pyarrow.table({"response": ["r"], "knowledge": ["k"], "far": far, "zone": zone}), path
+    )
+    assert read(path) == [Example("r", "k")]
+    (bad,) = read(path, knowledge="far")
+    assert isinstance(bad, BadRow)
+    assert "the knowledge (field 'far') is null" in bad.error
+
+
+def test_parquet_pages_are_verified(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    table = pyarrow.table({"response": ["aaaaaaaa"], "knowledge": ["bbbbbbbb"]})
+    parquet.write_table(table, path, write_page_checksum=True, compression="none",
+                        use_dictionary=False, write_statistics=False)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"aaaaaaaa", b"aaaXaaaa", 1))
+    assert path.read_bytes() != whole
+    with pytest.raises(InputError, match=r"CRC checksum verification failed"):
+        read(path)
+
+
 def test_parquet_that_is_none(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra parquet")
     path = tmp_path / "rows.parquet"

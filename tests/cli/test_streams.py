@@ -1,0 +1,86 @@
+"""Names, streams and terminals of every kind: a line, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROW = json.dumps({"response": "Rome has 7 hills.", "knowledge": "Rome has 7 hills."}) + "\n"
+
+
+def q2(words: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """``q2 WORDS`` as a shell runs it."""
+    command = f'"{sys.executable}" -m q2_metric {words}'
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, env={**os.environ, **environment},
+        capture_output=True, check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rows.jsonl").write_text(ROW)
+    return tmp_path
+
+
+SCORE = "score rows.jsonl --metrics f1"
+
+
+@pytest.mark.parametrize(("words", "code", "said"), [
+    (f"{SCORE} > /dev/full", 2, "q2: error: standard output: No space left on device"),
+    ("score --help > /dev/full", 2, "q2: error: standard output: No space left on device"),
+    ("score - --metrics f1 <&-", 2, "q2: error: standard input: is closed"),
+    (f"{SCORE} >&-", 0, ""),
+    (f"{SCORE} 2>&-", 0, ""),
+    ("score loop.jsonl --metrics f1", 2, "q2: error: loop.jsonl: "),
+    (f"{SCORE} --out loop.jsonl --quiet", 2, "q2: error: "),
+    (f"score {'x' * 300}.jsonl --metrics f1", 2, "File name too long"),
+    (f"{SCORE} --out {'x' * 300}.jsonl", 2, "File name too long"),
+    ("explain --knowledge k --response $'a\\xff'", 2,
+     "q2: error: the response is not valid Unicode at character 2"),
+    ("score empty.jsonl --metrics f1 --quiet", 2, "q2: empty.jsonl: has no rows"),
+    ("score utf32.csv --metrics f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
+    ("meta-eval render rows.jsonl --note binary --out a.md", 2, ""),
+])
+def test_a_line_and_a_code(folder: Path, words: str, code: int, said: str) -> None:
+    (folder / "loop.jsonl").symlink_to("loop.jsonl")
+    (folder / "empty.jsonl").touch()
+    (folder / "utf32.csv").write_text("response,knowledge\n", encoding="utf-32")
+    (folder / "binary").write_bytes(b"\xff\xfe\x00")
+    done = q2(words, folder)
+    lines = done.stderr.decode().splitlines()
+    assert (done.returncode, len(lines)) == (code, 1 if said else len(lines)), lines
+    assert "Traceback" not in done.stderr.decode()
+    assert said in done.stderr.decode()
+
+
+@pytest.mark.parametrize("environment", [
+    {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+])
+def test_terminals_without_all_signs(folder: Path, environment: dict[str, str]) -> None:
+    row = {"id": "é", "response": "Ω ✓", "knowledge": "Ω ✓"}
+    (folder / "ω.jsonl").write_text(json.dumps(row) + "\n")
+    done = q2("score *.jsonl --metrics f1", folder, **environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"token F1" in done.stdout
+    explained = q2("presets", folder, **environment)
+    assert (explained.returncode, explained.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_a_file_whose_name_is_no_text(folder: Path, suffix: str) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    try:
+        Path(os.fsdecode(os.fsencode(folder) + b"/\xff.jsonl")).write_text("{}\n" + ROW)
+    except OSError:
+        pytest.skip("names are text on this file system")
+    done = q2(f"score $'\\xff.jsonl' rows.jsonl --metrics f1 --out out.{suffix} --quiet", folder)
+    assert done.returncode == 2 or (folder / f"out.{suffix}").exists(), done.stderr
+    assert b"Traceback" not in done.stderr
