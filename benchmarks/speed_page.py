@@ -9,19 +9,19 @@ run is left out, and the page says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from harness import RESULTS
 
+from q2_metric.evaluation.markdown import table_lines
+
 Record = dict[str, Any]
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """A Markdown table."""
-    head = list(head)
-    lines = [head, ["---"] * len(head), *([str(cell) for cell in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join(table_lines(head, [[str(cell) for cell in row] for row in rows]))
 
 
 def percent(share: float) -> str:

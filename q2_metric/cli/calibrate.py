@@ -11,6 +11,7 @@ from q2_metric.cli.commands import Written, command
 from q2_metric.cli.experiments import FILE, bar_of, check, finish, metric_source, score_cache
 from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, SETTING_OPTIONS, metric_names
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import DEFAULT
 
 if TYPE_CHECKING:
     from q2_metric.evaluation.calibrate import Kind
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 @click.option("--out", required=True, metavar="PATH", type=Written(),
               help="The calibration, as .json.")
 @click.option(
-    "--metric", default="q2", show_default=True, callback=metric_names, help="Whose scores."
+    "--metric", default=DEFAULT[0], show_default=True, callback=metric_names,
+    help="Whose scores.",
 )
 @click.option("--name", help="Named in signatures.  [default: from --out]")
 @click.option("--label", metavar="COL", help="Column of people's labels.  [default: by name]")

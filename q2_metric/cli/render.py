@@ -6,6 +6,7 @@ brackets stay what they are, and control characters do not reach the terminal.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -102,6 +103,8 @@ def print_explanation(
 
 def print_presets(presets: Sequence[Preset]) -> None:
     """A block for each preset: what it is, what it needs, the models of its stages."""
+    from q2_metric.models.presets import Stage
+
     table = _table()
     table.add_column("preset", no_wrap=True)
     table.add_column("stage", no_wrap=True)
@@ -110,9 +113,9 @@ def print_presets(presets: Sequence[Preset]) -> None:
         needs = f"needs q2-metric[{preset.extra}]" if preset.extra else "no extra"
         needs += ", downloads models" if preset.needs_network else ", offline"
         table.add_row(Text(preset.name, style="bold"), "", f"{preset.description} ({needs})")
-        for title in ("questions", "reader", "nli", "scale"):
-            stage = getattr(preset, title)
-            table.add_row("", title, stage.model or stage.kind)
+        for field in dataclasses.fields(preset):
+            if isinstance(stage := getattr(preset, field.name), Stage):
+                table.add_row("", field.name, stage.model or stage.kind)
     _console().print(table)
 
 

@@ -135,6 +135,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     from q2_metric.cli.render import print_table
     from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
+    from q2_metric.knowledge.page import markdown
     from q2_metric.knowledge.pools import read_pool
 
     for path in outs:
@@ -172,7 +173,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     today = datetime.now(UTC).date().isoformat()
     for path in outs:
         if path.suffix == ".md":
-            text = experiment.markdown(
+            text = markdown(
                 result, command, today, note.read_text(encoding="utf-8") if note else ""
             )
         else:

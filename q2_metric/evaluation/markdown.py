@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from q2_metric.evaluation.tables import Report, Table
 
@@ -28,10 +28,27 @@ def to_markdown(report: Report, *, note: str = "") -> str:
 
 def markdown_table(table: Table) -> list[str]:
     """The lines of a table, numbers at the right."""
+    titles = [column.title for column in table.columns]
+    numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
+    return table_lines(titles, table.shown(), numbers)
+
+
+def table_lines(
+    titles: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
+) -> list[str]:
+    """The lines of a table.
+
+    Args:
+        titles: of the columns.
+        rows: a cell for each column; upright bars in them are escaped.
+        right: places of the columns that are set at the right.
+
+    >>> table_lines(["a", "b"], [["x|y", "1"]], [1])
+    ['| a | b |', '|---|---:|', '| x\\\\|y | 1 |']
+    """
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
-    ends = ["---" if column.kind == "text" else "---:" for column in table.columns]
-    titles = [column.title for column in table.columns]
-    return [line(titles), f"|{'|'.join(ends)}|", *(line(row) for row in table.shown())]
+    ends = ["---:" if i in right else "---" for i in range(len(titles))]
+    return [line(titles), f"|{'|'.join(ends)}|", *map(line, rows)]

@@ -13,7 +13,7 @@ from q2_metric.knowledge.detection import Detection, evaluate_detection
 from q2_metric.knowledge.dstc import TurnLabel, check_labels, read_labels, read_logs
 from q2_metric.knowledge.egr import margin_of, rerank
 from q2_metric.knowledge.ensemble import hard_vote, soft_vote
-from q2_metric.knowledge.evaluate import OVERALL, Selection, evaluate, first_stage_recall
+from q2_metric.knowledge.evaluate import Selection, evaluate, first_stage_recall
 from q2_metric.knowledge.mentions import Matching, MentionFinder
 from q2_metric.knowledge.rss import RssRanker
 from q2_metric.knowledge.types import TOP, Detector, Dialogue, Pool, Ranked, Ranker
@@ -125,58 +125,6 @@ def detect(detector: Detector, labelled: LabelledTurns) -> Detection:
     """The detector's figures on all turns."""
     targets = [label.target for label in labelled.labels]
     return evaluate_detection(detector.detect(labelled.dialogues), targets)
-
-
-def markdown(result: Result, command: str, date: str, note: str = "") -> str:
-    """The result as a page, with the command that made it."""
-    lines = [
-        "# Knowledge selection",
-        "",
-        f"`{command}`, {date}: {result.turns} turns that need knowledge, a pool of "
-        f"{result.snippets:,} snippets. Shares in %; errors are of the first snippet.",
-        "",
-    ]
-    if note:
-        lines += [note.strip(), ""]
-    lines += [
-        "| ranker | R@1 | R@5 | MRR@5 | wrong domain | wrong entity | wrong document | s a turn |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in result.rows:
-        seconds = "" if row.seconds is None else f"{row.seconds:.2f}"
-        lines.append(f"| {row.ranker} | {_cells(row.figures[OVERALL])} | {seconds} |")
-    domains = [name for name in result.rows[0].figures if name != OVERALL]
-    if domains:
-        titles = [f"{d} ({result.rows[0].figures[d].n})" for d in domains]
-        lines += ["", "R@1 / R@5 by domain (turns):", "",
-                  f"| ranker | {' | '.join(titles)} |", "|---" * (len(domains) + 1) + "|"]
-        for row in result.rows:
-            cells = [f"{_pc(row.figures[d].r1)} / {_pc(row.figures[d].r5)}" for d in domains]
-            lines.append(f"| {row.ranker} | {' | '.join(cells)} |")
-    if result.recall:
-        lines += ["", "Gold snippets that are kept as a first stage, by its size:", "",
-                  f"| ranker | {' | '.join(str(size) for size in SIZES)} |",
-                  "|---" * (len(SIZES) + 1) + "|"]
-    for name, recall in result.recall.items():
-        lines.append(f"| {name} | {' | '.join(_pc(recall[size]) for size in SIZES)} |")
-    if result.detection:
-        lines += ["", "Detection of the turns that need knowledge:", "",
-                  "| detector | precision | recall | F1 | turns | need knowledge |",
-                  "|---|---|---|---|---|---|"]
-        for name, d in result.detection.items():
-            lines.append(f"| {name} | {_pc(d.precision)} | {_pc(d.recall)} | {_pc(d.f1)} | "
-                         f"{d.n} | {d.positives} |")
-    return "\n".join(lines) + "\n"
-
-
-def _cells(found: Selection) -> str:
-    shares = (found.r1, found.r5, found.mrr5, found.domain_errors, found.entity_errors,
-              found.document_errors)
-    return " | ".join(_pc(share) for share in shares)
-
-
-def _pc(share: float) -> str:
-    return f"{100 * share:.1f}"
 
 
 def _margin(margin: float | None) -> str:

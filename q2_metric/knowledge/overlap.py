@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from q2_metric.errors import InputError, MissingExtra
+from q2_metric.metrics.overlap import corpus_bleu
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,13 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> O
     """
     if not responses or len(responses) != len(references):
         raise InputError(f"there are {len(responses)} responses for {len(references)} references")
-    from sacrebleu.metrics.bleu import BLEU
-
     n = len(responses)
-    bleu = BLEU().corpus_score(list(responses), [list(references)]).score
     scorer = _rouge().RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
     rouge = [scorer.score(gold, said) for said, gold in zip(responses, references, strict=True)]
     means = [100 * sum(r[kind].fmeasure for r in rouge) / n for kind in
              ("rouge1", "rouge2", "rougeL")]
     meteor, why = _meteor(responses, references)
+    bleu = 100 * corpus_bleu(responses, references)
     return Overlap(n, bleu, means[0], means[1], means[2], meteor, why)
 
 

@@ -48,18 +48,17 @@ class Bleu:
             for item in examples
         ]
 
-    def corpus(self, examples: Sequence[Example]) -> float:
-        """Corpus BLEU in [0, 1]: n-gram counts of all responses together, not a mean.
 
-        The figure that papers report for a system; 0 without examples.
-        """
-        from sacrebleu.metrics.bleu import BLEU
+def corpus_bleu(responses: Sequence[str], references: Sequence[str]) -> float:
+    """BLEU of a system against a reference for each response, in [0, 1]; 0 without responses.
 
-        if not examples:
-            return 0.0
-        responses = [item.response for item in examples]
-        knowledge = [item.knowledge for item in examples]
-        return _share(BLEU().corpus_score(responses, [knowledge]).score)
+    The figure that papers report: n-grams of all responses are counted together, it is no mean.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+
+    if not responses:
+        return 0.0
+    return _share(BLEU().corpus_score(list(responses), [list(references)]).score)
 
 
 def _share(percent: float) -> float:
