@@ -122,13 +122,15 @@ def test_a_tokenizers_missing_package_is_named() -> None:
 def test_safetensors_are_preferred_to_pickles(tmp_path: Path) -> None:
     folder = encoder(tmp_path / "m", "bert", NLI, id2label=THREE)
     (folder / "pytorch_model.bin").write_bytes(b"not a checkpoint")
-    verdict = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
+    (verdict,) = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
     from safetensors.torch import load_file
 
     weights = load_file(folder / "model.safetensors")
     torch.save(weights, folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    assert TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1]) == verdict
+    (again,) = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
+    # Where the weights lie in memory decides the last bit.
+    assert again.entailment == pytest.approx(verdict.entailment, abs=1e-6)
 
 
 def test_loading_is_silent(folders: Folders, capfd: pytest.CaptureFixture[str]) -> None:
