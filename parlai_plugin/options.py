@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from q2_metric.cli.options import described
-from q2_metric.metrics.registry import METRICS, keywords, models
+from q2_metric.metrics.registry import DEFAULT, METRICS, keywords, models
 from q2_metric.metrics.system import NoClaim
 from q2_metric.models.presets import PRESETS
 from q2_metric.running import Running
@@ -31,7 +31,7 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
     """
     if "--q2-knowledge" in parser._option_string_actions:
         return
-    group = parser.add_argument_group("q2-metric (--metrics q2,scale)")
+    group = parser.add_argument_group(f"q2-metric (--metrics {','.join(DEFAULT)})")
     group.add_argument(
         "--q2-knowledge",
         choices=["gold", "all"],

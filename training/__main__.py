@@ -33,20 +33,14 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
          out: Path | None) -> None:
     import torch
 
-    from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
     from q2_metric.models.bundled.runtimes import WEIGHTS
-    from training.base import base_folder, load_base
-    from training.recipe import PARTS, Recipe
+    from training.recipe import FROM_SHIPPED, PARTS, Recipe
 
     if threads:
         torch.set_num_threads(threads)
-    torch.manual_seed(seed)
-    base = base_folder()
-    reader, entailment = ReaderNetwork(), EntailmentNetwork()
-    for network in (reader, entailment):
-        load_base(network, base)
-    recipe = Recipe(data, runs, out or WEIGHTS, base / "tokenizer.json", reader, entailment,
-                    scale, torch.device(device), seed)
+    recipe = Recipe(data, runs, out or WEIGHTS, scale, torch.device(device), seed)
+    if part not in FROM_SHIPPED:
+        recipe.start_from_base()
     for name in EVERYTHING if part == "all" else (part,):
         PARTS[name](recipe)
         click.echo(f"{name}: done")

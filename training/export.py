@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import torch
@@ -62,4 +61,4 @@ def export(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Path
     weights.chmod(0o644)  # readable for all users of an installation
     (folder / "reader.onnx").write_bytes(reader_graph())
     (folder / "entailment.onnx").write_bytes(entailment_graph())
-    shutil.copyfile(tokenizer, folder / "tokenizer.json")
+    (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())

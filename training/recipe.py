@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -14,8 +14,9 @@ from torch import nn
 from q2_metric.metrics.q2 import Q2
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
-from q2_metric.models.bundled.runtimes import load_network
+from q2_metric.models.bundled.runtimes import WEIGHTS, load_network
 from training import entailment, entailment_data, reader, reader_data
+from training.base import base_folder, load_base
 from training.compared import comparisons
 from training.examples import Example, Source, split
 from training.export import averaged, export
@@ -35,19 +36,28 @@ from training.train import STATE, Evaluate, Loss, train
 class Recipe:
     """Where a run takes its data from, keeps its states and writes its weights.
 
-    ``reader`` and ``entailment`` hold the weights of the stages so far; ``scale`` is times the
-    examples of the shipped weights.
+    ``scale`` is times the examples of the shipped weights. ``reader`` and ``entailment`` hold
+    the weights of the stages so far.
     """
 
     data: Path
     runs: Path
     out: Path
-    tokenizer_file: Path
-    reader: ReaderNetwork
-    entailment: EntailmentNetwork
     scale: float
     device: torch.device
     seed: int
+    tokenizer_file: Path = WEIGHTS / "tokenizer.json"
+    reader: ReaderNetwork = field(default_factory=ReaderNetwork)
+    entailment: EntailmentNetwork = field(default_factory=EntailmentNetwork)
+
+    def start_from_base(self) -> None:
+        """The base model's tokenizer and weights, with new heads."""
+        base = base_folder()
+        self.tokenizer_file = base / "tokenizer.json"
+        torch.manual_seed(self.seed)
+        self.reader, self.entailment = ReaderNetwork(), EntailmentNetwork()
+        load_base(self.reader, base)
+        load_base(self.entailment, base)
 
     def train_reader(self) -> None:
         """The three stages of the reader."""
@@ -141,6 +151,8 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-general": Recipe.write_general,
 }
 """In their order."""
+FROM_SHIPPED = ("general", "export-general")
+"""Parts that start from the shipped weights, not from the base model."""
 
 
 def shipped_entailment(dropout: float = 0.0) -> EntailmentNetwork:

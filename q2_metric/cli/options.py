@@ -17,7 +17,7 @@ import click
 
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
-from q2_metric.metrics.registry import METRICS, Entry, keywords, models
+from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models
 from q2_metric.running import Running
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> li
     return [name for name in METRICS if name in names]
 
 
-def metrics_option(default: str = "q2,scale", **more: Any) -> Option[Any]:
+def metrics_option(default: str = ",".join(DEFAULT), **more: Any) -> Option[Any]:
     """``--metrics``."""
     return click.option(
         "--metrics", default=default, show_default=True, callback=metric_names,

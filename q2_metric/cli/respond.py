@@ -27,7 +27,7 @@ from q2_metric.cli.knowledge import (
     writing,
 )
 from q2_metric.errors import InputError
-from q2_metric.metrics.registry import check_names
+from q2_metric.metrics.registry import DEFAULT, check_names
 
 if TYPE_CHECKING:
     from q2_metric.knowledge.dstc import TurnLabel
@@ -49,7 +49,7 @@ def respond() -> None:
               type=Read(),
               help="Hub name, or a folder of q2 respond train.")
 @click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True)
-@click.option("--metrics", default="q2,scale", show_default=True,
+@click.option("--metrics", default=",".join(DEFAULT), show_default=True,
               help="Scores of the responses with their snippets; \"\" for none.")
 @click.option("--preset", default="bundled", show_default=True, help="Models of the metrics.")
 @click.option("--out", type=NEW_FILE, help="Write .jsonl: a line a response, which q2 score reads.")

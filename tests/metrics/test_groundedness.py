@@ -133,7 +133,7 @@ def test_chat_is_skipped_only_beside_a_claim() -> None:
     ])
     assert mixed.value == 1.0
     assert len(mixed.because) == 1
-    assert only.because, "a response of chat alone is judged as it is"
+    assert (only.value, only.reason) == (None, "no_claim")
     assert "chat:skip" in metric.signature
     assert "chat" not in Scale(FakeBackbone(), FakeSentences()).signature
 

@@ -16,11 +16,13 @@ torch = pytest.importorskip("torch")
 
 from q2_metric.models.bundled import models as bundled  # noqa: E402
 from q2_metric.models.bundled.encoding import pair  # noqa: E402
-from training import reader, reader_data  # noqa: E402
+from training import reader, reader_data, recipe, stages  # noqa: E402
+from training.__main__ import EVERYTHING  # noqa: E402
 from training.asked import find  # noqa: E402
 from training.entailment import loss as entailment_loss  # noqa: E402
 from training.entailment_data import Surroundings, change_number, narrow  # noqa: E402
 from training.examples import Example, Source, draw, held_out, split  # noqa: E402
+from training.learner import Learner  # noqa: E402
 from training.train import Settings, train  # noqa: E402
 
 PASSAGE = "Ann was born in 1954. She moved to Rome. In 1980 she opened a shop. It sold hats."
@@ -173,3 +175,22 @@ def test_a_killed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="other examples"):
         train_reader(killed, sources=[Source("s", 1.0, SOURCES[0].examples[:9])])
     assert not list(killed.glob("*.tmp"))
+
+
+def test_the_fifth_stage_trains_the_upper_layers_of_the_shipped_network() -> None:
+    network = recipe.shipped_entailment(stages.GENERAL_DROPOUT)
+    recipe.freeze_below(network, stages.GENERAL_FROZEN)
+    trained = set(Learner(network, 1e-4, 1e-4, 0.0).named)
+    frozen = ("encoder.words", "encoder.positions", "encoder.types", "encoder.norm.",
+              *(f"encoder.layers.{i}." for i in range(stages.GENERAL_FROZEN)))
+    assert {name for name, _ in network.named_parameters()} - trained == {
+        name for name, _ in network.named_parameters() if name.startswith(frozen)
+    }
+    assert {"dense.weight", "classify.bias", "encoder.layers.3.qkv.weight"} <= trained
+    assert stages.ENTAILMENT[4].settings(1.0, stages.GENERAL_SEED) == Settings(
+        56_000, tokens=3072, length=192, rate=7e-5, head_rate=1.4e-4, warmup=0.03,
+        average=0.999, seed=17)
+
+
+def test_every_part_can_be_asked_for() -> None:
+    assert tuple(recipe.PARTS) == EVERYTHING

@@ -18,7 +18,7 @@ from q2_metric.types import Example, QuestionGenerator, Span
 
 pytest.importorskip("spacy")
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "questions.tsv"
+GOLDEN = Path(__file__).parents[2] / "golden" / "questions.tsv"
 
 PIECES = sorted(
     words(
@@ -158,6 +158,7 @@ def test_subtrees_are_sets_of_words(parser: Parser) -> None:
     assert [word.text for word in tree.members(tree.below[book.i])] == ["a", "very", "long", "book"]
 
 
+@pytest.mark.slow
 def test_coverage_of_dialogue_responses(parser: Parser) -> None:
     """At least 92 % of the annotated WoW responses get a question that is not personal."""
     folder = os.environ.get("Q2_DATA_DIR")

@@ -179,7 +179,7 @@ def test_weights_are_small_and_safe() -> None:
 
 def run(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                          check=True, cwd=Path(__file__).parents[1])
+                          check=True, cwd=Path(__file__).parents[2])
     return done.stdout.strip()
 
 
