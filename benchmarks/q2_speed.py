@@ -22,7 +22,7 @@ import torch
 
 from q2_metric import Q2, Example
 from q2_metric.metrics import q2 as recipe
-from q2_metric.models import presets
+from q2_metric.models import stages
 from q2_metric.models.hub import questions as torch_questions
 from q2_metric.models.hub.loading import Loaded, load_pretrained
 from q2_metric.models.hub.nli import TorchNli
@@ -83,7 +83,7 @@ def load(folder: Path, dtype: str) -> dict[str, Loaded]:
 
 def both(models: dict[str, Loaded]) -> tuple[Q2, Reference]:
     """The pipeline and the reference, on the same models."""
-    spans, personal = presets.load_spans(), presets.load_personal()
+    spans, personal = stages.load_spans(), stages.load_personal()
     # As many spans a batch as the default takes where questions may have 128 tokens.
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),

@@ -122,7 +122,7 @@ def main() -> None:
             name: {"calls": one.calls, "rows": one.rows, "tokens": one.tokens,
                    "padding": round(1 - one.tokens / max(1, one.padded), 3)}
             for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
-        "weights": runtimes.VERSION,
+        "weights": runtimes.VERSIONS,
         "import_seconds": round(process_seconds("-c", "import q2_metric", times=5)
                                 - process_seconds("-c", "pass", times=5), 3),
         "cold_score_of_twenty_seconds": round(
