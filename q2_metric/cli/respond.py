@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from q2_metric.cli import knowledge as shared
 from q2_metric.cli.commands import Group, Read
-from q2_metric.cli.knowledge import (
-    DEV_OPTIONS,
-    FILE,
-    LABELLED_OPTIONS,
-    NEW_FILE,
-    RANKER_OPTIONS,
-    RSS_OPTIONS,
-    TRAIN_OPTIONS,
-    combined_ranker,
-    finished,
-    ranked_row,
-    reporter,
-    settings_of,
-    writing,
-)
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, check_names
 
@@ -41,9 +27,9 @@ def respond() -> None:
 
 
 @respond.command("write")
-@click.option("--pool", "pool_file", type=FILE, required=True, help="Snippets.")
-@click.option("--logs", type=FILE, required=True, help="Dialogues, as DSTC9 has them.")
-@click.option("--labels", type=FILE, help="Only turns that need knowledge; gold responses.")
+@click.option("--pool", "pool_file", type=shared.FILE, required=True, help="Snippets.")
+@click.option("--logs", type=shared.FILE, required=True, help="Dialogues, as DSTC9 has them.")
+@click.option("--labels", type=shared.FILE, help="Only turns that need knowledge; gold responses.")
 @click.option("--gold-knowledge", is_flag=True, help="Answer from the labels' snippets.")
 @click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
               type=Read(),
@@ -52,10 +38,11 @@ def respond() -> None:
 @click.option("--metrics", default=",".join(DEFAULT), show_default=True,
               help="Scores of the responses with their snippets; \"\" for none.")
 @click.option("--preset", default="bundled", show_default=True, help="Models of the metrics.")
-@click.option("--out", type=NEW_FILE, help="Write .jsonl: a line a response, which q2 score reads.")
+@click.option("--out", type=shared.NEW_FILE,
+              help="Write .jsonl: a line a response, which q2 score reads.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@RANKER_OPTIONS
-@RSS_OPTIONS
+@shared.RANKER_OPTIONS
+@shared.RSS_OPTIONS
 def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool, model: str,
           beam: int, metrics: str, preset: str, out: Path | None, as_json: bool,
           **options: Any) -> None:
@@ -77,7 +64,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
     responses = responder.respond(items)
     lines, figures = _scored(items, responses, names, preset)
     for line, ranked in zip(lines, chosen, strict=True):
-        line["snippet"] = ranked_row(ranked)
+        line["snippet"] = shared.ranked_row(ranked)
     if gold is not None:
         from q2_metric.knowledge.overlap import evaluate_responses
 
@@ -86,7 +73,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
         if overlap.no_meteor:
             click.echo(f"q2: {overlap.no_meteor}", err=True)
     if out is not None:
-        with writing(out) as file:
+        with shared.writing(out) as file:
             file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     if as_json:
         click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
@@ -98,9 +85,9 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
 
 
 @respond.command("train")
-@LABELLED_OPTIONS
-@DEV_OPTIONS
-@TRAIN_OPTIONS
+@shared.LABELLED_OPTIONS
+@shared.DEV_OPTIONS
+@shared.TRAIN_OPTIONS
 def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path, base: str,
           folder: Path, device: str, **options: Any) -> None:
     """Train an encoder-decoder on gold snippets and responses."""
@@ -112,9 +99,9 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
     for some in ((logs, labels), (dev_logs, dev_labels)):
         dialogues, gold = _dialogues(*some, pool)
         parts.append(_grounded(dialogues, _gold_snippets(gold or [], pool), gold))
-    done = train_responder(base, parts[0], parts[1], folder, settings_of(options), device=device,
-                           report=reporter("dev log-likelihood"))
-    finished(done, folder)
+    done = train_responder(base, parts[0], parts[1], folder, shared.settings_of(options),
+                           device=device, report=shared.reporter("dev log-likelihood"))
+    shared.finished(done, folder)
 
 
 def _dialogues(
@@ -135,7 +122,7 @@ def _chosen(
 ) -> list[Ranked]:
     if use_gold:
         return _gold_snippets(gold or [], pool)
-    return [ranking[0] for ranking in combined_ranker(options).rank(dialogues, pool, 1)]
+    return [ranking[0] for ranking in shared.combined_ranker(options).rank(dialogues, pool, 1)]
 
 
 def _gold_snippets(gold: Sequence[TurnLabel], pool: Pool) -> list[Ranked]:

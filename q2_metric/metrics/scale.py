@@ -90,10 +90,7 @@ class ScaleSettings:
 
 
 class Scale:
-    """Scores responses by entailment from chunks of the knowledge.
-
-    >>> Scale.from_preset("bundled").score([Example("...", "...")])  # doctest: +SKIP
-    """
+    """Scores responses by entailment from chunks of the knowledge."""
 
     name = "scale"
 
@@ -140,9 +137,7 @@ class Scale:
                 :class:`~q2_metric.running.Running`: device, dtype, batch_size, ….
 
         Raises:
-            InputError: an unknown preset or setting.
-            MissingExtra: the preset needs a package that is not installed.
-            ModelError: the model cannot be loaded.
+            InputError, MissingExtra, ModelError: as for :meth:`Q2.from_preset`.
         """
         from q2_metric.models import presets, stages
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal
 
 from q2_metric.metrics.registry import entry
@@ -55,6 +56,11 @@ def _verdict_p(item: Comparison) -> float | None:
     return getattr(item.verdict, item.verdict.label) if item.verdict else None
 
 
+def _own(**forms: Form) -> tuple[Field, ...]:
+    """Fields that are attributes of what they are about, by name, each with its form."""
+    return tuple(Field(name, form, attrgetter(name)) for name, form in forms.items())
+
+
 QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comparison, fields=(
     Field("span", "text", lambda item: item.question.span.text),
     Field("start", "whole", lambda item: item.question.span.start),
@@ -70,20 +76,14 @@ QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comp
 ))
 """What Q² asked; ``verdict_p`` is the probability of ``verdict``."""
 
-EVIDENCE = Field("evidence", "objects", lambda score: score.because, kind=Evidence, fields=(
-    Field("sentence", "text", lambda item: item.sentence),
-    Field("start", "whole", lambda item: item.start),
-    Field("score", "number", lambda item: item.score),
-    Field("support", "text", lambda item: item.support),
-    Field("support_start", "whole", lambda item: item.support_start),
-    Field("support_score", "number", lambda item: item.support_score),
+EVIDENCE = Field("evidence", "objects", lambda score: score.because, kind=Evidence, fields=_own(
+    sentence="text", start="whole", score="number",
+    support="text", support_start="whole", support_score="number",
 ))
 """SCALE's sentences; places are in characters."""
 
-PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields=(
-    Field("name", "text", lambda item: item.name),
-    Field("value", "number", lambda item: item.value),
-    Field("pull", "number", lambda item: item.pull),
+PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields=_own(
+    name="text", value="number", pull="number",
 ))
 """What a combined score rests on."""
 
