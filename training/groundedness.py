@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.metrics.groundedness import evidence
-from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
 from q2_metric.types import Example
 from training.examples import read_jsonl
@@ -30,7 +29,7 @@ SOURCES = ("rome1776_wow", "shroom2024", "expertqa_attribution", "dstc9_human_ac
 """Those of ``KEPT_BACK`` whose texts are what systems and people wrote. In the others one side was
 edited so that shared words say nothing, which is not so of responses."""
 
-FEATURES = ("sentences", "weakest", "questions", "words", "numbers", "phrases")
+FEATURES = ("sentences", "weakest", "words", "numbers", "phrases")
 LONGEST = 6000
 """Characters of a premise: a few web pages are books."""
 
@@ -66,16 +65,15 @@ def main(data: Path, rows: int, name: str, out: Path) -> None:
 
 def collect(data: Path, rows: int) -> Iterator[tuple[str, Rows]]:
     """The evidence of each source's rows, a sample that is the same every time."""
-    q2 = Q2.from_preset("bundled", comparison="expected")
     scale = Scale.from_preset("bundled")
     for source in SOURCES:
         found = list(read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"))
         if len(found) > rows:
             found = random.Random(5).sample(found, rows)
         examples = [Example(row["hypothesis"], row["premise"][:LONGEST]) for row in found]
-        scores = zip(examples, found, q2.score(examples), scale.score(examples), strict=True)
-        kept = [(evidence(example, asked, judged), row["label"] == "supported")
-                for example, row, asked, judged in scores if judged.because]
+        scores = zip(found, scale.score(examples), strict=True)
+        kept = [(evidence(judged), row["label"] == "supported")
+                for row, judged in scores if judged.value is not None]
         yield source, Rows(np.array([[one[key] for key in FEATURES] for one, _ in kept]),
                            np.array([label for _, label in kept]))
         click.echo(f"{source}: {len(kept)}")

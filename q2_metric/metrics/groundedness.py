@@ -1,9 +1,10 @@
 """Groundedness: one calibrated P(supported) from all the evidence that there is.
 
 A logistic of few numbers, each of which says something by itself: how SCALE's network judges
-the sentences, how Q²'s answers compare, and how much of the wording occurs in the knowledge.
-Its coefficients are fitted on human-labelled sources that no network was trained on, each with
-the same weight (``training/groundedness.py``); the model card lists them.
+the sentences, and how much of the wording occurs in the knowledge. Its coefficients are fitted
+on human-labelled sources that no network was trained on, each with the same weight
+(``training/groundedness.py``); the model card lists them. Q²'s comparisons were among the
+numbers, got a weight next to nothing and would cost four times the rest: they are not.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from typing import Any
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.claims import claims_only
-from q2_metric.metrics.q2 import PRIOR, Q2
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.signature import signature
 from q2_metric.text.overlap import UNKNOWN, overlap
-from q2_metric.types import Comparison, Evidence, Example, Part, Score
+from q2_metric.types import Evidence, Example, Part, Score
 
 MOST_SURE = 1e-3
 """Probabilities are cut at this and at 1 less this before their logits are taken."""
@@ -72,21 +72,18 @@ class Groundedness:
     """P(the response is supported by the knowledge), with the parts that made it.
 
     Args:
-        q2: whose comparisons count; with ``comparison="expected"`` and no shrinking.
         scale: whose sentences count.
-        head: fitted on scores of the two.
+        head: fitted on its scores.
         preset: named in the signature.
     """
 
     name = "groundedness"
 
-    def __init__(self, q2: Q2, scale: Scale, head: Head, preset: str = "custom") -> None:
-        self.q2, self.scale, self.head = q2, scale, head
+    def __init__(self, scale: Scale, head: Head, preset: str = "custom") -> None:
+        self.scale, self.head = scale, head
         self.signature = signature(self.name, {
             "preset": preset,
             "head": head.name,
-            "reader": q2.reader.name,
-            "nli": q2.entailment.name,
             "backbone": scale.backbone.name,
             "chunk": scale.settings.chunk_size,
         })
@@ -97,8 +94,7 @@ class Groundedness:
 
         Args:
             preset: one that has a head: "bundled".
-            running: ``device``, ``dtype``, ``batch_size`` and the like, as for
-                ``Q2.from_preset``.
+            running: the fields of :class:`~q2_metric.running.Running`.
 
         Raises:
             InputError: the preset has no head.
@@ -111,12 +107,8 @@ class Groundedness:
             able = ", ".join(name for name, one in presets.PRESETS.items() if one.head)
             raise InputError(f"groundedness was not fitted for the preset {stages.name!r}, "
                              f"only for {able}")
-        return cls(
-            Q2.from_preset(preset, comparison="expected", **running),
-            Scale.from_preset(preset, **running),
-            Head.load(stages.head),
-            stages.name,
-        )
+        scale = Scale.from_preset(preset, **running)
+        return cls(scale, Head.load(stages.head), stages.name)
 
     @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
@@ -124,36 +116,30 @@ class Groundedness:
 
         The value is ``None`` where SCALE has none.
         """
-        asked, judged = self.q2.score(examples), self.scale.score(examples)
-        return [self._total(*found) for found in zip(examples, asked, judged, strict=True)]
+        return [self._total(judged) for judged in self.scale.score(examples)]
 
-    def _total(self, example: Example, asked: Score, judged: Score) -> Score:
+    def _total(self, judged: Score) -> Score:
         if judged.value is None:
-            return Score(example, None)
-        parts = self.head.parts(evidence(example, asked, judged))
-        return Score(example, self.head.probability(parts), parts)
+            return judged
+        parts = self.head.parts(evidence(judged))
+        return Score(judged.example, self.head.probability(parts), parts)
 
 
-def evidence(example: Example, asked: Score, judged: Score) -> dict[str, float]:
+def evidence(judged: Score) -> dict[str, float]:
     """The numbers that the head weighs, by name.
 
     Args:
-        example: the response with its knowledge.
-        asked: its score by Q², with ``comparison="expected"``.
-        judged: its score by SCALE.
+        judged: a response's score by SCALE, that has a value.
 
     Returns:
         ``sentences``: mean logit of the sentences' support; ``weakest``: the least of them;
-        ``questions``: mean score of Q²'s questions, drawn towards :data:`PRIOR` by one
-        question; ``words``, ``numbers``, ``phrases``: :class:`q2_metric.text.overlap.Overlap`.
+        ``words``, ``numbers``, ``phrases``: :class:`q2_metric.text.overlap.Overlap`.
     """
     sentences = [_logit(one.score) for one in judged.because if isinstance(one, Evidence)]
-    questions = [one.score for one in asked.because if isinstance(one, Comparison)]
-    shared = overlap(example.response, example.knowledge)
+    shared = overlap(judged.example.response, judged.example.knowledge)
     return {
         "sentences": math.fsum(sentences) / len(sentences),
         "weakest": min(sentences),
-        "questions": (math.fsum(questions) + PRIOR) / (len(questions) + 1),
         "words": UNKNOWN if shared.words is None else shared.words,
         "numbers": shared.numbers,
         "phrases": shared.phrases,

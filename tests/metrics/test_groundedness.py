@@ -7,19 +7,10 @@ import math
 from pathlib import Path
 
 import pytest
-from fakes import (
-    FakeBackbone,
-    FakeEntailment,
-    FakePersonal,
-    FakeQuestions,
-    FakeReader,
-    FakeSentences,
-    FakeSpans,
-)
+from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.groundedness import Groundedness, Head, evidence
-from q2_metric.metrics.q2 import Q2, Q2Settings
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.types import Example, Part, Verdict
 
@@ -27,9 +18,7 @@ HEAD = Head("test", 0.5, {"sentences": (1.0, 2.0, 3.0), "words": (0.5, 0.25, 1.0
 
 
 def groundedness(head: Head = HEAD) -> Groundedness:
-    q2 = Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
-            settings=Q2Settings(comparison="expected"))
-    return Groundedness(q2, Scale(FakeBackbone(), FakeSentences(), ScaleSettings()), head)
+    return Groundedness(Scale(FakeBackbone(), FakeSentences(), ScaleSettings()), head)
 
 
 def test_the_head_is_a_logistic_of_standardised_values() -> None:
@@ -43,13 +32,11 @@ def test_the_head_is_a_logistic_of_standardised_values() -> None:
 def test_what_it_weighs() -> None:
     metric = groundedness()
     example = Example("Rome has 3 hills. Oslo has 9.", "Rome has 3 hills and 7 gates.")
-    [asked], [judged] = metric.q2.score([example]), metric.scale.score([example])
-    values = evidence(example, asked, judged)
-    # Sentences: 4 of 4 words and 1 of 3; questions: Rome, 3 are found, Oslo, 9 are not.
+    values = evidence(metric.scale.score([example])[0])
+    # Sentences: 4 of 4 words and 1 of 3.
     logits = [math.log(0.999 / 0.001), math.log((1 / 3) / (2 / 3))]
     assert values["sentences"] == pytest.approx(sum(logits) / 2)
     assert values["weakest"] == pytest.approx(logits[1])
-    assert values["questions"] == pytest.approx((2 + 0.55) / 5)
     assert values["words"] == pytest.approx(3 / 5)  # rome, 3, hills; not oslo, 9
     assert values["numbers"] == 0.5
     assert values["phrases"] == pytest.approx(3 / 6)
@@ -97,7 +84,7 @@ def test_the_bundled_head_on_real_text() -> None:
     assert right.value > 0.6 > 0.4 > wrong.value
     assert alien.value < 0.4
     assert {part.name for part in right.because if isinstance(part, Part)} == {
-        "sentences", "weakest", "questions", "words", "numbers", "phrases"}
+        "sentences", "weakest", "words", "numbers", "phrases"}
     assert all(part.pull > 0 for part in right.because[:2] if isinstance(part, Part))
 
 
