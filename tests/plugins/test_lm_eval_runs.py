@@ -101,7 +101,9 @@ def assert_same_as_q2_score(samples: Sequence[dict[str, Any]], folder: Path) -> 
             ("scale", "scale"),
             ("knowledge_f1", "f1"),
         ):
-            assert sample[logged] == pytest.approx(row[name], abs=1e-5), (row["id"], name)
+            # What claims nothing has no score there, and counts as 0 here.
+            expected = 0.0 if row["reason"] == "no_claim" and row[name] is None else row[name]
+            assert sample[logged] == pytest.approx(expected, abs=1e-5), (row["id"], name)
         assert sample["fallback"] == row["fallback"]
         assert [q["question"] for q in sample["questions"]] == [
             q["question"] for q in row["questions"]
@@ -131,7 +133,8 @@ def test_dummy_from_the_command_line(tmp_path: Path) -> None:
         assert isinstance(table[f"{name},none"], float)
         assert isinstance(table[f"{name}_stderr,none"], (int, float))
     assert table["f1,none"] == table["bleu,none"] == table["knowledge_f1,none"] == 0.0
-    assert table["fallback,none"] == 1.0  # "lol" has nothing to ask about
+    assert table["no_claim,none"] == 1.0  # "lol" claims nothing
+    assert table["q2,none"] == table["scale,none"] == table["fallback,none"] == 0.0
     assert results["versions"] == {"q2_wow": 1.0}
     assert results["n-samples"]["q2_wow"] == {"original": 544, "effective": 5}
     signatures = results["configs"]["q2_wow"]["metadata"]["signatures"]
