@@ -44,6 +44,15 @@ METRICS = {
     "bleu": "BLEU",
     "nli": "end-to-end NLI",
 }
+SHIPPED = {
+    "q2": "Q²",
+    "scale": "SCALE",
+    "groundedness": "groundedness",
+    "f1": "token F1",
+    "word_share": "content words found",
+    "nli": "end-to-end NLI",
+}
+"""The metrics that the shipped weights were scored with (the others have an older generation's)."""
 EGR = "bundled-selection-v1 + EGR (exact, margin 0.5)"
 
 Figure = dict[str, str]
@@ -92,6 +101,15 @@ def agreement() -> Iterator[tuple[str, Figure]]:
             yield name, {"value": value, **facts}
 
 
+def shipped() -> Iterator[tuple[str, Figure]]:
+    """AUC of the shipped weights on the Wizard of Wikipedia."""
+    found = read("true-v3.json")
+    facts = {key: found["facts"][key] for key in ("command", "date")}
+    rows = {row["metric"]: row for row in table(found, "auc")}
+    for name, title in SHIPPED.items():
+        yield f"shipped.{name}.q2", {"value": hundred(rows[title]["q2"]), **facts}
+
+
 def ratio(found: dict[str, float]) -> str:
     """``4.1 (3.8–4.6)``: the median of the turns, the least and the greatest."""
     return f"{found['ratio']:.1f} ({found['ratio_least']:.1f}–{found['ratio_greatest']:.1f})"
@@ -126,7 +144,7 @@ def knowledge() -> Iterator[tuple[str, Figure]]:
 
 def measured() -> dict[str, Figure]:
     """All figures that stand in the JSON of a benchmark or an experiment."""
-    return dict([*agreement(), *speed(), *knowledge()])
+    return dict([*agreement(), *shipped(), *speed(), *knowledge()])
 
 
 def filled(text: str, figures: dict[str, Figure]) -> str:

@@ -9,7 +9,6 @@ numbers, got a weight next to nothing and would cost four times the rest: they a
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.files import read_json
 from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.signature import signature
@@ -49,11 +49,11 @@ class Head:
             ModelError: it is missing or is no head.
         """
         try:
-            found = json.loads(Path(path).read_text(encoding="utf-8"))
+            found = read_json(path, ModelError)
             features = {name: (float(one["mean"]), float(one["deviation"]), float(one["weight"]))
                         for name, one in found["features"].items()}
             return cls(str(found["name"]), float(found["intercept"]), features)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: is no groundedness head ({error})") from error
 
     def parts(self, values: Mapping[str, float]) -> tuple[Part, ...]:

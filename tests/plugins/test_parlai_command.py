@@ -45,7 +45,9 @@ def q2_score(path: Path) -> dict[str, float]:
     assert done.exit_code == 0, done.output
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     means = {
-        name: sum(row[name] for row in rows) / len(rows) for name in ("q2", "q2_no_nli", "scale")
+        # What claims nothing has no score there, and counts as 0 here.
+        name: sum(0 if row["reason"] == "no_claim" else row[name] for row in rows) / len(rows)
+        for name in ("q2", "q2_no_nli", "scale")
     }
     means["fallback"] = sum(row["fallback"] for row in rows) / len(rows)
     means["coverage"] = sum(bool(row["questions"]) for row in rows) / len(rows)
