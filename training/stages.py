@@ -45,7 +45,7 @@ ENTAILMENT = (
     Stage(100_000, rate=1.2e-4),
     Stage(50_000, rate=8e-5, head_rate=2e-4, warmup=0.03),
     Stage(300_000, rate=1.4e-4, head_rate=4e-4, length=320, stop=216_000),
-    Stage(56_000, rate=7e-5, head_rate=1.4e-4, warmup=0.03, length=192, tokens=3072,
+    Stage(32_000, rate=7e-5, head_rate=1.4e-4, warmup=0.03, length=192, tokens=3072,
           average=0.999),
 )
 

@@ -188,7 +188,7 @@ def test_the_fifth_stage_trains_the_upper_layers_of_the_shipped_network() -> Non
     }
     assert {"dense.weight", "classify.bias", "encoder.layers.3.qkv.weight"} <= trained
     assert stages.ENTAILMENT[4].settings(1.0, stages.GENERAL_SEED) == Settings(
-        56_000, tokens=3072, length=192, rate=7e-5, head_rate=1.4e-4, warmup=0.03,
+        32_000, tokens=3072, length=192, rate=7e-5, head_rate=1.4e-4, warmup=0.03,
         average=0.999, seed=17)
 
 
