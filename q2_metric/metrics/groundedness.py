@@ -17,7 +17,6 @@ from typing import Any
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
-from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.signature import signature
 from q2_metric.text.overlap import UNKNOWN, overlap
@@ -110,11 +109,10 @@ class Groundedness:
         scale = Scale.from_preset(preset, **running)
         return cls(scale, Head.load(stages.head), stages.name)
 
-    @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """A score in (0, 1) for each example, in order, its parts in ``because``.
 
-        The value is ``None`` where SCALE has none.
+        The value is ``None`` where SCALE has none, for its reason: nothing is claimed, say.
         """
         return [self._total(judged) for judged in self.scale.score(examples)]
 

@@ -16,7 +16,14 @@ torch = pytest.importorskip("torch")
 
 from q2_metric.models.bundled import models as bundled  # noqa: E402
 from q2_metric.models.bundled.encoding import pair  # noqa: E402
-from training import reader, reader_data, recipe, stages  # noqa: E402
+from training import (  # noqa: E402
+    entailment_data,
+    groundedness,
+    reader,
+    reader_data,
+    recipe,
+    stages,
+)
 from training.__main__ import EVERYTHING  # noqa: E402
 from training.asked import find  # noqa: E402
 from training.entailment import loss as entailment_loss  # noqa: E402
@@ -194,3 +201,10 @@ def test_the_fifth_stage_trains_the_upper_layers_of_the_shipped_network() -> Non
 
 def test_every_part_can_be_asked_for() -> None:
     assert tuple(recipe.PARTS) == EVERYTHING
+
+
+def test_what_is_kept_back_is_trained_on_by_no_stage() -> None:
+    trained = {*entailment_data.RATES, *entailment_data.LAST_RATES,
+               *entailment_data.GENERAL_RATES, *entailment_data.REPLAYED_RATES}
+    assert trained.isdisjoint(entailment_data.KEPT_BACK)
+    assert set(groundedness.SOURCES) <= set(entailment_data.KEPT_BACK)
