@@ -64,7 +64,7 @@ class Clause:
 def corrupt(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
     """A change of a kind drawn at random that fits the clause; ``None`` where none does."""
     kinds = [_entity, _entity, _other_entity, _word, _word, _word, _word, _own_noun, _own_noun,
-             _negation, _suffix, _suffix, _subject, _repeat, _swap, _swap]
+             _negation, _suffix, _suffix, _subject, _repeat, _swap, _swap, _swap, _swap]
     rng.shuffle(kinds)
     found = (kind(clause, pool, rng) for kind in kinds)
     return next((change for change in found if change is not None), None)

@@ -54,9 +54,17 @@ REPLAYED_RATES = {
 }
 """The first pack again, sparsely: it has been seen, and must not be forgotten."""
 
+CONTRASTED_RATES = GENERAL_RATES | {
+    "tenp_contrast": 0.9, "condaqa_edits": 0.9, "sufficient_facts": 0.9, "feverous_dev_s": 0.9,
+    "check_covid": 0.5, "tenp_base": 0.4, "tenp_edit_other": 0.4, "tenp_edit_premise": 0.5,
+    "mnli_mlbench": 0.2, "mnli_train_sample": 0.2, "snli_train_subsamples": 0.06,
+    "docnli_mnli_dev": 0.15, "inli": 0.05, "entailment_bank": 0.05, "attributionbench": 0.5,
+}
+"""The second pack for the last stage: with the sources that people made by changing a sentence so
+that a little stands or falls."""
+
 KEPT_BACK = (
-    "rome1776_wow", "shroom2024", "expertqa_attribution", "check_covid", "sufficient_facts",
-    "feverous_dev_s", "condaqa_edits", "propsegment_wiki_dev", "tenp_contrast",
+    "rome1776_wow", "shroom2024", "expertqa_attribution", "propsegment_wiki_dev",
     "dstc9_human_accuracy", "glue_diagnostic", "advglue_dev",
 )
 """Sources that no network is trained on: what is put on top of the networks is fitted on them."""
@@ -344,10 +352,13 @@ def sources(
     return [*found, retold(folder / "qa", rng, sentences)]
 
 
-def general(folder: Path, seed: int = 4, sentences: int = 5_000) -> list[Source]:
+def general(
+    folder: Path, rates: Mapping[str, float] = GENERAL_RATES, seed: int = 4,
+    sentences: int = 5_000,
+) -> list[Source]:
     """Many rows met once, with a little of what the earlier stages have seen."""
     rng = random.Random(seed)
-    found = [*_groundedness(folder / "groundedness2", GENERAL_RATES),
+    found = [*_groundedness(folder / "groundedness2", rates),
              *_groundedness(folder / "groundedness", REPLAYED_RATES), *_begin(folder)]
     short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
     variation = Variation(rng.sample(short, 20_000))

@@ -22,6 +22,7 @@ from training.examples import Example, Source, split
 from training.export import averaged, export
 from training.stages import (
     COMPARED_SHARE,
+    CONTRASTED_SEED,
     ENTAILMENT,
     GENERAL_DROPOUT,
     GENERAL_FROZEN,
@@ -99,12 +100,12 @@ class Recipe:
 
     def train_general(self) -> None:
         """The fifth: many rows met once, from the shipped weights on."""
-        self.entailment = shipped_entailment(GENERAL_DROPOUT)
-        freeze_below(self.entailment, GENERAL_FROZEN)
-        torch.manual_seed(GENERAL_SEED)
-        sources, _ = split(entailment_data.general(self.data))
-        self._run(self.entailment, ENTAILMENT, 5, "entailment", sources, entailment.loss,
-                  lambda _: {}, GENERAL_SEED)
+        self._train_on(5, entailment_data.general(self.data), GENERAL_SEED)
+
+    def train_contrasted(self) -> None:
+        """The sixth: other rows, more of them changed by hand so that little tells them apart."""
+        rates = entailment_data.CONTRASTED_RATES
+        self._train_on(6, entailment_data.general(self.data, rates, 6), CONTRASTED_SEED)
 
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two runs.
@@ -116,13 +117,21 @@ class Recipe:
         averaged(self.entailment, self.runs / entailment_run / STATE)
         export(self.reader, self.entailment, self.tokenizer_file, self.out)
 
-    def write_general(self) -> None:
-        """Exports the fifth stage with the shipped reader."""
+    def write_shipped(self, entailment_run: str) -> None:
+        """Exports a run that started from the shipped weights, with the shipped reader."""
         self.reader = ReaderNetwork()
         load_network(self.reader, "reader")
         self.entailment = shipped_entailment()
-        averaged(self.entailment, self.runs / "entailment-5" / STATE)
+        averaged(self.entailment, self.runs / entailment_run / STATE)
         export(self.reader, self.entailment, self.tokenizer_file, self.out)
+
+    def _train_on(self, number: int, sources: Sequence[Source], seed: int) -> None:
+        """A stage from the shipped weights on, with dropout and its lower layers frozen."""
+        self.entailment = shipped_entailment(GENERAL_DROPOUT)
+        freeze_below(self.entailment, GENERAL_FROZEN)
+        torch.manual_seed(seed)
+        self._run(self.entailment, ENTAILMENT, number, "entailment", split(sources)[0],
+                  entailment.loss, lambda _: {}, seed)
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.tokenizer_file)
@@ -148,10 +157,12 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "comparisons": Recipe.train_comparisons,
     "export": lambda recipe: recipe.write("reader-3", "entailment-4"),
     "general": Recipe.train_general,
-    "export-general": Recipe.write_general,
+    "export-general": lambda recipe: recipe.write_shipped("entailment-5"),
+    "contrasted": Recipe.train_contrasted,
+    "export-contrasted": lambda recipe: recipe.write_shipped("entailment-6"),
 }
 """In their order."""
-FROM_SHIPPED = ("general", "export-general")
+FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted")
 """Parts that start from the shipped weights, not from the base model."""
 
 

@@ -205,6 +205,7 @@ def test_every_part_can_be_asked_for() -> None:
 
 def test_what_is_kept_back_is_trained_on_by_no_stage() -> None:
     trained = {*entailment_data.RATES, *entailment_data.LAST_RATES,
-               *entailment_data.GENERAL_RATES, *entailment_data.REPLAYED_RATES}
+               *entailment_data.GENERAL_RATES, *entailment_data.REPLAYED_RATES,
+               *entailment_data.CONTRASTED_RATES}
     assert trained.isdisjoint(entailment_data.KEPT_BACK)
     assert set(groundedness.SOURCES) <= set(entailment_data.KEPT_BACK)
