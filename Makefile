@@ -33,6 +33,8 @@ bench: $(VENV)/test.done
 	$(BIN)/python benchmarks/cpu_choices.py
 	$(BIN)/python benchmarks/q2_speed.py
 	$(BIN)/python benchmarks/scale_speed.py --dtype bfloat16
+	$(BIN)/python benchmarks/long_knowledge.py \
+	  --agreement entfa_xsum,wikibio_gpt3:200,refchecker_dolly:200,qags_cnndm
 	$(BIN)/python benchmarks/speed_page.py
 	$(BIN)/python benchmarks/quoted.py
 
