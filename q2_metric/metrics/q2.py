@@ -16,6 +16,7 @@ from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import normalise, token_f1
+from q2_metric.text.passages import in_passages
 from q2_metric.types import (
     Answer,
     Comparison,
@@ -63,6 +64,10 @@ class Q2Settings:
             towards: (sum + shrink * PRIOR) / (questions + shrink). 0 is the paper's mean;
             with 1 or 2 a response of which little was asked says less.
         repeated: "keep" or "drop" a question that is asked of a second span of the response.
+        reading: what a span's questions are made from (by a model) and read in: "neighbours",
+            its sentence and the ones beside it, or the whole "response" as in the papers. They
+            are the same up to three sentences; beyond, the cost of "response" grows with the
+            square of its length.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -77,6 +82,7 @@ class Q2Settings:
     fallback_score: Literal["verdict", "expected"] = "verdict"
     shrink: float = 0.0
     repeated: Literal["keep", "drop"] = "keep"
+    reading: Literal["neighbours", "response"] = "neighbours"
 
     def __post_init__(self) -> None:
         if not (0 <= self.shrink < math.inf):
@@ -88,6 +94,7 @@ class Q2Settings:
             ("comparison", ("verdict", "expected")),
             ("fallback_score", ("verdict", "expected")),
             ("repeated", ("keep", "drop")),
+            ("reading", ("neighbours", "response")),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(
@@ -96,7 +103,7 @@ class Q2Settings:
 
 
 _FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
-            "repeated": "keep"}
+            "repeated": "keep", "reading": "response"}
 """Settings that the papers do not have: they are signed where they are not as there."""
 
 
@@ -162,7 +169,8 @@ class Q2:
         return cls(
             spans=spans,
             questions=stages.load_questions(
-                models, question_model, running, decoding=chosen.decoding, seed=chosen.seed),
+                models, question_model, running, decoding=chosen.decoding, seed=chosen.seed,
+                reading=chosen.reading),
             reader=stages.load_reader(models, reader_model, running),
             entailment=stages.load_nli(models, nli_model, running),
             personal=personal,
@@ -235,11 +243,13 @@ class Q2:
         """
         spans = [span for found in self.spans.find(examples) for span in found]
         candidates = self.questions.generate(spans)
-        texts = list(dict.fromkeys(text for found in candidates for text in found))
         if self.settings.personal == "remove":
-            flags = self.personal.personal(texts)
-            kept = {text for text, flag in zip(texts, flags, strict=True) if not flag}
+            asked = list(dict.fromkeys(text for found in candidates for text in found))
+            flags = self.personal.personal(asked)
+            kept = {text for text, flag in zip(asked, flags, strict=True) if not flag}
             candidates = [[text for text in found if text in kept] for found in candidates]
+        whole = self.settings.reading == "response"
+        texts = [span.example.response for span in (spans if whole else in_passages(spans))]
         valid: dict[int, list[str]] = {i: [] for i in range(len(spans))}
         for rank in range(max(map(len, candidates), default=0)):
             turn = [
@@ -247,7 +257,7 @@ class Q2:
                 if rank < len(found)
                 and not (valid[i] and self.settings.questions_per_span == "first_valid")
             ]
-            answers = self._read([(candidates[i][rank], spans[i].example.response) for i in turn])
+            answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
             for i, answer in zip(turn, answers, strict=True):
                 if answer is not None and _agrees(answer, spans[i]):
                     valid[i].append(candidates[i][rank])

@@ -25,6 +25,7 @@ from q2_metric.models.hub.questions import Seq2SeqQuestions, around, clean
 from q2_metric.models.hub.reader import TorchReader
 from q2_metric.models.hub.templates import TEMPLATES
 from q2_metric.models.hub.yes_no import YesNoEntailment
+from q2_metric.text.passages import in_passages
 from q2_metric.types import Example, Span
 
 
@@ -87,6 +88,18 @@ def test_beam_batches_equal_single_spans(loaded: Load) -> None:
     together = Seq2SeqQuestions(model, batch_size=4).generate(SPANS)
     alone = [Seq2SeqQuestions(model).generate([item])[0] for item in SPANS]
     assert together == alone
+
+
+@pytest.mark.usefixtures("short")
+def test_a_long_response_is_read_around_its_span(loaded: Load) -> None:
+    model = loaded("t5/untied")
+    beside = "Paris is the capital. It has a river. The ship sails north."
+    far = Example(f"{beside} She sleeps. The dog runs.", "")
+    near = Span(Example(beside, ""), "Paris", 0)
+    whole = Seq2SeqQuestions(model, decoding="greedy", reading="response")
+    cut = Seq2SeqQuestions(model, decoding="greedy")
+    assert cut.generate([Span(far, "Paris", 0)]) == whole.generate([near])
+    assert cut._input(in_passages([Span(far, "Paris", 0)])[0]) != whole._input(Span(far, "Paris", 0))
 
 
 @pytest.mark.usefixtures("short")
