@@ -160,13 +160,14 @@ class Scale:
         claims = [
             (i, start, end) for i, found in enumerate(split) for start, end in found
         ]
-        scores = self._judge_chunks(unique, claims)
+        known: dict[tuple[str, str], float] = {}
+        scores = self._judge_chunks(unique, claims, known)
         because: list[list[Evidence]] = [[] for _ in unique]
         for (i, start, end), score in zip(claims, scores, strict=True):
             if score is not None:
                 because[i].append(Evidence(unique[i].response[start:end], start, score))
         if evidence:
-            because = self._with_support(unique, because)
+            because = self._with_support(unique, because, known)
         totals = {
             example: Score(example, self._aggregate([e.score for e in found]), tuple(found))
             for example, found in zip(unique, because, strict=True)
@@ -191,8 +192,20 @@ class Scale:
             return e
         return e / (e + c + NEUTRAL_WEIGHT * n)
 
+    def _judge(
+        self, pairs: Sequence[tuple[str, str]], known: dict[tuple[str, str], float]
+    ) -> list[float]:
+        """Support for each (premise, claim); what is not in ``known`` is judged, and put there."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        if new:
+            known.update(zip(new, map(self._read, self.backbone.judge(new)), strict=True))
+        return [known[pair] for pair in pairs]
+
     def _judge_chunks(
-        self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]]
+        self,
+        examples: Sequence[Example],
+        claims: Sequence[tuple[int, int, int]],
+        known: dict[tuple[str, str], float],
     ) -> list[float | None]:
         """Support from the best chunk for each claim (section 3.1)."""
         settings = self.settings
@@ -203,17 +216,15 @@ class Scale:
              chunks(self.backbone.offsets(e.knowledge), settings.chunk_size, settings.overlap)]
             for e in examples
         ]
-        pairs = list(dict.fromkeys(
-            (chunk, examples[i].response[start:end])
-            for i, start, end in claims for chunk in cut[i]
-        ))
-        judged = dict(zip(pairs, self.backbone.judge(pairs), strict=True)) if pairs else {}
+        sentences = [examples[i].response[start:end] for i, start, end in claims]
+        self._judge(
+            [(chunk, said) for (i, _, _), said in zip(claims, sentences, strict=True)
+             for chunk in cut[i]],
+            known,
+        )
         return [
-            max(
-                (self._read(judged[chunk, examples[i].response[start:end]]) for chunk in cut[i]),
-                default=None,
-            )
-            for i, start, end in claims
+            max((known[chunk, said] for chunk in cut[i]), default=None)
+            for (i, _, _), said in zip(claims, sentences, strict=True)
         ]
 
     def _judge_documents(
@@ -231,7 +242,10 @@ class Scale:
         return [self._read(judged[pair]) if pair in judged else None for pair in pairs]
 
     def _with_support(
-        self, examples: Sequence[Example], because: Sequence[list[Evidence]]
+        self,
+        examples: Sequence[Example],
+        because: Sequence[list[Evidence]],
+        known: dict[tuple[str, str], float],
     ) -> list[list[Evidence]]:
         """The sentences with their support from the knowledge (section 3.2)."""
         units = self.sentences.split([example.knowledge for example in examples])
@@ -249,7 +263,7 @@ class Scale:
                 i, evidence = searches[part.search]
                 start, end = units[i][part.first][0], units[i][part.last - 1][1]
                 pairs.append((examples[i].knowledge[start:end], evidence.sentence))
-            return [self._read(verdict) for verdict in self.backbone.judge(pairs)]
+            return self._judge(pairs, known)
 
         best = tree_search(
             [sizes[i] for i, _ in searches], judge, self.settings.branches,
