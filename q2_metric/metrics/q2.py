@@ -7,6 +7,7 @@ Question Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -68,6 +69,10 @@ class Q2Settings:
             its sentence and the ones beside it, or the whole "response" as in the papers. They
             are the same up to three sentences; beyond, the cost of "response" grows with the
             square of its length.
+        round_trip: the answer that makes a question valid: "exact", the span; "list", the span
+            or a list that has it as an item; "off", any question is valid, and none is read in
+            the response, which is less than half of the work. Meant for questions made by
+            rule, of which few are invalid.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -83,6 +88,7 @@ class Q2Settings:
     shrink: float = 0.0
     repeated: Literal["keep", "drop"] = "keep"
     reading: Literal["neighbours", "response"] = "neighbours"
+    round_trip: Literal["exact", "list", "off"] = "exact"
 
     def __post_init__(self) -> None:
         if not (0 <= self.shrink < math.inf):
@@ -95,6 +101,7 @@ class Q2Settings:
             ("fallback_score", ("verdict", "expected")),
             ("repeated", ("keep", "drop")),
             ("reading", ("neighbours", "response")),
+            ("round_trip", ("exact", "list", "off")),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(
@@ -103,7 +110,7 @@ class Q2Settings:
 
 
 _FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
-            "repeated": "keep", "reading": "response"}
+            "repeated": "keep", "reading": "response", "round_trip": "exact"}
 """Settings that the papers do not have: they are signed where they are not as there."""
 
 
@@ -236,11 +243,7 @@ class Q2:
         return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
 
     def _valid_questions(self, examples: Sequence[Example]) -> list[Question]:
-        """Questions that are not personal and whose answer in the response is their span.
-
-        Where the first valid question of a span is enough, the best candidates of all
-        spans are read first, then the second best of the spans that failed, and so on.
-        """
+        """Questions that are not personal and whose answer in the response is their span."""
         spans = [span for found in self.spans.find(examples) for span in found]
         candidates = self.questions.generate(spans)
         if self.settings.personal == "remove":
@@ -248,24 +251,42 @@ class Q2:
             flags = self.personal.personal(asked)
             kept = {text for text, flag in zip(asked, flags, strict=True) if not flag}
             candidates = [[text for text in found if text in kept] for found in candidates]
-        whole = self.settings.reading == "response"
-        texts = [span.example.response for span in (spans if whole else in_passages(spans))]
-        valid: dict[int, list[str]] = {i: [] for i in range(len(spans))}
-        for rank in range(max(map(len, candidates), default=0)):
-            turn = [
-                i for i, found in enumerate(candidates)
-                if rank < len(found)
-                and not (valid[i] and self.settings.questions_per_span == "first_valid")
-            ]
-            answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
-            for i, answer in zip(turn, answers, strict=True):
-                if answer is not None and _agrees(answer, spans[i]):
-                    valid[i].append(candidates[i][rank])
-        questions = [Question(spans[i], text) for i, found in valid.items() for text in found]
+        valid = self._round_trip(spans, candidates)
+        questions = [
+            Question(span, text) for span, found in zip(spans, valid, strict=True) for text in found
+        ]
         if self.settings.repeated == "drop":
             questions = list({(q.span.example, q.text): q for q in reversed(questions)}.values())
             questions.reverse()
         return questions
+
+    def _round_trip(
+        self, spans: Sequence[Span], candidates: Sequence[Sequence[str]]
+    ) -> list[list[str]]:
+        """The valid ones among the candidates of each span.
+
+        Where the first valid question of a span is enough, the best candidates of all
+        spans are read first, then the second best of the spans that failed, and so on.
+        """
+        settings = self.settings
+        whole = settings.reading == "response"
+        texts = [span.example.response for span in (spans if whole else in_passages(spans))]
+        valid: list[list[str]] = [[] for _ in spans]
+        for rank in range(max(map(len, candidates), default=0)):
+            turn = [
+                i for i, found in enumerate(candidates)
+                if rank < len(found) and normalise(spans[i].text)
+                and not (valid[i] and settings.questions_per_span == "first_valid")
+            ]
+            if settings.round_trip != "off":
+                answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
+                turn = [
+                    i for i, answer in zip(turn, answers, strict=True)
+                    if answer and _agrees(answer, spans[i], settings.round_trip == "list")
+                ]
+            for i in turn:
+                valid[i].append(candidates[i][rank])
+        return valid
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """The reader's answers; the same question about the same text is read once."""
@@ -316,10 +337,14 @@ class Q2:
         return FALLBACK_SCORE[verdict.label]
 
 
-def _agrees(answer: Answer, span: Span) -> bool:
-    """The round trip: the answer in the response is the span, and is not empty."""
+_BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
+
+
+def _agrees(answer: Answer, span: Span, lists: bool) -> bool:
+    """The round trip: the answer in the response is the span or, of ``lists``, has it as item."""
     wanted = normalise(span.text)
-    return wanted != "" and normalise(answer.text) == wanted
+    items = [answer.text, *(_BETWEEN_ITEMS.split(answer.text) if lists else ())]
+    return any(normalise(item) == wanted for item in items)
 
 
 def answer_sentence(question: str, answer: str) -> str:

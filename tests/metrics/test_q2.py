@@ -323,8 +323,49 @@ def test_a_question_asked_twice_may_count_once() -> None:
     assert [c.question.span.start for c in dropped.because if isinstance(c, Comparison)] == [0]
 
 
+PLUMS = Example("He likes apples, pears and plums.", "Plums.")
+
+
+@pytest.mark.parametrize(("answer", "valid"), [
+    ("apples, pears and plums", True),
+    ("apples; plums", True),
+    ("pears & plums", True),
+    ("plums", True),
+    ("sour plums, pears", False),
+    ("the plumsand pears", False),
+])
+def test_a_list_may_hold_the_span(answer: str, valid: bool) -> None:
+    example = Example(f"He likes {answer}.", PLUMS.knowledge)
+    reader = FakeReader({("What does he like?", example.response): answer})
+    spans = {example.response: ["plums"]}
+    asked = {"plums": ["What does he like?"]}
+    [exact] = q2(spans, asked, reader).score([example])
+    [listed] = q2(spans, asked, reader, round_trip="list").score([example])
+    assert bool(exact.because) == (answer == "plums")
+    assert bool(listed.because) == valid
+
+
+def test_without_a_round_trip_only_the_knowledge_is_read() -> None:
+    example = Example("Ann met Bob", "Ann met Bob.")
+    asked = {"Ann": ["bad?", "What about Ann?"], "Bob": []}
+    metric = q2(questions=asked, round_trip="off")
+    [score] = metric.score([example])
+    assert metric.reader.asked == [("bad?", example.knowledge)]  # type: ignore[attr-defined]
+    assert [c.how for c in score.because] == ["no_answer"]  # type: ignore[union-attr]
+    [every] = q2(questions=asked, round_trip="off", questions_per_span="all").score([example])
+    assert len(every.because) == 2
+
+
+def test_a_span_that_normalises_to_nothing_is_not_even_read() -> None:
+    example = Example("it is the hat", "the the")
+    metric = q2({example.response: ["the"]}, {"the": ["What?"]})
+    assert metric.score([example])[0].fallback
+    assert metric.reader.asked == []  # type: ignore[attr-defined]
+
+
 def test_only_settings_beyond_the_papers_are_signed() -> None:
     assert "shrink" not in q2().signature
     assert "|reading:neighbours|" in q2().signature
     assert "reading" not in q2(reading="response").signature
+    assert "|round_trip:off|" in q2(round_trip="off").signature
     assert "|shrink:1|" in q2(shrink=1.0).signature
