@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from q2_metric import metrics
+from q2_metric.engine.blocks import CHARACTERS, characters, cut
 from q2_metric.engine.cache import LARGEST, Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.engine.identity import CODE, Identity, code, contents, identity
@@ -22,7 +22,8 @@ from q2_metric.rows.read import BadRow, Row, read_rows
 from q2_metric.types import Metric
 
 BLOCK = 256
-"""Rows scored together and then kept: enough to fill batches, little to lose."""
+"""Rows scored together and then kept, unless they are long: enough to fill batches, little to
+lose."""
 
 Warn = Callable[[str], None]
 
@@ -94,7 +95,7 @@ class Job:
         choice: of each row's knowledge; ``None`` where it is read.
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
-        block: rows scored together.
+        block: rows scored together at most.
     """
 
     files: tuple[str, ...]
@@ -128,6 +129,7 @@ class Job:
             "evidence": self.evidence,
             "texts": self.texts,
             "block": self.block,
+            "block_characters": CHARACTERS,
             "calibration": [
                 {name: list(value) if isinstance(value, tuple) else value
                  for name, value in asdict(one).items()}
@@ -199,8 +201,7 @@ class Job:
     ) -> Iterator[list[Row]]:
         """The rows of one of the files, always cut in the same places."""
         rows = read_rows(file, self.columns, on_columns=on_columns)
-        while block := list(islice(rows, self.block)):
-            yield block
+        yield from cut(rows, self.block, characters)
 
     def score(
         self, loaded: Loaded, file: str, first: int, block: Sequence[Row]

@@ -55,7 +55,8 @@ class FileResult:
 
     ``columns`` are those that were read, by field; empty for a file without rows.
     ``resumed`` counts the rows, and ``resumed_failed`` the failed ones among them, that an
-    earlier, broken-off run had finished: ``seconds`` is not about them.
+    earlier, broken-off run had finished: ``seconds`` is not about them. ``blocks`` are the rows
+    of each block.
     """
 
     file: str
@@ -66,6 +67,7 @@ class FileResult:
     columns: Mapping[str, str | None]
     resumed: int = 0
     resumed_failed: int = 0
+    blocks: tuple[int, ...] = ()
 
     @property
     def rows_per_second(self) -> float:
@@ -210,9 +212,7 @@ class Run:
                 return self._complete(out, done)
             begin(parts, out, now, restart=restart)
             if done_before := len(parts.done()):
-                self.listener.note(
-                    f"going on: {parts.folder} has {done_before} blocks of {self.job.block} rows"
-                )
+                self.listener.note(f"going on: {parts.folder} has {done_before} finished blocks")
             results = self._score(page, parts)
             _assemble(self.job, parts, results, out)
             _finish(out, parts, now, results)
@@ -265,6 +265,7 @@ class Run:
         file, used = self.job.files[number], dict[str, str | None]()
         tallies = {column: Tally(column) for column in self.signatures}
         result = FileResult(file, 0, 0, 0.0, (), used)
+        sizes: list[int] = []
 
         def on_columns(found: Columns) -> None:
             used.update(asdict(found))
@@ -286,6 +287,7 @@ class Run:
                     )
                     if parts is not None:
                         parts.write(number, n, encoded(rows))
+                sizes.append(len(block))
                 bad = self._count(tallies, rows)
                 result = replace(
                     result, rows=result.rows + len(block), failed=result.failed + bad,
@@ -299,7 +301,7 @@ class Run:
         if self.job.choice is not None:
             used["knowledge"] = self.job.choice.words
         systems = (tally.result(self.signatures[name]) for name, tally in tallies.items())
-        return replace(result, systems=tuple(systems))
+        return replace(result, systems=tuple(systems), blocks=tuple(sizes))
 
     def _check_unchanged(self, file: str) -> None:
         if file in self._states and state(file) != self._states[file]:
@@ -350,9 +352,9 @@ def _assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str) -
         InputError: it cannot be written; the parts stay.
     """
     blocks = [
-        (number, n, min(job.block, result.rows - start))
+        (number, n, size)
         for number, result in enumerate(results)
-        for n, start in enumerate(range(0, result.rows, job.block))
+        for n, size in enumerate(result.blocks)
     ]
     if Path(out).suffix.lower() == ".jsonl":
         with replacing(Path(out), parts.folder) as unfinished, open(unfinished, "wb") as file:

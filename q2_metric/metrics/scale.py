@@ -186,7 +186,7 @@ class Scale:
         ]
         because: list[list[Evidence]] = [[] for _ in unique]
         places: list[tuple[int, int]] = []
-        known: dict[_Pair, Verdict] = {}
+        known: dict[_Pair, float] = {}
         best_chunks = self._judge_chunks(unique, claims, known)
         for (i, start, end), best in zip(claims, best_chunks, strict=True):
             if best is not None:
@@ -220,7 +220,7 @@ class Scale:
 
     def _judge_chunks(
         self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]],
-        known: dict[_Pair, Verdict],
+        known: dict[_Pair, float],
     ) -> list[_Best | None]:
         """Support for each claim from the best chunk (section 3.1), and that chunk."""
         if self.settings.chunking == "prompt":
@@ -242,12 +242,12 @@ class Scale:
             for some in asked
         ]
 
-    def _judge(self, pairs: Sequence[_Pair], known: dict[_Pair, Verdict]) -> list[float]:
+    def _judge(self, pairs: Sequence[_Pair], known: dict[_Pair, float]) -> list[float]:
         """How far each premise supports its sentence; what is known is not asked again."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
-            known.update(zip(new, self.backbone.judge(new), strict=True))
-        return [self._read(known[pair]) for pair in pairs]
+            known.update(zip(new, map(self._read, self.backbone.judge(new)), strict=True))
+        return [known[pair] for pair in pairs]
 
     def _cut(self, text: str) -> list[tuple[int, int]]:
         """Characters of the chunks of a text."""
@@ -271,7 +271,7 @@ class Scale:
 
     def _with_support(
         self, examples: Sequence[Example], because: Sequence[list[Evidence]],
-        places: Sequence[tuple[int, int]], known: dict[_Pair, Verdict],
+        places: Sequence[tuple[int, int]], known: dict[_Pair, float],
     ) -> list[list[Evidence]]:
         """The sentences with their support from the knowledge (section 3.2).
 

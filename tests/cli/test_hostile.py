@@ -180,14 +180,12 @@ def test_a_megabyte_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = score(path, out, "--metrics", "q2,scale,f1")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     fine, megabyte, word, knowledge = rows_of(out)
     assert (fine["q2"], fine["scale"], fine["f1"]) == (1.0, 1.0, 1.0)
-    for row in (megabyte, word):
-        assert row["error"].endswith("q2: the response has 1000000 characters, more than 50000")
-        assert row["f1"] is not None
+    assert 0 < megabyte["q2"] < 1
     assert megabyte["scale"] is not None
-    assert (word["scale"], word["reason"]) == (None, "no_claim")  # one word says nothing
+    assert (word["q2"], word["reason"]) == (None, "no_claim")  # one word says nothing
     assert knowledge["error"] is None
     assert knowledge["scale"] == 0.0
 

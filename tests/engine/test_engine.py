@@ -19,7 +19,7 @@ from limits import largest_file
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
-from q2_metric.engine import job, manifest
+from q2_metric.engine import blocks, job, manifest
 from q2_metric.engine import parts as parts_module
 from q2_metric.engine.manifest import difference
 from q2_metric.engine.parts import MARK, Parts, encoded, open_parts, parts_folder
@@ -177,6 +177,20 @@ def test_another_input_or_setting_is_refused(
     assert "run it as before, or start over with --restart" in result.stderr
     assert run.fakes["scale"].batches == []
     assert run(*arguments, "--restart", names="scale").exit_code == 0
+
+
+@pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
+def test_long_rows_make_short_blocks(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    assert run(out=f"whole-{out}").exit_code == 0
+    monkeypatch.setattr(blocks, "CHARACTERS", 6)  # two rows, each of "r1" and "k"
+    monkeypatch.setattr(job, "BLOCK", 5)
+    assert run(out=out, stop_at="r7").exit_code != 0
+    assert run.fakes["f1"].batches == [2, 2, 2], "of ten rows six are kept"
+    assert run(out=out).exit_code == 0
+    assert run.fakes["f1"].batches == [2, 2]
+    assert (run.folder / out).read_bytes() == (run.folder / f"whole-{out}").read_bytes()
 
 
 def retrain(model: Path) -> None:

@@ -70,6 +70,17 @@ def test_one_batch_for_all_and_equal_work_once() -> None:
     assert [s.example.id for s in scores] == [str(i) for i in range(40)]
 
 
+def test_evidence_judges_nothing_twice() -> None:
+    """Knowledge of one sentence is a chunk and the search's only unit."""
+    metric = scale()
+    examples = [Example("red cat. blue dog.", "the red cat.", id=str(i)) for i in range(3)]
+    scores = metric.score(examples, evidence=True)
+    assert metric.backbone.calls == 1  # type: ignore[attr-defined]
+    for evidence in scores[0].because:
+        assert isinstance(evidence, Evidence)
+        assert (evidence.support, evidence.support_score) == ("the red cat.", evidence.score)
+
+
 def test_nothing_to_judge_has_no_value() -> None:
     [empty, blank] = scale().score([Example("...", "text"), Example("a cat.", "   ")])
     assert (empty.value, blank.value) == (None, None)
@@ -104,13 +115,6 @@ def test_with_top_chunks_the_support_is_sought_in_the_best_chunk() -> None:
     assert (found.support, found.support_score) == ("The cat is red.", 1.0)
     assert knowledge[found.support_start :].startswith("The cat is red.")
     assert metric.backbone.calls == 2, "the chunks, and their sentences"  # type: ignore[attr-defined]
-
-
-def test_knowledge_of_one_sentence_is_judged_once() -> None:
-    metric = scale()
-    [score] = metric.score([Example("red cat.", "The cat is red.")], evidence=True)
-    assert score.because[0].support_score == score.value == 1.0  # type: ignore[union-attr]
-    assert metric.backbone.calls == 1  # type: ignore[attr-defined]
 
 
 def test_as_many_top_chunks_as_there_are_is_all() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -131,12 +132,15 @@ class Parsed:
         found = self.repaired.from_original(start, end)
         if found is None:
             return None
-        for sentence in self.sentences:
-            left, right = found[0] - sentence.start, found[1] - sentence.start
-            if left >= 0 and right <= sentence.length:
-                tokens = sentence.doc.char_span(left, right, alignment_mode="expand")
-                return None if tokens is None else (sentence, tokens)
-        return None
+        place = bisect_right(self.sentences, found[0], key=lambda sentence: sentence.start) - 1
+        if place < 0:
+            return None
+        sentence = self.sentences[place]
+        left, right = found[0] - sentence.start, found[1] - sentence.start
+        if right > sentence.length:
+            return None
+        tokens = sentence.doc.char_span(left, right, alignment_mode="expand")
+        return None if tokens is None else (sentence, tokens)
 
 
 class Parser:
