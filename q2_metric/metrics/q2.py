@@ -172,7 +172,7 @@ class Q2:
         models = presets.preset(preset)
         defaults = {} if nli_model else models.q2_settings
         chosen, running = settings_and_running(Q2Settings, keywords, defaults)
-        spans, personal = stages.load_spans(), stages.load_personal()
+        spans, personal = stages.load_spans(models, question_model), stages.load_personal()
         return cls(
             spans=spans,
             questions=stages.load_questions(

@@ -78,7 +78,7 @@ PRESETS: dict[str, Preset] = {
             scale=_OURS,
             scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip",
                             "top_chunks": 3, "branches": 64},
-            q2_settings={"fallback_score": "expected"},
+            q2_settings={"fallback_score": "expected", "round_trip": "list"},
             head=Path(__file__).parent / "bundled" / "weights" / "groundedness.json",
             needs_network=False,
             extra="",

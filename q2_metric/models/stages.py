@@ -33,15 +33,22 @@ if TYPE_CHECKING:
     )
 
 
-def load_spans() -> SpanFinder:
-    """Named entities and noun chunks (spaCy), in every preset.
+def load_spans(
+    chosen: str | Preset = DEFAULT, question_model: str | None = None
+) -> SpanFinder:
+    """Named entities and noun chunks (spaCy) and, where rules ask about them, comparatives.
+
+    Args:
+        chosen, question_model: as for :func:`load_questions`.
 
     Raises:
+        InputError: see :func:`preset`.
         ModelError: spaCy's English model is not installed.
     """
     from q2_metric.models.english.parser import SpacySpans
 
-    return SpacySpans()
+    stage = _replaced(preset(chosen).questions, question_model, "seq2seq")
+    return SpacySpans(comparatives=stage.kind == "syntactic")
 
 
 def load_sentences() -> SentenceSplitter:
