@@ -52,6 +52,8 @@ OUTPUT_OPTIONS = all_options(
         show_default=True,
         help="With --out: repeat response, knowledge and history, which q2 report shows.",
     ),
+    click.option("--raw-csv", is_flag=True,
+                 help="With --out as .csv: no ' before texts that a spreadsheet might run."),
     click.option("--report", metavar="PATH", type=Written(),
                  help="A web page: scores, and what they rest on."),
     click.option(
@@ -189,6 +191,7 @@ def _job(options: Mapping[str, Any]) -> Job:
         evidence=options["evidence"]
         and (options["out"] is not None or options["report"] is not None),
         texts=options["texts"],
+        raw_csv=options["raw_csv"],
         choice=None if pool is None else Choice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
         cache_bytes=options["cache_size"] * 1_000_000,

@@ -91,6 +91,8 @@ class Job:
         calibrations: applied to the scores of their metrics.
         evidence: whether metrics that can also find each sentence's support.
         texts: whether output rows repeat response, knowledge and history.
+        raw_csv: whether texts in csv are as they are
+            (:func:`q2_metric.rows.writers.open_writer`).
         choice: of each row's knowledge; ``None`` where it is read.
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
@@ -105,6 +107,7 @@ class Job:
     calibrations: tuple[Calibration, ...] = ()
     evidence: bool = False
     texts: bool = False
+    raw_csv: bool = False
     choice: Choice | None = None
     cache: Path | None = None
     cache_bytes: int = LARGEST
@@ -127,6 +130,7 @@ class Job:
             **{name: value for name, value in asdict(self.columns).items() if value is not None},
             "evidence": self.evidence,
             "texts": self.texts,
+            "raw_csv": self.raw_csv,
             "block": self.block,
             "calibration": [
                 {name: list(value) if isinstance(value, tuple) else value
