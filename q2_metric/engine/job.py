@@ -141,15 +141,19 @@ class Job:
 
     def identities(self) -> dict[str, Identity]:
         """What makes the scores, by metric, and what chooses the knowledge."""
+        # Where it cannot be used, "load" says so.
+        known = Cache(self.cache, largest=self.cache_bytes, warn=lambda _line: None)
         found = {
-            name: identity(name, entry(name).request(self.preset, self.keywords))
+            name: identity(name, entry(name).request(self.preset, self.keywords), known)
             for name in self.metrics
         }
         if self.choice is not None:
             request = self.choice.request
             found["knowledge"] = {
-                **request, **contents(request.values()), CODE: code(("knowledge", "models")),
+                **request, **contents(request.values(), known),
+                CODE: code(("knowledge", "models")),
             }
+        known.close()
         return found
 
     def check(self, *, strict: bool = False) -> None:
