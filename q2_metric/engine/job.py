@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -166,7 +167,7 @@ class Job:
         if self.files.count(STDIN) > 1:
             raise InputError("standard input (-) can be read only once")
         for file in self.files:
-            if file == STDIN or (Path(file).exists() and not rereadable(file)):
+            if file == STDIN or (os.path.exists(file) and not rereadable(file)):
                 continue
             for row in read_rows(file, self.columns):
                 if not strict:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import MissingExtra, WriteError
 from q2_metric.evaluation.drawings import DRAWINGS, Panels, Styles
 from q2_metric.evaluation.tables import Report
 from q2_metric.evaluation.titles import title
@@ -64,13 +64,13 @@ def draw(report: Report, folder: str | Path) -> list[Path]:
 
     Raises:
         MissingExtra: matplotlib is not installed.
-        InputError: the folder cannot be written.
+        WriteError: the folder cannot be written.
     """
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"{folder}: cannot be written: {error.strerror or error}") from error
     paths: list[Path] = []
     name = re.sub(r"[^\w-]+", "_", report.name)
     with _pyplot() as plt:

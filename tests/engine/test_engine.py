@@ -82,7 +82,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     run.out.write_text("earlier")
-    assert run(stop_at="r7").exit_code == 1
+    stopped = run(stop_at="r7")
+    assert stopped.exit_code == 130
+    assert stopped.stderr == (
+        f"q2: error: stopped; {run.out}.parts keeps what is finished: the same command goes on "
+        "from there, --restart begins anew\n"
+    )
     assert run.out.read_text() == "earlier"  # until the new output is complete
     assert len(list((run.folder / "out.jsonl.parts").glob("*/*.jsonl"))) == 2
     result = run("--json")
@@ -98,7 +103,10 @@ def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
 
 
 def test_a_run_without_a_finished_block_leaves_nothing(run: Runner) -> None:
-    assert run(stop_at="r0").exit_code == 1
+    stopped = run(stop_at="r0")
+    assert (stopped.exit_code, stopped.stderr) == (130, "q2: error: stopped\n")
+    assert "is in the cache: the same" in run("--cache", str(run.folder / "c"), stop_at="r0").stderr
+    (run.folder / "c").unlink()
     assert [*run.folder.iterdir()] == [run.rows]
 
 
@@ -390,7 +398,7 @@ def test_a_full_disk(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
         calls, at = 0, [moment]
         result = run("--restart")
         if result.exit_code:
-            assert result.exit_code == 2
+            assert result.exit_code == 3
             assert "cannot be written: No space left on device" in result.stderr
             assert run.out.read_bytes() == whole
         at = []
@@ -460,7 +468,7 @@ def test_a_mark_that_is_a_link_is_not_followed(run: Runner) -> None:
     folder = run.folder / "out.jsonl.parts"
     folder.mkdir()
     (folder / MARK).symlink_to(run.rows)
-    assert run().exit_code == 2
+    assert run().exit_code == 3
     assert run.rows.exists()
 
 
