@@ -13,6 +13,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test depends on how quick the machine is.
+settings.register_profile("q2", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("q2")
 
 _CACHE = tempfile.mkdtemp(prefix="q2-tests-")
 os.environ["HF_MODULES_CACHE"] = os.path.join(_CACHE, "modules")

@@ -55,7 +55,7 @@ class CachedMetric:
         self.name = name
         self._load, self._store = load, store
         self._metric: Metric | None = None
-        self._made_by = digest(name, identity(name, request or {}))
+        self._made_by = digest(name, identity(name, request or {}, store))
         known = store.get([self._made_by]).get(self._made_by)
         self.signature: str = known if isinstance(known, str) else self.metric.signature
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -92,6 +93,8 @@ class Job:
         calibrations: applied to the scores of their metrics.
         evidence: whether metrics that can also find each sentence's support.
         texts: whether output rows repeat response, knowledge and history.
+        raw_csv: whether texts in csv are as they are
+            (:func:`q2_metric.rows.writers.open_writer`).
         choice: of each row's knowledge; ``None`` where it is read.
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
@@ -106,6 +109,7 @@ class Job:
     calibrations: tuple[Calibration, ...] = ()
     evidence: bool = False
     texts: bool = False
+    raw_csv: bool = False
     choice: Choice | None = None
     cache: Path | None = None
     cache_bytes: int = LARGEST
@@ -128,6 +132,7 @@ class Job:
             **{name: value for name, value in asdict(self.columns).items() if value is not None},
             "evidence": self.evidence,
             "texts": self.texts,
+            "raw_csv": self.raw_csv,
             "block": self.block,
             "block_characters": CHARACTERS,
             "calibration": [
@@ -139,15 +144,19 @@ class Job:
 
     def identities(self) -> dict[str, Identity]:
         """What makes the scores, by metric, and what chooses the knowledge."""
+        # Where it cannot be used, "load" says so.
+        known = Cache(self.cache, largest=self.cache_bytes, warn=lambda _line: None)
         found = {
-            name: identity(name, entry(name).request(self.preset, self.keywords))
+            name: identity(name, entry(name).request(self.preset, self.keywords), known)
             for name in self.metrics
         }
         if self.choice is not None:
             request = self.choice.request
             found["knowledge"] = {
-                **request, **contents(request.values()), CODE: code(("knowledge", "models")),
+                **request, **contents(request.values(), known),
+                CODE: code(("knowledge", "models")),
             }
+        known.close()
         return found
 
     def check(self, *, strict: bool = False) -> None:
@@ -160,7 +169,7 @@ class Job:
         if self.files.count(STDIN) > 1:
             raise InputError("standard input (-) can be read only once")
         for file in self.files:
-            if file == STDIN or (Path(file).exists() and not rereadable(file)):
+            if file == STDIN or (os.path.exists(file) and not rereadable(file)):
                 continue
             for row in read_rows(file, self.columns):
                 if not strict:

@@ -360,7 +360,9 @@ def _assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str) -
         with replacing(Path(out), parts.folder) as unfinished, open(unfinished, "wb") as file:
             parts.copy(((number, n) for number, n, _ in blocks), file)
         return
-    with open_writer(out, job.layout, inputs=job.files, folder=parts.folder) as writer:
+    with open_writer(
+        out, job.layout, inputs=job.files, folder=parts.folder, raw_csv=job.raw_csv
+    ) as writer:
         for number, n, size in blocks:
             rows = parts.read(number, n, size)
             if rows is None:

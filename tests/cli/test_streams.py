@@ -32,8 +32,8 @@ SCORE = "score rows.jsonl --metrics f1"
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
-    (f"{SCORE} > /dev/full", 2, "q2: error: standard output: No space left on device"),
-    ("score --help > /dev/full", 2, "q2: error: standard output: No space left on device"),
+    (f"{SCORE} > /dev/full", 3, "q2: error: standard output: No space left on device"),
+    ("score --help > /dev/full", 3, "q2: error: standard output: No space left on device"),
     ("score - --metrics f1 <&-", 2, "q2: error: standard input: is closed"),
     (f"{SCORE} >&-", 0, ""),
     (f"{SCORE} 2>&-", 0, ""),
