@@ -93,8 +93,8 @@ def test_the_demo_ends_with_its_files_and_two_commands_that_run(
 
     monkeypatch.chdir(tmp_path)
     rows = [str(ROOT / "examples" / "dialogues.jsonl"), "--metrics", "f1"]
-    for command in (["score", *rows, "--out", "scores.jsonl"], _after_q2(report)):
-        assert CliRunner().invoke(main, command).exit_code == 0
+    for words in (["score", *rows, "--out", "scores.jsonl"], _after_q2(report)):
+        assert CliRunner().invoke(main, words).exit_code == 0
     assert (tmp_path / "report.html").is_file()
     assert CliRunner().invoke(main, [*_after_q2(explain), "--metrics", "f1"]).exit_code == 0
 
