@@ -20,10 +20,8 @@ from transformers import GenerationConfig, TrainerCallback
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.metrics.overlap import corpus_bleu
 from q2_metric.metrics.registry import DEFAULT
 from q2_metric.metrics.system import NoClaim
-from q2_metric.text.normalise import token_f1
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +295,7 @@ def _numbers(
     }
     golds = [row.reference for row in rows if row.reference is not None]
     if golds:
-        pairs = list(zip(responses, golds, strict=True))
-        found["f1"] = sum(token_f1(said, gold) for said, gold in pairs) / len(pairs)
-        found["bleu"] = corpus_bleu(responses, golds)
+        found |= scoring.against_gold(responses, [[gold] for gold in golds])
     found["empty"] = sum(not response.strip() for response in responses) / len(responses)
     return found
 
