@@ -21,6 +21,7 @@ from transformers import GenerationConfig, TrainerCallback
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
+from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.system import NoClaim
 
 
@@ -107,6 +108,14 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
         self.responses: list[str] = []
         """Of the last evaluation, in the order of the rows; on the first process."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Warns where the training will never evaluate, and so never score."""
+        if args.eval_strategy == "no" and state.is_world_process_zero:
+            logging.getLogger(__name__).warning(
+                'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
+                'be logged: set eval_strategy="epoch", or "steps" with eval_steps',
+                f"{self.prefix}{next(iter(columns_of(m.name for m in self.metrics)), 'f1')}")
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Generates, scores, adds to the metrics of the evaluation and logs."""
