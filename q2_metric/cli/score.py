@@ -140,7 +140,7 @@ def score(**options: Any) -> None:
     With --out, a run that is broken off goes on where it was when the same command is given
     again; OUT is there when it is complete.
 
-    Exit code: 0 all rows were scored, 1 some could not be, 2 an option or a file is not what
+    Exit code: 0 all rows were scored, 1 some could not be or a file has none, 2 an option or a file is not what
     it should be, 3 the machine could not (a package, a model, the disk), 130 Ctrl-C.
     """
     from q2_metric.engine.parts import parts_folder
@@ -173,13 +173,14 @@ def score(**options: Any) -> None:
 
         print_systems(results)
     rows, failed = total(results)
-    for result in results:
-        if not result.rows:
-            warn(f"{result.file}: has no rows")
+    empty = [result.file for result in results if not result.rows]
+    for file in empty:
+        warn(f"error: {file}: has no rows")
     if not rows:
         sys.exit(WRONG_USE)
     if failed:
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
+    if failed or empty:
         sys.exit(ROWS_FAILED)
 
 

@@ -55,6 +55,8 @@ class CachedMetric:
         self.name = name
         self._load, self._store = load, store
         self._metric: Metric | None = None
+        self.looked_up = 0
+        """Examples whose score was there already."""
         self._made_by = digest(name, identity(name, request or {}, store))
         known = store.get([self._made_by]).get(self._made_by)
         self.signature: str = known if isinstance(known, str) else self.metric.signature
@@ -116,7 +118,9 @@ class CachedMetric:
         ]
         kept = self._store.get(dict.fromkeys(keys))
         found = {key: value for key, value in kept.items() if usable(value)}
-        progress(sum(key in found for key in keys))
+        here = sum(key in found for key in keys)
+        self.looked_up += here
+        progress(here)
         missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in found}
         for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
             results = find([example for _, example in block])

@@ -67,10 +67,22 @@ class Choice(Protocol):
 
 @dataclass(frozen=True)
 class Loaded:
-    """What scores a job: the metrics, and what chooses the knowledge, if anything does."""
+    """What scores a job: the metrics, and what chooses the knowledge, if anything does.
+
+    Attributes:
+        metrics: as they score, calibrated.
+        selector: of the rows' knowledge.
+        cached: those of the metrics, without their calibration, that have a cache.
+    """
 
     metrics: Sequence[Metric]
     selector: Selector | None = None
+    cached: Sequence[CachedMetric] = ()
+
+    @property
+    def looked_up(self) -> int:
+        """Scores that came from the cache so far."""
+        return sum(metric.looked_up for metric in self.cached)
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -194,7 +206,8 @@ class Job:
             store = Cache(self.cache, largest=self.cache_bytes, **told)
             found = [self._cached(name, store) for name in self.metrics]
         selector = None if self.choice is None else self.choice.load()
-        return Loaded(calibrate(found, self.calibrations), selector)
+        cached = [metric for metric in found if isinstance(metric, CachedMetric)]
+        return Loaded(calibrate(found, self.calibrations), selector, cached)
 
     def _cached(self, name: str, store: Cache) -> Metric:
         def load() -> Metric:

@@ -57,6 +57,7 @@ class FileResult:
     ``resumed`` counts the rows, and ``resumed_failed`` the failed ones among them, that an
     earlier, broken-off run had finished: ``seconds`` is not about them. ``blocks`` are the rows
     of each block.
+    ``looked_up`` counts scores (one for each row and metric) that came from the cache.
     """
 
     file: str
@@ -68,10 +69,12 @@ class FileResult:
     resumed: int = 0
     resumed_failed: int = 0
     blocks: tuple[int, ...] = ()
+    looked_up: int = 0
 
     @property
     def rows_per_second(self) -> float:
-        """Rows that were scored, by the time it took (models already loaded)."""
+        """Rows that were scored, by the time it took (models already loaded); where scores
+        were looked up it says nothing about the models."""
         scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
         return scored / self.seconds if self.seconds > 0 else 0.0
 
@@ -82,6 +85,7 @@ class FileResult:
             "rows": self.rows,
             "failed": self.failed,
             "rows_per_second": self.rows_per_second,
+            "scores_from_cache": self.looked_up,
             "columns": dict(self.columns),
             "scores": {system.name: asdict(system) for system in self.systems},
         }
@@ -234,25 +238,28 @@ class Run:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="q2-"))
                 parts = Parts(Path(folder))
             resumed = frozenset(parts.done()) if parts is not None else frozenset()
-            seconds = self._fill(self.cluster, parts) if self.cluster and parts else None
+            filled = self._fill(self.cluster, parts) if self.cluster and parts else None
             for number in range(len(self.job.files)):
                 results.append(self._score_file(number, parts, resumed, rows_of_page))
-            if seconds is not None:
+            if filled is not None:
+                seconds, looked_up = filled
                 new = sum(one.rows - one.resumed for one in results)
                 results[:] = [
-                    replace(one, seconds=seconds * (one.rows - one.resumed) / max(new, 1))
-                    for one in results
+                    replace(one, seconds=seconds * (one.rows - one.resumed) / max(new, 1),
+                            looked_up=looked_up[number])
+                    for number, one in enumerate(results)
                 ]
         return results
 
-    def _fill(self, cluster: Cluster, parts: Parts) -> float:
-        """Scores what is missing on the cluster; the seconds it took."""
+    def _fill(self, cluster: Cluster, parts: Parts) -> tuple[float, Mapping[int, int]]:
+        """Scores what is missing on the cluster; the seconds it took, and by file number how
+        many scores came from the cache."""
         from q2_metric.engine.cluster import fill
 
         started = time.perf_counter()
         with self.listener.progress(self.job.files) as progress:
-            fill(self.job, parts, cluster, progress)
-        return time.perf_counter() - started
+            looked_up = fill(self.job, parts, cluster, progress)
+        return time.perf_counter() - started, looked_up
 
     def _score_file(
         self,
@@ -281,9 +288,11 @@ class Run:
                         assert parts is not None
                         raise parts.damaged(number, n)
                     started = time.perf_counter()
+                    before_block = self._loaded.looked_up
                     rows = self.job.score(self._loaded, file, result.rows, block)
                     result = replace(
-                        result, seconds=result.seconds + time.perf_counter() - started
+                        result, seconds=result.seconds + time.perf_counter() - started,
+                        looked_up=result.looked_up + self._loaded.looked_up - before_block,
                     )
                     if parts is not None:
                         parts.write(number, n, encoded(rows))

@@ -43,7 +43,7 @@ SCORE = "score rows.jsonl --metrics f1"
     (f"{SCORE} --out {'x' * 300}.jsonl", 2, "File name too long"),
     ("explain --knowledge k --response $'a\\xff'", 2,
      "q2: error: the response is not valid Unicode at character 2"),
-    ("score empty.jsonl --metrics f1 --quiet", 2, "q2: empty.jsonl: has no rows"),
+    ("score empty.jsonl --metrics f1 --quiet", 2, "q2: error: empty.jsonl: has no rows"),
     ("score utf32.csv --metrics f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
     ("meta-eval render rows.jsonl --note binary --out a.md", 2, ""),
 ])
