@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from q2_metric.cli.options import (
     COLUMN_OPTIONS,
     MODEL_OPTIONS,
     SETTING_OPTIONS,
+    SIGNATURE_OPTION,
     all_options,
     cache_file,
     load_keywords,
@@ -123,6 +125,7 @@ ENGINE_OPTIONS = all_options(
 @CACHE_OPTIONS
 @MODEL_OPTIONS
 @SETTING_OPTIONS
+@SIGNATURE_OPTION
 def score(**options: Any) -> None:
     """Score the rows of files (.jsonl, .csv, .tsv, .parquet; - is jsonl on stdin).
 
@@ -154,9 +157,10 @@ def score(**options: Any) -> None:
     if options["as_json"]:
         click.echo(json.dumps(_summary(results), indent=2, ensure_ascii=False, allow_nan=False))
     elif not quiet:
-        from q2_metric.cli.render import print_systems
+        from q2_metric.cli.render import print_next, print_systems
 
-        print_systems(results)
+        print_systems(results, whole=options["signature"])
+        print_next(_next(out, options["report"]))
     rows, failed = total(results)
     for result in results:
         if not result.rows:
@@ -166,6 +170,14 @@ def score(**options: Any) -> None:
     if failed:
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
         sys.exit(1)
+
+
+def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
+    """What may be done after a run."""
+    if report is not None:
+        return [(report, "in a browser: each response and what its scores rest on")]
+    page = "a page of each response and what its scores rest on"
+    return [("--report page.html" if out is None else shlex.join(["q2", "report", out]), page)]
 
 
 def _job(options: Mapping[str, Any]) -> Job:
