@@ -63,6 +63,19 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """A question that the knowledge was not asked, its span having no other.
+
+    ``reason``: "personal", it is about the speakers; "round_trip", the response itself answers
+    it with ``answer`` (``None``: with nothing) and not with its span.
+    """
+
+    question: Question
+    reason: Literal["personal", "round_trip"]
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A reader's answer, taken from the context by offsets.
 
@@ -155,6 +168,7 @@ class Score:
     is end-to-end NLI. ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics.
     ``consistent`` is the decision of a calibration's threshold, ``None`` without one.
     ``reason`` says why there is no value, where the response and not the metric is why.
+    ``dropped`` holds the questions of Q² that were not asked, one a span.
     """
 
     example: Example
@@ -165,6 +179,7 @@ class Score:
     verdict: Verdict | None = None
     consistent: bool | None = None
     reason: Reason | None = None
+    dropped: tuple[Dropped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

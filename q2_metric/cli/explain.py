@@ -12,6 +12,7 @@ from q2_metric.cli.commands import command
 from q2_metric.cli.options import (
     MODEL_OPTIONS,
     SETTING_OPTIONS,
+    SIGNATURE_OPTION,
     TEXT_OPTIONS,
     load,
     metrics_option,
@@ -29,6 +30,7 @@ FINDERS = [entry for entry in METRICS.values() if entry.evidence]
 @metrics_option()
 @MODEL_OPTIONS
 @SETTING_OPTIONS
+@SIGNATURE_OPTION
 def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
     """Score one response and show what the score rests on."""
     _explain(metrics, as_json, options)
@@ -38,14 +40,21 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
 @TEXT_OPTIONS
 @MODEL_OPTIONS
 @setting_options(FINDERS)
+@SIGNATURE_OPTION
 def evidence(as_json: bool, **options: Any) -> None:
-    """Show, for each sentence of a response, the knowledge that supports it best."""
-    _explain([FINDERS[0].name], as_json, options)
+    """Show, for each sentence of a response, the knowledge that supports it best.
+
+    Where nothing supports it, what comes nearest.
+    """
+    _explain([FINDERS[0].name], as_json, options, nearest=True)
 
 
-def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> None:
+def _explain(
+    names: list[str], as_json: bool, options: Mapping[str, Any], *, nearest: bool = False
+) -> None:
     from q2_metric.metrics import score_rows
-    from q2_metric.rows.fields import output_row
+    from q2_metric.report.view import view
+    from q2_metric.rows.fields import Layout, output_row
     from q2_metric.rows.texts import encodable, is_blank
     from q2_metric.types import Example
 
@@ -58,11 +67,12 @@ def _explain(names: list[str], as_json: bool, options: Mapping[str, Any]) -> Non
     example = Example(options["response"], options["knowledge"], options["history"])
     loaded = load(names, options)
     (scores,) = score_rows(loaded, [example], evidence=True)
+    signatures = {metric.name: metric.signature for metric in loaded}
+    row = output_row(0, example, scores, Layout(names, texts=not as_json))
     if as_json:
-        row = output_row(0, example, scores, names)
-        row["signatures"] = {metric.name: metric.signature for metric in loaded}
+        row |= {"plain": view(row)["plain"], "signatures": signatures}
         click.echo(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        from q2_metric.cli.render import print_explanation
+        from q2_metric.cli.explanation import print_explanation
 
-        print_explanation(example, scores, [metric.signature for metric in loaded])
+        print_explanation(row, signatures, whole=options["signature"], nearest=nearest)

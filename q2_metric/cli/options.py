@@ -216,6 +216,10 @@ TEXT_OPTIONS = all_options(
     click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),
 )
 
+SIGNATURE_OPTION = click.option(
+    "--signature", is_flag=True, help="Print the signatures whole: all models and settings."
+)
+
 COLUMN_OPTIONS = all_options(
     click.option("--response", metavar="COL", help="Column of the response.  [default: by name]"),
     click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from q2_metric.cli.options import (
     COLUMN_OPTIONS,
     MODEL_OPTIONS,
     SETTING_OPTIONS,
+    SIGNATURE_OPTION,
     all_options,
     cache_file,
     load_keywords,
@@ -134,14 +136,16 @@ ENGINE_OPTIONS = all_options(
 @CACHE_OPTIONS
 @MODEL_OPTIONS
 @SETTING_OPTIONS
+@SIGNATURE_OPTION
 def score(**options: Any) -> None:
     """Score the rows of files (.jsonl, .csv, .tsv, .parquet; - is jsonl on stdin).
 
     With --out, a run that is broken off goes on where it was when the same command is given
     again; OUT is there when it is complete.
 
-    Exit code: 0 all rows were scored, 1 some could not be or a file has none, 2 an option or a file is not what
-    it should be, 3 the machine could not (a package, a model, the disk), 130 Ctrl-C.
+    Exit code: 0 all rows were scored, 1 some could not be or a file has none, 2 an option or a
+    file is not what it should be, 3 the machine could not (a package, a model, the disk),
+    130 Ctrl-C.
     """
     from q2_metric.engine.parts import parts_folder
     from q2_metric.engine.run import Listener, Run, total
@@ -169,9 +173,10 @@ def score(**options: Any) -> None:
     if options["as_json"]:
         click.echo(json.dumps(_summary(results), indent=2, ensure_ascii=False, allow_nan=False))
     elif not quiet:
-        from q2_metric.cli.render import print_systems
+        from q2_metric.cli.render import print_next, print_systems
 
-        print_systems(results)
+        print_systems(results, whole=options["signature"])
+        print_next(_next(out, options["report"]))
     rows, failed = total(results)
     empty = [result.file for result in results if not result.rows]
     for file in empty:
@@ -182,6 +187,14 @@ def score(**options: Any) -> None:
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
     if failed or empty:
         sys.exit(ROWS_FAILED)
+
+
+def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
+    """What may be done after a run."""
+    if report is not None:
+        return [(report, "in a browser: each response and what its scores rest on")]
+    page = "a page of each response and what its scores rest on"
+    return [("--report page.html" if out is None else shlex.join(["q2", "report", out]), page)]
 
 
 def _job(options: Mapping[str, Any]) -> Job:

@@ -18,6 +18,7 @@ from q2_metric.metrics import score_with
 from q2_metric.metrics.registry import entry
 from q2_metric.types import (
     Comparison,
+    Dropped,
     Evidence,
     Example,
     Metric,
@@ -140,17 +141,24 @@ def to_json(score: Score) -> dict[str, Any]:
     for item in score.because:
         part = _fields(item)
         if isinstance(item, Comparison):
-            span = item.question.span
-            part["question"] = [item.question.text, span.text, span.start, span.label]
+            part["question"] = _question(item.question)
             part["verdict"] = asdict(item.verdict) if item.verdict else None
         because.append(part)
     whole = _fields(score)
     del whole["example"]
     whole["verdict"] = asdict(score.verdict) if score.verdict else None
+    whole["dropped"] = [
+        {**_fields(one), "question": _question(one.question)} for one in score.dropped
+    ]
     return {**whole, "because": because}
 
 
-def _fields(item: Score | Comparison | Evidence | Part) -> dict[str, Any]:
+def _question(question: Question) -> list[Any]:
+    span = question.span
+    return [question.text, span.text, span.start, span.label]
+
+
+def _fields(item: Score | Comparison | Dropped | Evidence | Part) -> dict[str, Any]:
     return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
 
 
@@ -160,17 +168,20 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
     The spans of its questions name ``example``, also where their places are those of the
     response with its pronouns resolved.
     """
+
+    def asked(item: Mapping[str, Any]) -> dict[str, Any]:
+        text, answer, start, label = item["question"]
+        return {**item, "question": Question(Span(example, answer, start, label), text)}
+
     because: list[Any] = []
     for item in fields["because"]:
         if "question" in item:
-            text, answer, start, label = item["question"]
-            question = Question(Span(example, answer, start, label), text)
-            because.append(
-                Comparison(**{**item, "question": question, "verdict": _verdict(item["verdict"])})
-            )
+            because.append(Comparison(**{**asked(item), "verdict": _verdict(item["verdict"])}))
         else:
             because.append(Part(**item) if "pull" in item else Evidence(**item))
-    known = {**fields, "because": tuple(because), "verdict": _verdict(fields["verdict"])}
+    dropped = tuple(Dropped(**asked(item)) for item in fields["dropped"])
+    known = {**fields, "because": tuple(because), "dropped": dropped,
+             "verdict": _verdict(fields["verdict"])}
     return Score(example, **known)
 
 

@@ -22,6 +22,7 @@ from q2_metric.types import (
     Answer,
     Comparison,
     CoreferenceResolver,
+    Dropped,
     Entailment,
     Example,
     PersonalFilter,
@@ -220,7 +221,10 @@ class Q2:
         """
         resolved = self._resolve(examples)
         unique = list(dict.fromkeys(resolved))
-        questions = self._valid_questions(unique)
+        questions, dropped = self._valid_questions(unique)
+        left_out: dict[Example, list[Dropped]] = {}
+        for one in dropped:
+            left_out.setdefault(one.question.span.example, []).append(one)
         comparisons = self._compare(questions)
         because: dict[Example, list[Comparison]] = {example: [] for example in unique}
         for comparison in comparisons:
@@ -231,7 +235,10 @@ class Q2:
             judged = self.entailment.judge([(e.knowledge, e.response) for e in asked_nothing])
             verdicts = dict(zip(asked_nothing, judged, strict=True))
         return [
-            self._total(original, because[example], verdicts.get(example))
+            replace(
+                self._total(original, because[example], verdicts.get(example)),
+                dropped=tuple(left_out.get(example, ())),
+            )
             for original, example in zip(examples, resolved, strict=True)
         ]
 
@@ -242,28 +249,38 @@ class Q2:
         texts = self.coreference.resolve([(*e.history, e.response) for e in examples])
         return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
 
-    def _valid_questions(self, examples: Sequence[Example]) -> list[Question]:
-        """Questions that are not personal and whose answer in the response is their span."""
+    def _valid_questions(
+        self, examples: Sequence[Example]
+    ) -> tuple[list[Question], list[Dropped]]:
+        """Questions that are not personal and whose answer in the response is their span.
+
+        And for each span that has none of them, the first that was not.
+        """
         spans = [span for found in self.spans.find(examples) for span in found]
         candidates = self.questions.generate(spans)
+        dropped: dict[int, Dropped] = {}
         if self.settings.personal == "remove":
             asked = list(dict.fromkeys(text for found in candidates for text in found))
             flags = self.personal.personal(asked)
             kept = {text for text, flag in zip(asked, flags, strict=True) if not flag}
+            for i, found in enumerate(candidates):
+                for text in (text for text in found if text not in kept):
+                    dropped.setdefault(i, Dropped(Question(spans[i], text), "personal"))
             candidates = [[text for text in found if text in kept] for found in candidates]
-        valid = self._round_trip(spans, candidates)
+        valid = self._round_trip(spans, candidates, dropped)
         questions = [
             Question(span, text) for span, found in zip(spans, valid, strict=True) for text in found
         ]
         if self.settings.repeated == "drop":
             questions = list({(q.span.example, q.text): q for q in reversed(questions)}.values())
             questions.reverse()
-        return questions
+        return questions, [one for i, one in sorted(dropped.items()) if not valid[i]]
 
     def _round_trip(
-        self, spans: Sequence[Span], candidates: Sequence[Sequence[str]]
+        self, spans: Sequence[Span], candidates: Sequence[Sequence[str]],
+        dropped: dict[int, Dropped],
     ) -> list[list[str]]:
-        """The valid ones among the candidates of each span.
+        """The valid ones among the candidates of each span; ``dropped`` gets the first that is not.
 
         Where the first valid question of a span is enough, the best candidates of all
         spans are read first, then the second best of the spans that failed, and so on.
@@ -280,12 +297,16 @@ class Q2:
             ]
             if settings.round_trip != "off":
                 answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
-                turn = [
-                    i for i, answer in zip(turn, answers, strict=True)
-                    if answer and _agrees(answer, spans[i], settings.round_trip == "list")
-                ]
-            for i in turn:
-                valid[i].append(candidates[i][rank])
+                for i, answer in zip(turn, answers, strict=True):
+                    if answer and _agrees(answer, spans[i], settings.round_trip == "list"):
+                        valid[i].append(candidates[i][rank])
+                    else:
+                        asked = Question(spans[i], candidates[i][rank])
+                        dropped.setdefault(
+                            i, Dropped(asked, "round_trip", answer and answer.text))
+            else:
+                for i in turn:
+                    valid[i].append(candidates[i][rank])
         return valid
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:

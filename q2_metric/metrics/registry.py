@@ -33,12 +33,14 @@ class Column:
         field: of :class:`~q2_metric.types.Score` that holds it.
         sign: "module:function" from the metric's signature to the column's; "" where they
             are the same.
+        gloss: one line for people: what it is, and what is high.
     """
 
     name: str
     title: str
     field: Literal["value", "no_nli"] = "value"
     sign: str = ""
+    gloss: str = ""
 
     def of(self, score: Score) -> float | None:
         """Its number of a score."""
@@ -67,6 +69,7 @@ class Entry:
         evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
         probability: whether its value is meant as P(supported), so that it can be well or
             badly calibrated.
+        gloss: one line for people about its first column: what it is, and what is high.
     """
 
     name: str
@@ -81,11 +84,12 @@ class Entry:
     neural: bool = False
     evidence: bool = False
     probability: bool = False
+    gloss: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The numbers that it gives each response, the metric's own first."""
-        return (Column(self.name, self.title), *self.more)
+        return (Column(self.name, self.title, gloss=self.gloss), *self.more)
 
     def signatures(self, signed: str) -> dict[str, str]:
         """By column, for the metric's signature."""
@@ -135,7 +139,10 @@ METRICS: dict[str, Entry] = {
             "q2", "Q²", "q2_metric.metrics.q2:Q2",
             settings="q2_metric.metrics.q2:Q2Settings",
             more=(Column("q2_no_nli", "Q² without NLI", "no_nli",
-                         "q2_metric.metrics.q2:without_nli"),),
+                         "q2_metric.metrics.q2:without_nli",
+                         "the same, answers compared by their words alone; 1 is best"),),
+            gloss="share of the answers about the response that the knowledge also gives; "
+                  "1 is best",
             details="questions",
             models=("question_model", "reader_model", "nli_model", "coreference_model"),
             running=RUNNING, cached=True, neural=True,
@@ -145,21 +152,28 @@ METRICS: dict[str, Entry] = {
             settings="q2_metric.metrics.scale:ScaleSettings",
             details="sentences", models=("scale_model",),
             running=RUNNING, cached=True, neural=True, evidence=True, probability=True,
+            gloss="how far the knowledge supports each sentence, on average; 1 is best",
         ),
         Entry(
             "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
             details="parts", running=RUNNING, cached=True, neural=True, probability=True,
+            gloss="probability that people call the response supported; 1 is best",
         ),
-        Entry("f1", "token F1", "q2_metric.metrics.overlap:TokenF1"),
-        Entry("word_share", "content words found", "q2_metric.metrics.word_share:WordShare"),
-        Entry("bleu", "BLEU", "q2_metric.metrics.overlap:Bleu"),
+        Entry("f1", "token F1", "q2_metric.metrics.overlap:TokenF1",
+              gloss="words that response and knowledge share; 1 is best"),
+        Entry("word_share", "content words found", "q2_metric.metrics.word_share:WordShare",
+              gloss="share of the response's content words that the knowledge has; 1 is best"),
+        Entry("bleu", "BLEU", "q2_metric.metrics.overlap:Bleu",
+              gloss="runs of words that response and knowledge share; 1 is best"),
         Entry(
             "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
             models=("nli_model",), running=RUNNING, cached=True, neural=True,
+            gloss="whether the knowledge as a whole implies the response; 1 is best",
         ),
         Entry(
             "bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore",
             models=("bertscore_model",), running=("device", "batch_size"), cached=True,
+            gloss="words of the response with a similar word in the knowledge; 1 is best",
         ),
     )
 }

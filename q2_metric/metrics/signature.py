@@ -7,6 +7,7 @@ The form is sacrebleu's, with the metric's name in front::
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
@@ -52,6 +53,15 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
             raise InputError(f"{text!r} is not a signature: see the part {part!r}")
         settings[unquote(key)] = unquote(value)
     return unquote(name), settings
+
+
+def shortened(text: str) -> str:
+    """A signature as its metric's name and eight digits, the same for the same signature.
+
+    >>> shortened("f1|model:a|version:1.0")
+    'f1#266571b5'
+    """
+    return f"{text.partition('|')[0]}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def _text(value: object) -> str:

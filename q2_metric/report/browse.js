@@ -2,56 +2,81 @@
 // The list of responses: filter, sort, page, compare; its state is in the page's address.
 (() => {
 const {
-  MEANINGS, SAME, SIGNS, asked, asking, byId, card, change, element, facts, fill, known, metrics,
-  number, rows, several, signed,
+  MEANINGS, SAME, SIGNS, asking, byId, card, change, element, facts, fill, known, main, metrics,
+  number, numbers, percent, rowAt, scoreAt, several, signed,
 } = explain;
 const BINS = 20;
-const SIZES = ["25", "50", "100", "500"];
+const CHUNK = 50; // cards that are made at once where all are on one page
+const SIZES = ["25", "50", "100", "500", "all"];
+const count = (n) => n.toLocaleString("en");
+// As in encode.py.
+const [SYSTEM, FLAGS, LABEL] = [0, 1, 2];
+const FLAG = {error: 1, asked: 2, differs: 4, unanswered: 8, supported: 16};
 
 // --- items, filters -------------------------------------------------------------------------
 
-const single = rows.map((row, i) => ({key: `${i}`, rows: [row]}));
-const paired = new Map(facts.pairs.map((one) => [`pair-${one.system}`,
-  one.rows.map(([a, b]) => ({key: `${a}-${b}`, rows: [rows[a], rows[b]]}))]));
+const single = numbers.map((_, i) => ({key: `${i}`, places: [i]}));
+const nameOf = (one) => `pair-${one.against}-${one.system}`;
+const paired = new Map(facts.pairs.map((one) => [nameOf(one),
+  one.rows.map(([a, b]) => ({key: `${a}-${b}`, places: [a, b]}))]));
 
 const valueOf = (item, metric) => (
-  item.rows.length === 2 ? change(item, metric) : item.rows[0][metric]);
+  item.places.length === 2 ? change(item, metric) : scoreAt(item.places[0], metric));
 
 function itemsOf(view) {
   if (paired.has(view)) return paired.get(view);
   return view === "all" ? single
-    : once(view, () => single.filter((item) => `${item.rows[0].system}` === view));
+    : once(view, () => single.filter((item) => `${numbers[item.places[0]][SYSTEM]}` === view));
 }
 
-const anyRow = (wanted) => (item) => item.rows.some(wanted);
+const has = (place, flag) => (numbers[place][FLAGS] & FLAG[flag]) !== 0;
+const flagged = (flag) => (item) => item.places.some((place) => has(place, flag));
+const anyPlace = (wanted) => (item, state) => item.places.some((place) => wanted(place, state));
+const labelled = numbers.some((one) => known(one[LABEL]));
+// Above the threshold a response is consistent; the threshold itself is not (Q², section 4.2).
+const above = (place, metric, state) => scoreAt(place, metric) > Number(state.threshold);
+const scored = (place, metric) => known(scoreAt(place, metric));
+const [one, other] = [asking.length ? asking[0][0] : main[0],
+  main.find((name) => facts.metrics.some((m) => m.details === "sentences" && m.columns[0] === name))
+    || main[1]];
 const KINDS = {
   any: ["all", () => true],
-  better: ["better", (item, metric) => change(item, metric) >= SAME],
-  worse: ["worse", (item, metric) => known(change(item, metric)) && change(item, metric) <= -SAME],
-  differs: ["with an answer that differs",
-    anyRow((row) => row.questions.some((q) => q.state === "differs"))],
-  unanswered: ["with an unanswered question",
-    anyRow((row) => row.questions.some((q) => q.how === "no_answer"))],
-  supported: ["with every answer supported", anyRow((row) =>
-    row.questions.length > 0 && row.questions.every((q) => q.state === "supported"))],
-  fallback: ["without a valid question", anyRow((row) =>
-    !row.error && asked(row) && row.questions.length === 0)],
-  error: ["not scored", anyRow((row) => Boolean(row.error))],
+  better: ["better", (item, state) => change(item, state.metric) >= SAME],
+  worse: ["worse", (item, state) =>
+    known(change(item, state.metric)) && change(item, state.metric) <= -SAME],
+  crossed: ["on the other side of the threshold", (item, {metric, threshold}) => {
+    const [a, b] = item.places.map((place) => scoreAt(place, metric));
+    return known(a) && known(b) && (a > Number(threshold)) !== (b > Number(threshold));
+  }],
+  label: ["metric and label disagree", anyPlace((place, state) => known(numbers[place][LABEL])
+    && scored(place, state.metric)
+    && above(place, state.metric, state) !== (numbers[place][LABEL] === 1))],
+  disagree: [`${facts.titles[one]} and ${facts.titles[other]} disagree`,
+    anyPlace((place, state) => scored(place, one) && scored(place, other)
+      && above(place, one, state) !== above(place, other, state))],
+  differs: ["with an answer that speaks against it", flagged("differs")],
+  unanswered: ["with an unanswered question", flagged("unanswered")],
+  supported: ["with every answer supported", flagged("supported")],
+  fallback: ["without a valid question", anyPlace((place) => !has(place, "error")
+    && !has(place, "asked") && scored(place, one))],
+  error: ["not scored", flagged("error")],
 };
-const OF_PAIRS = ["better", "worse"];
+const OF_PAIRS = ["better", "worse", "crossed"];
 const OF_QUESTIONS = ["differs", "unanswered", "supported", "fallback"];
 const kindsOf = (view) => Object.keys(KINDS)
   .filter((name) => (paired.has(view) || !OF_PAIRS.includes(name))
+  && (name !== "label" || labelled) && (name !== "disagree" || (one && other && one !== other))
   && (asking.length || !OF_QUESTIONS.includes(name)));
 
 // What depends on all items of a view is counted once.
 const counted = new Map();
-function once(key, count) {
-  if (!counted.has(key)) counted.set(key, count());
+function once(key, find) {
+  if (!counted.has(key)) counted.set(key, find());
   return counted.get(key);
 }
 
-function searchable(row) {
+function searchable(place) {
+  const row = rowAt(place);
   if (row.searchable === undefined) {
     const asked = row.questions.flatMap((q) => [q.question, q.response_answer, q.knowledge_answer]);
     const texts = [row.id, row.response, row.knowledge, ...(row.history || []), row.error];
@@ -59,6 +84,13 @@ function searchable(row) {
       .filter((words) => typeof words === "string").join("\n").toLowerCase();
   }
   return row.searchable;
+}
+
+// 0 for the row with this id, 1 for an id with the words in it, 2 for any other text.
+function nearness(item, wanted) {
+  const ids = item.places.map((place) => `${rowAt(place).id}`.toLowerCase());
+  if (ids.includes(wanted)) return 0;
+  return ids.some((id) => id.includes(wanted)) ? 1 : 2;
 }
 
 function filtered(state) {
@@ -70,28 +102,29 @@ function filtered(state) {
   const found = itemsOf(state.view).filter((item) => {
     const value = valueOf(item, state.metric);
     if (ranged && !(known(value) && value >= low - 1e-9 && value <= high + 1e-9)) return false;
-    return kind(item, state.metric)
-      && (!wanted || item.rows.some((row) => searchable(row).includes(wanted)));
+    return kind(item, state)
+      && (!wanted || item.places.some((place) => searchable(place).includes(wanted)));
   });
   const order = state.sort || Object.keys(sorts(state.view))[0];
-  if (order === "order") return found;
   const sign = order === "low" ? 1 : -1;
   const size = order === "change" ? Math.abs : (value) => value;
-  const keyed = found.map((item) => [valueOf(item, state.metric), item]);
-  keyed.sort(([a], [b]) => known(a) && known(b) ? sign * (size(a) - size(b)) : known(b) - known(a));
-  return keyed.map(([, item]) => item);
+  const keyed = found.map((item) => [wanted ? nearness(item, wanted) : 0,
+    order === "order" ? 0 : valueOf(item, state.metric), item]);
+  keyed.sort(([near, a], [far, b]) => near - far
+    || (known(a) && known(b) ? sign * (size(a) - size(b)) : known(b) - known(a)));
+  return keyed.map(([, , item]) => item);
 }
 
 // --- state: what the controls say, kept in the address --------------------------------------
 
 const form = byId("controls");
-const TYPED = ["text", "min", "max"];
+const TYPED = ["text", "min", "max", "threshold"];
 const INITIAL = {
-  view: paired.size ? [...paired.keys()][0] : "all",
+  view: paired.size ? [...paired.keys()][facts.series ? facts.systems.length - 2 : 0] : "all",
   show: "any",
   metric: metrics[0] || "",
   text: "",
-  min: "", max: "", sort: "", size: SIZES[0], page: "1", open: "",
+  min: "", max: "", sort: "", size: SIZES[0], page: "1", open: "", threshold: "0.5",
 };
 // The first is what an empty `sort` stands for.
 const sorts = (view) => paired.has(view)
@@ -101,8 +134,8 @@ let state = {...INITIAL};
 let shown = [];
 
 const VIEWS = [["all", "all systems"], ...facts.systems.map((name, i) => [`${i}`, name])];
-for (const {system} of facts.pairs) {
-  VIEWS.push([`pair-${system}`, `${facts.systems[system]} against ${facts.systems[0]}`]);
+for (const one of facts.pairs) {
+  VIEWS.push([nameOf(one), `${facts.systems[one.system]} against ${facts.systems[one.against]}`]);
 }
 
 function read() {
@@ -118,6 +151,8 @@ function read() {
   check("metric", metrics);
   check("size", SIZES);
   for (const name of ["min", "max"]) if (!Number.isFinite(Number(state[name]))) state[name] = "";
+  const threshold = Number(state.threshold || NaN);
+  if (!(threshold >= 0 && threshold <= 1)) state.threshold = INITIAL.threshold;
 }
 
 function write(newEntry) {
@@ -162,48 +197,66 @@ function showControls() {
   form.querySelector("[data-for=view]").hidden = !several;
   const items = itemsOf(state.view);
   options("show", kindsOf(state.view).map((name) => {
-    const count = once(`${state.view} ${state.metric} ${name}`,
-      () => items.filter((item) => KINDS[name][1](item, state.metric)).length);
-    return [name, `${KINDS[name][0]} (${count.toLocaleString("en")})`];
+    const n = once(`${state.view} ${state.metric} ${state.threshold} ${name}`,
+      () => items.filter((item) => KINDS[name][1](item, state)).length);
+    return [name, `${KINDS[name][0]} (${count(n)})`];
   }));
   options("metric", metrics.map(
     (name) => [name, facts.titles[name] + (two ? ", difference" : "")]));
   options("sort", Object.entries(sorts(state.view)).map(
     ([value, words], i) => [i ? value : "", words]));
   options("size", SIZES.map((size) => [size, size]));
+  byId("threshold").textContent = Number(state.threshold).toFixed(2);
   for (const name of TYPED) {
     if (form.elements[name] !== document.activeElement) form.elements[name].value = state[name];
   }
 }
 
 function showList() {
-  const size = Number(state.size);
+  const size = state.size === "all" ? Math.max(1, shown.length) : Number(state.size);
   const pages = Math.max(1, Math.ceil(shown.length / size));
   const page = Math.min(pages, Math.max(1, Math.trunc(Number(state.page)) || 1));
   state.page = `${page}`;
   const start = (page - 1) * size;
   const here = shown.slice(start, start + size);
-  byId("list").replaceChildren(...here.map((item) => card(item, remember)));
-  const opened = new Set(state.open.split(","));
-  for (const [i, item] of here.entries()) {
-    if (opened.has(item.key)) {
-      const details = byId("list").children[i].firstChild;
-      fill(details, item);
-      details.open = true;
-    }
-  }
+  byId("list").replaceChildren();
+  made = 0;
+  more(here);
   const all = itemsOf(state.view).length;
-  const of = all === shown.length ? "" : ` of ${all.toLocaleString("en")}`;
+  const of = all === shown.length ? "" : ` of ${count(all)}`;
   const what = paired.has(state.view) ? "pairs" : "responses";
-  byId("count").textContent = `${shown.length.toLocaleString("en")}${of} ${what}`;
+  byId("count").textContent = `${count(shown.length)}${of} ${what}`;
   byId("pages").hidden = pages === 1;
-  const total = shown.length.toLocaleString("en");
-  byId("place").textContent = `${start + 1}–${start + here.length} of ${total}`;
+  byId("place").textContent = `${count(start + 1)}–${count(start + here.length)} of ${
+    count(shown.length)}`;
   for (const button of byId("pages").querySelectorAll("button")) {
     const there = page + Number(button.dataset.step);
     button.setAttribute("aria-disabled", there < 1 || there > pages);
   }
   showOpenAll();
+}
+
+// Cards are made as the end of the list comes into view: 10,000 of them cost no more than 50.
+let made = 0;
+let waitingForEnd = null;
+function more(here) {
+  const opened = new Set(state.open.split(","));
+  const until = Math.min(here.length, made + (state.size === "all" ? CHUNK : here.length));
+  for (; made < until; made++) {
+    const item = here[made];
+    const li = card(item, remember);
+    byId("list").append(li);
+    if (opened.has(item.key)) {
+      fill(li.firstChild, item);
+      li.firstChild.open = true;
+    }
+  }
+  if (waitingForEnd) waitingForEnd.disconnect();
+  if (made === here.length) return;
+  waitingForEnd = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) more(here);
+  }, {rootMargin: "1500px"});
+  waitingForEnd.observe(byId("list").lastChild);
 }
 
 function showOpenAll() {
@@ -212,12 +265,26 @@ function showOpenAll() {
   byId("open-all").textContent = every ? "Close all" : "Open all";
 }
 
+// "at 0.50: 12 of 15 above it are supported": precision at the threshold, by people's labels.
+function precision(name) {
+  const places = shown.flatMap((item) => item.places)
+    .filter((place) => known(numbers[place][LABEL]) && scored(place, name));
+  if (!labelled || !places.length) return null;
+  const taken = places.filter((place) => above(place, name, state));
+  const right = taken.filter((place) => numbers[place][LABEL] === 1).length;
+  const all = places.filter((place) => numbers[place][LABEL] === 1).length;
+  const at = `above ${Number(state.threshold).toFixed(2)}: `;
+  return element("p", {class: "precision"}, at + (taken.length
+    ? `precision ${percent(right / taken.length)} (${count(right)} of ${count(taken.length)}), `
+      + `recall ${all ? percent(right / all) : "–"}` : "none"));
+}
+
 function histogram(name) {
   const two = paired.has(state.view);
   const some = shown.map((item) => valueOf(item, name)).filter(known);
   const low = two ? -1 : 0;
   const width = (1 - low) / BINS;
-  const count = (values) => {
+  const binned = (values) => {
     const bins = new Array(BINS).fill(0);
     for (const value of values) {
       const bin = Math.floor((value - low) / width + 1e-9);
@@ -226,12 +293,12 @@ function histogram(name) {
     return bins;
   };
   const before = once(`${state.view} ${name}`,
-    () => count(itemsOf(state.view).map((item) => valueOf(item, name)).filter(known)));
-  const now = count(some);
+    () => binned(itemsOf(state.view).map((item) => valueOf(item, name)).filter(known)));
+  const now = binned(some);
   const highest = Math.max(1, ...before);
   const mean = some.reduce((sum, value) => sum + value, 0) / some.length;
   const words = some.length
-    ? `mean ${(two ? signed : number)(mean)} of ${some.length.toLocaleString("en")}` : "no score";
+    ? `mean ${(two ? signed : number)(mean)} of ${count(some.length)}` : "no score";
   const tall = (n) => n ? Math.max(1.5, 54 * n / highest) : 0;
   const svg = element("svg", {viewBox: "0 0 200 56", role: "img", preserveAspectRatio: "none",
     "aria-label": `${facts.titles[name]}: distribution, ${words}`});
@@ -240,18 +307,22 @@ function histogram(name) {
     const bar = (height, class_) => element("rect",
       {x: i * 10 + 0.5, width: 9, y: 55 - height, height, class: class_});
     const whole = element("rect", {x: i * 10, width: 10, y: 0, height: 56, class: "hit"},
-      element("title", {}, `${ends[0]} to ${ends[1]}: ${now[i].toLocaleString("en")}`));
+      element("title", {}, `${ends[0]} to ${ends[1]}: ${count(now[i])}`));
     // A value on the edge belongs to the bar on its right.
     const max = i === BINS - 1 ? ends[1] : Number((ends[1] - 0.001).toFixed(3));
     whole.addEventListener("click", () => update({metric: name, min: `${ends[0]}`, max: `${max}`}));
     svg.append(bar(tall(n), "all"), bar(tall(now[i]), "now"), whole);
   });
   svg.append(element("path", {d: "M0 55.5H200", class: "axis"}));
+  if (!two) {
+    svg.append(element("path", {d: `M${200 * Number(state.threshold)} 0V56`, class: "threshold"}));
+  }
   return element("figure", {class: name === state.metric ? "chosen" : ""},
     element("figcaption", {}, element("b", {}, facts.titles[name]), element("span", {}, words)),
     svg,
     element("div", {class: "ends", "aria-hidden": "true"}, element("span", {}, two ? "−1" : "0"),
-      two ? element("span", {}, "0") : null, element("span", {}, "1")));
+      two ? element("span", {}, "0") : null, element("span", {}, "1")),
+    two ? null : precision(name));
 }
 
 function show() {
@@ -290,7 +361,10 @@ byId("pages").addEventListener("click", (event) => {
 });
 function setOpen(details, open) {
   const key = details.dataset.key;
-  if (open && key) fill(details, shown.find((item) => item.key === key));
+  if (open && key) {
+    fill(details, once(`item ${key}`,
+      () => ({key, places: key.split("-").map(Number)})));
+  }
   details.open = open;
 }
 byId("open-all").addEventListener("click", () => {
@@ -311,9 +385,22 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => closed.forEach((details) => setOpen(details, false)));
 
-if (asking.length) {
+if (asking.length || facts.metrics.some((one) => one.details === "sentences")) {
   byId("legend").append(...Object.entries(MEANINGS).map(([name, words]) => element("span", {},
     element("mark", {class: `asked ${name}`}, SIGNS[name]), ` ${words}`)));
+  const every = facts.measured.every(Boolean);
+  byId("legend").append(element("span", {}, facts.measured.some(Boolean)
+    ? `Marks follow how often people agree with such a finding${
+      every ? "" : " (for some systems not measured)"}.`
+    : "How often people agree with such findings is not measured for these models."));
+}
+if (facts.series) {
+  byId("runs").append(...runs.curves((system) => {
+    const wanted = `pair-${Math.max(0, system - 1)}-${system || 1}`;
+    update({view: paired.has(wanted) ? wanted : `${system}`});
+    byId("count").focus({preventScroll: true});
+    byId("count").scrollIntoView();
+  }));
 }
 read();
 show();

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from q2_metric.metrics.bootstrap import bootstrap_interval
 
-How = Literal["id", "knowledge", "order"]
-"""What rows were matched by."""
+How = Literal["id", "number", "knowledge", "order"]
+"""What rows were matched by; "number" for ids that only count the rows of their files."""
 
 SAME = 0.0005
 """Scores that differ by less are the same: three digits are shown."""
@@ -72,8 +72,9 @@ def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | 
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
         places = {id_: place for place, id_ in enumerate(first.ids)}
         pairs = [(places[id_], i) for i, id_ in enumerate(second.ids) if id_ in places]
-        if pairs and not (_counts(first) and _counts(second) and _differ(first, second, pairs)):
-            return "id", sorted(pairs)
+        counted = _counts(first) and _counts(second)
+        if pairs and not (counted and _differ(first, second, pairs)):
+            return "number" if counted else "id", sorted(pairs)
     pairs = _by_context(first, second)
     if pairs:
         return "knowledge", sorted(pairs)

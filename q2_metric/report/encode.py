@@ -6,13 +6,11 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import IntFlag
 
+from q2_metric.report.view import view
 from q2_metric.rows.fields import OutputRow
-
-State = Literal["supported", "differs", "open"]
-"""What a question found; ``open``: no answer, or a neutral verdict."""
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that HTML does not allow, and lone surrogates, which UTF-8 does not."""
@@ -27,31 +25,60 @@ def safe(text: str) -> str:
     return _UNSAFE.sub("�", text)
 
 
-def state(question: Mapping[str, Any]) -> State:
-    """What one question found.
+class Flag(IntFlag):
+    """What the page filters by, of a row; ``browse.js`` has the same numbers."""
+
+    ERROR = 1
+    ASKED = 2
+    DIFFERS = 4
+    UNANSWERED = 8
+    SUPPORTED = 16
+
+
+def flags(row: OutputRow) -> Flag:
+    """What the page filters a row of :func:`~q2_metric.report.view.view` by."""
+    states = [one["state"] for one in row["questions"]]
+    unanswered = any(one["how"] == "no_answer" for one in row["questions"])
+    return (
+        Flag.ERROR * (row.get("error") is not None)
+        | Flag.ASKED * bool(states)
+        | Flag.DIFFERS * ("differs" in states)
+        | Flag.UNANSWERED * unanswered
+        | Flag.SUPPORTED * (bool(states) and set(states) == {"supported"})
+    )
+
+
+def json_rows(
+    rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
+    measured: Sequence[Collection[str]],
+) -> Iterator[str]:
+    """Each row as JSON, a line each: numbers that the list needs, and all of the row.
+
+    The page reads the numbers of all rows and the rest of those that it shows: place of the
+    system, flags, people's label (1, 0 or null), then the scores.
 
     Args:
-        question: an item of ``questions`` of the output.
+        rows: of the output.
+        places: of each row's system.
+        columns: of the metrics on the page.
+        measured: by system, for :func:`~q2_metric.report.view.view`.
     """
-    score = question["score"]
-    if score is None or question["how"] == "no_answer" or question["verdict"] == "neutral":
-        return "open"
-    return "supported" if score >= 0.5 else "differs"
-
-
-def json_rows(rows: Iterable[OutputRow], places: Iterable[int]) -> Iterator[str]:
-    """Each row as JSON, with what its questions found and the place of its system."""
     from markupsafe import Markup
 
     for number, (row, place) in enumerate(zip(rows, places, strict=True)):
-        questions = [item | {"state": state(item)} for item in row.get("questions") or ()]
-        shown = {**row, "questions": questions, "system": place}
-        yield Markup((",\n" if number else "") + to_json(shown))
+        shown = {**view(row, measured[place]), "system": place}
+        label = row.get("label")
+        numbers = [place, int(flags(shown)), None if label is None else int(label),
+                   *(row.get(name) for name in columns)]
+        line = f"[{to_json(numbers)},{to_json(shown)}]"
+        yield Markup((",\n" if number else "") + line)
 
 
 def to_json(value: object) -> str:
     """The value as JSON that can stand in a script element."""
-    return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False).translate(_IN_SCRIPT)
+    return json.dumps(
+        _clean(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    ).translate(_IN_SCRIPT)
 
 
 def _clean(value: object) -> object:

@@ -1,136 +1,84 @@
 "use strict";
 // Makes the explanation of a response, or of two side by side, out of the page's rows.
-// Texts reach the page as text nodes only (element() below), never as markup.
 const explain = (() => {
-const SIGNS = {supported: "✓", differs: "✗", open: "?"};
-const MEANINGS = {
-  supported: "supported by the knowledge",
-  differs: "differs from the knowledge",
-  open: "not answered by the knowledge, or undecided",
-};
-const WORST_FIRST = ["differs", "open", "supported"];
+const {element, known, letter, marked, ofKnowledge, ofResponse, sign} = marks;
 const SAME = 0.0005; // as in compare.py
-const JUDGED = {1: "entailment", 0.5: "neutral", 0: "contradiction"}; // of the whole response
 const REASONS = {no_claim: "claims nothing that could be checked"}; // why there is no score
 const NONE = "–";
 
 const byId = (id) => document.getElementById(id);
 const facts = JSON.parse(byId("facts").textContent);
-const rows = JSON.parse(byId("rows").textContent);
-for (const row of rows) row.questions = row.questions || [];
-const metrics = Object.keys(facts.titles).filter((name) => rows.some((row) => name in row));
+const {signs: SIGNS, meanings: MEANINGS, dropped: DROPPED, no_support: NO_SUPPORT} = facts.words;
+
+// --- rows: a line each, [numbers, row]; the row is read when it is shown --------------------
+
+const lines = byId("rows").textContent.split("\n").filter((line) => line.startsWith("[["))
+  .map((line) => line.endsWith(",") ? line.slice(0, -1) : line);
+const numbers = lines.map((line) => JSON.parse(line.slice(1, line.indexOf("]") + 1)));
+const columns = Object.keys(facts.titles);
+const read = new Map();
+function rowAt(place) {
+  if (!read.has(place)) {
+    const row = JSON.parse(lines[place])[1];
+    row.questions = row.questions || [];
+    row.prefix = "";
+    read.set(place, row);
+  }
+  return read.get(place);
+}
+const FIRST = 3; // of a row's numbers: system, flags and label stand before the scores
+const scoreAt = (place, name) => numbers[place][FIRST + columns.indexOf(name)];
+
+const metrics = columns;
 // A metric's further columns stand beside its own where there is room for all.
 const further = new Set(facts.metrics.flatMap((one) => one.columns.slice(1)));
 const main = metrics.filter((name) => !further.has(name));
 const asking = facts.metrics.filter((one) => one.details === "questions")
   .map((one) => one.columns).filter(([name]) => metrics.includes(name));
-const asked = (row) => asking.some(([name]) => name in row);
-
-// --- elements ---------------------------------------------------------------------------
-
-function element(tag, attributes, ...children) {
-  const made = tag === "svg" || tag === "rect" || tag === "title" || tag === "path"
-    ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (value !== undefined && value !== null && value !== false) made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
-}
 
 const text = (tag, class_, words) => element(tag, {class: `text ${class_}`, dir: "auto"}, words);
 const div = (class_, ...children) => element("div", {class: class_}, ...children);
 const span = (class_, words) => element("span", {class: class_}, words);
-const known = (value) => typeof value === "number";
 const number = (value) => known(value) ? value.toFixed(3) : NONE;
+const percent = (share) => `${Math.round(100 * share)} %`;
 const signed = (value) => !known(value) ? NONE
   : Math.abs(value) < SAME ? "±0.000" : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(3);
-const letter = (place) => place < 26 ? String.fromCharCode(97 + place) : `s${place + 1}`;
 
-// --- marks in texts -----------------------------------------------------------------------
+// --- what a finding says ----------------------------------------------------------------------
 
-// Places count code points, as in Python; strings here count UTF-16 units.
-function units(whole) {
-  if (!/[\ud800-\udbff]/.test(whole)) return (place) => place;
-  const starts = [];
-  for (let i = 0; i < whole.length; i += whole.codePointAt(i) > 0xffff ? 2 : 1) starts.push(i);
-  starts.push(whole.length);
-  return (place) => place < starts.length ? starts[place] : whole.length + 1;
+// "of such responses, people call 31 % supported", where that was measured.
+function agreed(row, item) {
+  const share = facts.measured[row.system] && facts.findings[item.kind];
+  return share ? `${percent(share[0])} supported` : null;
 }
 
-// A mark of `piece` at `start`, or nothing where the text has something else there (as with
-// resolved pronouns, where places are those of another text).
-function markAt(whole, place, piece, rest) {
-  if (!piece || !known(place) || place < 0) return null;
-  const start = units(whole)(place);
-  return whole.startsWith(piece, start) ? {start, end: start + piece.length, ...rest} : null;
+function chance(row, item) {
+  const share = agreed(row, item);
+  if (!share) return null;
+  const title = "of the responses with such a finding, people call so many supported";
+  return element("span", {class: "chance", title}, share);
 }
 
-// The text cut where marks begin and end; each piece shows all the marks that cover it.
-function marked(whole, marks) {
-  const found = document.createDocumentFragment();
-  const edges = [...new Set([0, whole.length, ...marks.flatMap((m) => [m.start, m.end])])];
-  edges.sort((a, b) => a - b);
-  for (let i = 0; i + 1 < edges.length; i++) {
-    const [left, right] = [edges[i], edges[i + 1]];
-    const over = marks.filter((mark) => mark.start < right && mark.end > left);
-    const words = whole.slice(left, right);
-    if (!over.length) {
-      found.append(words);
-      continue;
-    }
-    const state = WORST_FIRST.find((name) => over.some((mark) => mark.state === name));
-    const classes = [...new Set(over.map((mark) => mark.kind)), state].filter(Boolean);
-    const keys = over.map((mark) => mark.key).join(" ");
-    found.append(element("mark", {class: classes.join(" "), "data-keys": keys}, words));
-    for (const mark of over.filter((one) => one.end === right)) found.append(mark.sign());
-  }
-  return found;
+function compared(question) {
+  const p = known(question.verdict_p) ? ` ${question.verdict_p.toFixed(2)}` : "";
+  const judged = question.verdict ? `${question.verdict}${p}` : "";
+  const overlap = `word overlap ${known(question.f1) ? question.f1.toFixed(2) : NONE}`;
+  return {
+    equal: "equal",
+    no_answer: "no answer",
+    nli: judged,
+    token_f1: judged ? `${judged}, ${overlap}` : overlap,
+  }[question.how] || question.how || "";
 }
 
-function sign(state, key, words) {
-  const name = `${words} ${key}: ${MEANINGS[state]}`;
-  const shown = SIGNS[state] + key;
-  return element("span", {class: `sign ${state}`, role: "img", "aria-label": name, title: name},
-    shown);
+function signOf(row, question, i, words) {
+  const key = `${row.prefix}${i + 1}`;
+  const name = [`${words} ${key}: ${MEANINGS[question.state]}`, compared(question),
+    agreed(row, question)].filter(Boolean).join(", ");
+  return sign(question.state, SIGNS[question.state] + key, name);
 }
 
-function tag(key, words) {
-  return element("span", {class: "sign", role: "img", "aria-label": words, title: words}, key);
-}
-
-function responseMarks(row) {
-  const marks = row.questions.map((question, i) => markAt(
-    row.response, question.start, question.span, {
-      kind: "asked", state: question.state, key: `${i + 1}`,
-      sign: () => sign(question.state, i + 1, "question"),
-    }));
-  return marks.filter(Boolean);
-}
-
-function knowledgeMarks(row) {
-  const marks = row.questions.map((question, i) => {
-    const answer = question.knowledge_answer;
-    // Scores of earlier versions do not say where the answer stands.
-    const place = question.knowledge_start ?? firstPlace(row.knowledge, answer);
-    return markAt(row.knowledge, place, answer, {
-      kind: "asked", state: question.state, key: `${i + 1}`,
-      sign: () => sign(question.state, i + 1, "answer to question"),
-    });
-  });
-  (row.evidence || []).forEach((item, i) => {
-    marks.push(markAt(row.knowledge, item.support_start, item.support, {
-      kind: "support", key: letter(i),
-      sign: () => tag(letter(i), `best support for sentence ${letter(i)}`),
-    }));
-  });
-  return marks.filter(Boolean);
-}
-
-function firstPlace(whole, piece) {
-  const unit = piece ? whole.indexOf(piece) : -1;
-  return unit < 0 ? null : Array.from(whole.slice(0, unit)).length;
-}
+const supports = (item) => known(item.support_score) && item.support_score >= NO_SUPPORT;
 
 // --- one response -------------------------------------------------------------------------
 
@@ -142,8 +90,8 @@ function meter(value) {
 }
 
 function scoreLine(row, name) {
-  return div("score", span("name", facts.titles[name]),
-    element("b", {}, number(row[name])), meter(row[name]));
+  return element("div", {class: "score", title: facts.glosses[name]},
+    span("name", facts.titles[name]), element("b", {}, number(row[name])), meter(row[name]));
 }
 
 function scores(row) {
@@ -154,8 +102,11 @@ function scores(row) {
 function badges(row) {
   const found = [];
   if (row.error) found.push("not scored");
-  if (row.fallback) found.push("fallback");
+  if (row.fallback) found.push("judged as a whole (fallback)");
   if (row.reason) found.push(REASONS[row.reason] || row.reason);
+  if (typeof row.label === "boolean") {
+    found.push(`people: ${row.label ? "supported" : "not supported"}`);
+  }
   for (const name of metrics) {
     const decided = row[`${name}_consistent`];
     if (typeof decided === "boolean") {
@@ -171,45 +122,80 @@ function response(row) {
     return element("p", {class: "absent"}, "The text of this response was not kept.");
   }
   return element("p", {class: "response text", dir: "auto"},
-    marked(row.response, responseMarks(row)));
+    marked(row.response, ofResponse(row, signOf)));
 }
+
+const inWords = (row) => row.plain && row.plain.length && !row.error
+  ? text("p", "plain", row.plain.join(" ")) : null;
 
 const failure = (row) => row.error ? text("p", "error", row.error) : null;
-
-function how(question) {
-  const p = known(question.verdict_p) ? ` ${question.verdict_p.toFixed(2)}` : "";
-  const judged = question.verdict ? `NLI: ${question.verdict}${p}` : "";
-  const overlap = `token F1 ${number(question.f1)}`;
-  return {
-    equal: "The answers are equal.",
-    no_answer: "The knowledge has no answer.",
-    nli: `${judged} (${overlap}).`,
-    token_f1: judged ? `${judged}, so ${overlap}.` : `${overlap}.`,
-  }[question.how] || question.how || "";
-}
 
 function answer(title, words) {
   return element("div", {}, element("dt", {}, title), text("dd", "", words ?? NONE));
 }
 
+function how(row, item, words) {
+  return element("p", {class: "how"}, element("span", {}, words), chance(row, item));
+}
+
 function questions(row) {
-  const list = row.questions.map((question, i) => element("li", {"data-key": `${i + 1}`},
-    div("asking", sign(question.state, i + 1, "question"),
+  const list = row.questions.map((question, i) => element("li",
+    {"data-key": `${row.prefix}${i + 1}`},
+    div("asking", signOf(row, question, i, "question"),
       text("span", "", question.question), element("b", {class: "n"}, number(question.score))),
     element("dl", {},
       answer("response says", question.response_answer),
       answer("knowledge says", question.knowledge_answer)),
-    element("p", {class: "how"}, how(question))));
+    how(row, question, compared(question))));
   return element("ol", {class: "questions"}, ...list);
 }
 
+// What no question asks: those that were dropped, and words that are in none.
+function notAsked(row) {
+  const list = (row.dropped || []).map((one) => {
+    const reason = DROPPED[one.reason] || one.reason;
+    const other = one.answer ? `${reason} (its answer: ${one.answer})` : reason;
+    return element("li", {}, text("span", "", one.question), text("p", "how", other));
+  });
+  const words = [...new Set((row.unasked || []).map(([, word]) => word))].join(", ");
+  if (words) list.push(element("li", {}, text("span", "", `Words in no question: ${words}`)));
+  return list.length ? part("Not asked", element("ul", {class: "dropped"}, ...list)) : null;
+}
+
+// One sentence of knowledge stands above already; it is not repeated as support.
+const only = (row) => typeof row.knowledge === "string" && row.evidence.every((item) =>
+  !item.support || item.support.trim() === row.knowledge.trim());
+
+function support(row, item) {
+  if (!known(item.support_score)) return null;
+  const quoted = () => element("bdi", {class: "text"}, item.support);
+  if (supports(item)) {
+    return only(row) ? null : element("p", {class: "how"},
+      "Support ", span("n", number(item.support_score)), ": ", quoted());
+  }
+  const none = element("p", {class: "how none"}, item.score >= NO_SUPPORT
+    ? "Supported by several sentences together. " : "No support found. ");
+  if (only(row)) return none;
+  const more = element("button", {type: "button", class: "more"}, "Show the nearest sentence");
+  more.addEventListener("click", () => more.replaceWith(
+    element("span", {}, "Nearest ", span("n", number(item.support_score)), ": ", quoted())));
+  none.append(more);
+  return none;
+}
+
 function sentences(row) {
-  const list = row.evidence.map((item, i) => element("li", {"data-key": letter(i)},
-    div("asking", span("sign", letter(i)),
-      text("span", "", item.sentence), element("b", {class: "n"}, number(item.score))),
-    item.support === null || item.support === undefined ? null
-      : element("p", {class: "how"}, "Best support ", span("n", number(item.support_score)),
-        ": ", element("bdi", {class: "text"}, item.support))));
+  const list = row.evidence.map((item, i) => {
+    const key = row.prefix + letter(i);
+    const name = `sentence ${key}: ${MEANINGS[item.state]}`;
+    const against = item.against && element("p", {class: "how"}, "Contradicted by: ",
+      element("bdi", {class: "text"},
+        Array.from(row.knowledge).slice(...item.against).join("")));
+    return element("li", {"data-key": key},
+      div("asking", sign(item.state, SIGNS[item.state] + key, name),
+        text("span", "", item.sentence), element("b", {class: "n"}, number(item.score))),
+      support(row, item), only(row) ? null : against,
+      agreed(row, item) ? how(row, item, "") : null);
+  });
   return element("ol", {class: "sentences"}, ...list);
 }
 
@@ -232,29 +218,47 @@ function history(row) {
   return part("Dialogue before", element("ol", {class: "turns"}, ...turns));
 }
 
-function fellBack(row, [, further]) {
-  const label = JUDGED[row[further]]; // no calibration changes this one
-  return `: end-to-end NLI of the whole response${label ? `, ${label}` : ""}`;
+// The knowledge, which stays in view beside what is said about it.
+function knowledge(...of) {
+  const [row] = of;
+  if (typeof row.knowledge !== "string") {
+    return div("beside", part("Knowledge", element("p", {class: "absent"}, "Not kept.")));
+  }
+  const list = of.flatMap((one) => ofKnowledge(one, signOf, supports));
+  const shown = text("p", "knowledge", "");
+  shown.replaceChildren(marked(row.knowledge, list));
+  return element("div",
+    {class: "beside", tabindex: "0", role: "region", "aria-label": "Knowledge"},
+    part("Knowledge", shown));
+}
+
+function findings(row) {
+  const found = div("findings");
+  for (const names of asking.filter(([name]) => name in row)) {
+    const there = names.filter((name) => name in row);
+    const all = there.map((name) => `${facts.titles[name]} ${number(row[name])}`).join(", ");
+    found.append(part("Questions", ...row.questions.length
+      ? [there.length > 1 ? element("p", {class: "how"}, all) : null, questions(row)]
+      : [fellBack(row)]));
+  }
+  if (row.evidence && row.evidence.length) found.append(part("Sentences", sentences(row)));
+  if (row.parts && row.parts.length) {
+    found.append(part("What the score rests on", pulls(row)));
+  }
+  found.append(notAsked(row) || "");
+  return found;
+}
+
+function fellBack(row) {
+  if (!row.fallback) return element("p", {}, "Nothing to ask about.");
+  return div("whole", sign(row.state, SIGNS[row.state], MEANINGS[row.state]),
+    element("p", {}, `Nothing to ask about, so the response was judged as a whole: ${
+      number(row.whole)}, ${MEANINGS[row.state]}.`), chance(row, row));
 }
 
 function explained(row) {
   if (row.error && typeof row.knowledge !== "string") return null;
-  const found = div("explained");
-  const left = element("div", {}), right = element("div", {});
-  left.append(typeof row.knowledge === "string"
-    ? part("Knowledge", element("p", {class: "knowledge text", dir: "auto"},
-      marked(row.knowledge, knowledgeMarks(row))))
-    : part("Knowledge", element("p", {class: "absent"}, "Not kept.")));
-  for (const columns of asking.filter(([name]) => name in row)) {
-    const there = columns.filter((name) => name in row);
-    const all = there.map((name) => `${facts.titles[name]} ${number(row[name])}`).join(", ");
-    right.append(part("Questions", ...row.questions.length
-      ? [there.length > 1 ? element("p", {class: "how"}, all) : null, questions(row)]
-      : [element("p", {}, `No valid question${row.fallback ? fellBack(row, columns) : ""}.`)]));
-  }
-  if (row.evidence && row.evidence.length) right.append(part("Sentences", sentences(row)));
-  if (row.parts && row.parts.length) right.append(part("What the score rests on", pulls(row)));
-  found.append(left, right);
+  const found = div("explained", knowledge(row), findings(row));
   light(found);
   return found;
 }
@@ -262,9 +266,8 @@ function explained(row) {
 // Pointing at a question or sentence lights its marks.
 function light(found) {
   for (const item of found.querySelectorAll("li[data-key]")) {
-    const card = () => found.closest(".side") || found.closest("li.card");
     const set = (on) => {
-      for (const mark of card().querySelectorAll("mark")) {
+      for (const mark of found.closest("li.card").querySelectorAll("mark")) {
         const keys = mark.dataset.keys.split(" ");
         if (keys.includes(item.dataset.key)) mark.classList.toggle("lit", on);
       }
@@ -278,6 +281,7 @@ function light(found) {
 
 const system = (row) => element("bdi", {class: "system"}, facts.systems[row.system]);
 const several = facts.systems && facts.systems.length > 1;
+const asked = (row) => asking.some(([name]) => name in row);
 
 function heading(row) {
   const n = row.questions.length;
@@ -288,13 +292,13 @@ function heading(row) {
 }
 
 function change(item, metric) {
-  const [a, b] = item.rows.map((row) => row[metric]);
+  const [a, b] = item.places.map((place) => scoreAt(place, metric));
   return known(a) && known(b) ? b - a : null;
 }
 
-function changes(item) {
-  const list = main.filter((name) => item.rows.every((row) => name in row));
-  const id = element("bdi", {class: "id"}, item.rows[0].id);
+function changes(item, two) {
+  const list = main.filter((name) => two.every((row) => name in row));
+  const id = element("bdi", {class: "id"}, two[0].id);
   return div("numbers", id, ...list.map((name) => {
     const value = change(item, name);
     const way = !known(value) || Math.abs(value) < SAME ? "" : value > 0 ? "up" : "down";
@@ -304,19 +308,30 @@ function changes(item) {
 }
 
 function side(row) {
-  const numbers = main.filter((name) => name in row)
+  const shown = main.filter((name) => name in row)
     .map((name) => `${facts.titles[name]} ${number(row[name])}`).join("  ");
   return div("side", div("heading", system(row),
-    span("n", numbers), ...badges(row)), failure(row), response(row));
+    span("n", shown), ...badges(row)), failure(row), response(row), inWords(row));
 }
 
-// A card of an item, {key, rows}; `toggled` is told when it opens or closes.
+// The rows of an item; in a pair about the same knowledge, marks say whose they are.
+function rowsOf(item) {
+  const found = item.places.map(rowAt);
+  const [first, second] = found;
+  const shared = found.length === 2 && typeof first.knowledge === "string"
+    && first.knowledge === second.knowledge;
+  found.forEach((row, i) => { row.prefix = shared ? "AB"[i] : ""; });
+  return found;
+}
+
+// A card of an item, {key, places}; `toggled` is told when it opens or closes.
 function card(item, toggled) {
-  const two = item.rows.length === 2;
-  const [first] = item.rows;
-  const summary = element("summary", {}, two ? changes(item) : scores(first),
-    two ? div("said sides", ...item.rows.map((row) => side(row)))
-      : div("said", failure(first), response(first), heading(first)));
+  const found = rowsOf(item);
+  const [first] = found;
+  const two = found.length === 2;
+  const summary = element("summary", {}, two ? changes(item, found) : scores(first),
+    two ? div("said sides", ...found.map((row) => side(row)))
+      : div("said", failure(first), response(first), inWords(first), heading(first)));
   const details = element("details", {"data-key": item.key}, summary);
   details.addEventListener("toggle", () => {
     fill(details, item);
@@ -327,27 +342,30 @@ function card(item, toggled) {
 
 function fill(details, item) {
   if (details.querySelector(".body")) return;
-  const two = item.rows.length === 2;
-  const [first, second] = item.rows;
+  const found = rowsOf(item);
+  const [first, second] = found;
   const turns = (row) => JSON.stringify(row.history || []);
   const body = div("body", history(first));
-  if (!two) body.append(explained(first) || "");
+  details.append(body);
+  if (!second) body.append(explained(first) || "");
   else {
     if (turns(first) !== turns(second)) body.append(history(second) || "");
-    body.append(div("sides", ...item.rows.map((row) =>
-      div("side", div("heading", system(row)), explained(row)))));
+    if (first.prefix) body.append(knowledge(first, second));
+    const sides = found.map((row) => div("side", div("heading", system(row)),
+      first.prefix ? findings(row) : explained(row)));
+    body.append(div("sides", ...sides));
+    if (first.prefix) light(body);
   }
-  details.append(body);
 }
 
 byId("browser").hidden = false;
 if (facts.alone) {
-  const made = card({key: "0", rows}, () => {});
+  const made = card({key: "0", places: [0]}, () => {});
   byId("list").append(made);
   made.firstChild.open = true;
 }
 return {
-  MEANINGS, SAME, SIGNS, asked, asking, byId, card, change, element, facts, fill, known, metrics,
-  number, rows, several, signed,
+  MEANINGS, SAME, SIGNS, asking, byId, card, change, element, facts, fill, known, main, metrics,
+  number, numbers, percent, rowAt, scoreAt, several, signed,
 };
 })();

@@ -1,14 +1,15 @@
 """Writes the page: one HTML file that needs nothing else.
 
-The page's head has the systems' scores; the rows follow as JSON: ``explain.js`` shows one of
-them and what its scores rest on, ``browse.js`` the list of them.
+The page's head has the systems' scores; the rows follow as JSON: ``marks.js`` marks texts,
+``explain.js`` shows a response and what its scores rest on, ``browse.js`` the list of them and
+``runs.js`` how numbers change over the checkpoints of a run.
 Rows wait in a :class:`~q2_metric.report.spool.Spool` on disk and are written one by one:
 memory does not grow with their number, but for ids and scores where systems are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -18,10 +19,14 @@ from typing import TYPE_CHECKING, Any
 from q2_metric._version import __version__
 from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column
+from q2_metric.metrics.signature import shortened
 from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
+from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.spool import Spool, spool
-from q2_metric.report.systems import Run, SideBySide, compare_runs, places
+from q2_metric.report.systems import Run, SideBySide, compare_runs, curves, places, series
+from q2_metric.report.view import DROPPED
+from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
 
 if TYPE_CHECKING:
@@ -31,8 +36,9 @@ if TYPE_CHECKING:
 
 MATCHED_BY: Mapping[How, str] = {
     "id": "id",
+    "number": "row number, since the files have no ids",
     "knowledge": "knowledge and history",
-    "order": "their order",
+    "order": "row number, since texts are not known",
 }
 
 _NONE = "–"
@@ -80,10 +86,13 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
         row: of the output, with its texts.
         signatures: shown below.
     """
+    shown = [name for name in columns() if name in row]
+    measured = shipped().covers(signatures)
+    facts = {"alone": True, **_named(shown), **_measured(shown, [measured])}
     page = _environment().get_template("page.html.j2").generate(
-        **_parts({"alone": True, **_named([name for name in columns() if name in row])}),
+        **_parts(facts),
         alone=True,
-        rows=json_rows([row], [0]),
+        rows=json_rows([row], [0], list(facts["titles"]), [measured]),
         signatures=signatures,
     )
     return "".join(map(safe, page))
@@ -91,12 +100,18 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
 
 def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
     """The page in pieces; a row is taken only when its turn comes."""
-    comparisons = compare_runs(runs, rows)
+    steps = series([run.name for run in runs])
+    comparisons = compare_runs(runs, rows, neighbours=steps is not None)
+    with_first = [one for one in comparisons if one.against == 0]
     shown = [score.name for run in runs for score in run.scores]
+    measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
     facts = {
         "systems": [run.name for run in runs],
         **_named(shown),
-        "pairs": [{"system": c.system, "rows": c.pairs} for c in comparisons],
+        **_measured(shown, measured),
+        "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
+                  for c in comparisons],
+        "series": None if steps is None else {"steps": steps, "curves": curves(runs)},
     }
     stream = _environment().get_template("page.html.j2").stream(
         **_parts(facts),
@@ -104,11 +119,12 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
         runs=runs,
         several=len(runs) > 1,
         matched_by=MATCHED_BY,
-        comparisons=comparisons,
-        reach=_reach(comparisons),
+        comparisons=with_first,
+        reach=_reach(with_first),
         signed=any(score.signature for run in runs for score in run.scores),
         mixed=_mixed(runs),
-        rows=json_rows(rows, places(runs)),
+        series=steps is not None,
+        rows=json_rows(rows, places(runs), list(facts["titles"]), measured),
     )
     stream.enable_buffering(_CHUNK)
     return (safe(text) for text in stream)
@@ -133,13 +149,32 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
+    """How often people agree with findings of these systems, and what the words are.
+
+    ``measured`` is false for a system whose findings are not those of the table.
+    """
+    table = shipped()
+    return {
+        "measured": [bool(one) for one in measured],
+        "findings": {kind: [one.share, one.low, one.high, one.n]
+                     for kind, one in table.findings.items()} if any(measured) else {},
+        "glosses": {name: of_column(name)[1].gloss for name in shown},
+        "ranked": {name: table.ranked[name] for name in shown
+                   if any(measured) and name in table.ranked},
+        "words": {"signs": SIGNS, "meanings": MEANINGS, "dropped": DROPPED,
+                  "no_support": NO_SUPPORT},
+    }
+
+
 def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What the template needs whatever it shows."""
     from markupsafe import Markup
 
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8")
-        for name in ("report.css", "explain.js", *(() if facts.get("alone") else ("browse.js",)))
+        for name in ("report.css", "marks.js", "explain.js",
+                     *(() if facts.get("alone") else ("runs.js", "browse.js")))
     )
     return {
         "scripts": [Markup(script) for script in scripts],
@@ -148,6 +183,9 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "style_hash": source_hash(style),
         "facts": Markup(to_json(facts)),
         "titles": facts["titles"],
+        "glosses": facts["glosses"],
+        "ranked": facts["ranked"],
+        "words": WORDS,
         "dash": _NONE,
         "version": __version__,
     }
@@ -164,7 +202,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "signed": _signed, "percent": _percent}
+    environment.filters |= {"number": _number, "signed": _signed, "percent": _percent,
+                            "count": "{:,}".format, "shortened": shortened}
     return environment
 
 

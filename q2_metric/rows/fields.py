@@ -12,8 +12,9 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from q2_metric.metrics.registry import entry
+from q2_metric.rows.plain import plain
 from q2_metric.rows.read import BadRow
-from q2_metric.types import Comparison, Evidence, Example, Part, Score
+from q2_metric.types import Comparison, Dropped, Evidence, Example, Part, Score
 
 OutputRow = dict[str, Any]
 
@@ -73,8 +74,20 @@ QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comp
     Field("verdict_p", "number", _verdict_p),
     Field("f1", "number", lambda item: item.f1),
     Field("score", "number", lambda item: item.score),
+    Field("plain", "text", lambda item: plain(
+        item.response_answer, item.knowledge_answer, item.how, item.verdict and item.verdict.label,
+    )),
 ))
-"""What Q² asked; ``verdict_p`` is the probability of ``verdict``."""
+"""What Q² asked; ``verdict_p`` is the probability of ``verdict``, ``plain`` says it in words."""
+
+DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped, fields=(
+    Field("span", "text", lambda item: item.question.span.text),
+    Field("start", "whole", lambda item: item.question.span.start),
+    Field("question", "text", lambda item: item.question.text),
+    Field("reason", "text", lambda item: item.reason),
+    Field("answer", "text", lambda item: item.answer),
+))
+"""What Q² did not ask the knowledge; ``reason`` is "personal" or "round_trip"."""
 
 EVIDENCE = Field("evidence", "objects", lambda score: score.because, kind=Evidence, fields=_own(
     sentence="text", start="whole", score="number",
@@ -163,7 +176,8 @@ class Layout:
 
     def _details(self) -> list[tuple[str, Field]]:
         found = ((name, entry(name).details) for name in self.metrics)
-        return [(name, DETAILS[details]) for name, details in found if details is not None]
+        return [(name, field) for name, details in found if details is not None
+                for field in (DETAILS[details], *([DROPPED] if details == "questions" else ()))]
 
 
 def output_row(

@@ -89,7 +89,8 @@ ROWS = (
 
 def test_score_end_to_end(tmp_path: Path, loader: Loader) -> None:
     out = tmp_path / "scores.jsonl"
-    result = run("score", write(tmp_path / "rows.jsonl", *ROWS), "--out", str(out))
+    rows = write(tmp_path / "rows.jsonl", *ROWS)
+    result = run("score", rows, "--out", str(out), "--signature")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
         f"q2: {tmp_path}/rows.jsonl, line 3: the response (field 'response') is empty",
@@ -120,6 +121,11 @@ def test_score_end_to_end(tmp_path: Path, loader: Loader) -> None:
     assert "25.0%" in result.stdout  # one of four questions has no answer
     assert "q2|preset:fake|" in result.stdout
     assert "scale|preset:fake|" in result.stdout
+    assert f"next  q2 report {out}" in result.stdout
+    short = run("score", rows).stdout
+    assert "q2|preset:fake|" not in short
+    assert re.search(r"signatures  q2#\w{8}  q2_no_nli#\w{8}  scale#\w{8}", short)
+    assert max(map(len, short.splitlines())) <= 80 + len(str(rows))
 
 
 def test_score_json(tmp_path: Path, loader: Loader) -> None:
@@ -273,7 +279,7 @@ def test_report(tmp_path: Path, loader: Loader) -> None:
     result = run("score", path, "--report", str(report), "--out", str(out))
     assert result.exit_code == 1  # a bad row, as without a report
     page = report.read_text(encoding="utf-8")
-    assert page.count('"system": 0') == len(read(out)) == len(ROWS)
+    assert page.count('"system":0') == len(read(out)) == len(ROWS)
     assert page.count("What about Rome?") == 2
     assert "It has 7 hills." in page
     assert "line 3: the response (field 'response') is empty" in page
@@ -294,7 +300,7 @@ def test_report_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert run("score", first, second, "--metrics", "f1", "--report", str(report)).exit_code == 0
     page = report.read_text(encoding="utf-8")
     assert page.index(f"<bdi>{first}</bdi>") < page.index(f"<bdi>{second}</bdi>")
-    rows = re.findall(r'"id": "(\w+)".*"system": (\d)', page)
+    rows = re.findall(r'"id":"(\w+)".*"system":(\d)', page)
     assert rows == [("a0", "0"), ("a1", "0"), ("a2", "0"), ("b0", "1")]
 
 
@@ -438,11 +444,16 @@ def test_explain_json(loader: Loader) -> None:
     found = json.loads(result.stdout)
     assert (found["q2"], found["fallback"], found["scale"]) == (1.0, True, 1.0)
     assert found["signatures"]["q2"].startswith("q2|preset:fake|")
+    assert found["plain"] == ["Nothing to ask about; as a whole it seems to follow from the "
+                              "knowledge."]
 
 
 def test_explain_says_why_there_is_no_question(loader: Loader) -> None:
     result = run("explain", "--response", "it has hills", "--knowledge", KNOWLEDGE)
-    assert "no valid question: end-to-end NLI entailment 1.00" in " ".join(result.stdout.split())
+    shown = " ".join(result.stdout.split())
+    assert "nothing to ask about: judged as a whole" in shown
+    assert "✓ Nothing to ask about; as a whole it seems to follow" in shown
+    assert "entailment 1.000" in shown
 
 
 def test_what_claims_nothing_has_no_score(tmp_path: Path, loader: Loader) -> None:
@@ -458,7 +469,7 @@ def test_what_claims_nothing_has_no_score(tmp_path: Path, loader: Loader) -> Non
     assert (said["q2"], said["reason"]) == (1.0, None)
     assert (talk["q2"], talk["scale"], talk["reason"], talk["error"]) == (
         None, None, "no_claim", None)
-    assert "no claim" in result.stdout
+    assert re.search(r"Q².* 50\.0%  1$", result.stdout, re.M)  # the share that claims nothing
     assert "50.0%" in result.stdout
     page = tmp_path / "page.html"
     asked = run("score", str(tmp_path / "rows.jsonl"), "--json", "--report", str(page))

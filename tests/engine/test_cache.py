@@ -42,7 +42,8 @@ EXAMPLES = [
 
 
 def q2() -> Q2:
-    return Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal())
+    personal = FakePersonal({"What about It?"})
+    return Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), personal)
 
 
 def scale() -> Scale:

@@ -369,3 +369,19 @@ def test_only_settings_beyond_the_papers_are_signed() -> None:
     assert "reading" not in q2(reading="response").signature
     assert "|round_trip:off|" in q2(round_trip="off").signature
     assert "|shrink:1|" in q2(shrink=1.0).signature
+
+
+def test_what_is_not_asked_is_kept_with_the_reason() -> None:
+    example = Example("I like Rome and Bonn", "Rome")
+    asked = q2(
+        questions={"I": ["What about I?"], "Rome": ["Which?"], "Bonn": ["What?", "Who?"]},
+        reader=FakeReader({
+            ("Which?", example.response): "Rome", ("What?", example.response): "Rome",
+            ("Who?", example.response): None, ("Which?", example.knowledge): "Rome",
+        }),
+        speakers=FakePersonal({"What about I?"}),
+    )
+    [score] = asked.score([example])
+    assert [(one.question.text, one.reason, one.answer) for one in score.dropped] == [
+        ("What about I?", "personal", None), ("What?", "round_trip", "Rome")]
+    assert [one.question.text for one in score.because if isinstance(one, Comparison)] == ["Which?"]

@@ -12,7 +12,7 @@ import pytest
 
 from q2_metric.engine.run import FileResult
 from q2_metric.errors import InputError
-from q2_metric.report.encode import state
+from q2_metric.report import findings
 from q2_metric.report.page import explanation, open_page, write_page
 from q2_metric.report.systems import Run
 from q2_metric.rows.fields import Layout, output_row
@@ -88,9 +88,10 @@ def page_of(
 
 def data(page: Page, id_: str = "rows") -> Any:
     """What the page's script reads."""
-    (found,) = [text for tag, attrs, text in page.elements
-                if tag == "script" and attrs.get("id") == id_]
-    return json.loads(found)
+    (text,) = [text for tag, attrs, text in page.elements
+               if tag == "script" and attrs.get("id") == id_]
+    found = json.loads(text)
+    return [row for _, row in found] if id_ == "rows" else found
 
 
 def comparison(example: Example, span: str, answer: str | None, verdict: Verdict) -> Comparison:
@@ -130,14 +131,26 @@ def test_everything_is_on_the_page(path: Path) -> None:
     wanted = output_row(0, example, scores, Layout(METRICS, texts=True))
     states = [item.pop("state") for item in first["questions"]]
     assert states == ["supported", "differs", "open"]
+    assert [item.pop("kind") for item in first["questions"]] == [
+        "entailment, from 0.80", "contradiction, 0.60 to 0.80", "no answer"]
+    (evidence,) = first["evidence"]
+    assert (evidence.pop("kind"), evidence.pop("state"), evidence.pop("against")) == (
+        "sentence, 0.50 to 0.80", "supported", None)
+    assert first.pop("plain") == [
+        "Says 9; the knowledge says 7.", "Says old hills; the knowledge does not say."]
+    assert first.pop("unasked") == []
     assert first == {**wanted, "system": 0}
     assert second["error"] == "rows.jsonl, line 2: is not JSON"
-    assert data(page, "facts") == {
+    facts = data(page, "facts")
+    assert facts["words"]["signs"] == findings.SIGNS
+    assert [bool(facts.pop(name)) for name in ("glosses", "words")] == [True, True]
+    assert facts == {
         "systems": ["rows.jsonl"],
         "titles": {"q2": "Q²", "scale": "SCALE"},
         "metrics": [{"columns": ["q2"], "details": "questions"},
                     {"columns": ["scale"], "details": "sentences"}],
-        "pairs": [],
+        "measured": [False], "findings": {}, "ranked": {},
+        "pairs": [], "series": None,
     }
 
 
@@ -218,7 +231,7 @@ def test_texts_of_users_are_text(path: Path, text: str) -> None:
     assert second["error"] == text
     assert page.texts("bdi")[0] == text
     # The two blocks of data and the page's own scripts: nothing of the texts ran into markup.
-    assert len(page.texts("script")) == 4
+    assert len(page.texts("script")) == 6
     assert "img" not in {tag for tag, _, _ in page.elements}
     assert "<!--" not in path.read_text(encoding="utf-8")
 
@@ -239,17 +252,18 @@ def item(**fields: Any) -> dict[str, Any]:
     ("fields", "wanted"),
     [
         ({"how": "equal", "score": 1.0}, "supported"),
-        ({"verdict": "entailment", "score": 1.0}, "supported"),
-        ({"verdict": "contradiction", "score": 0.0}, "differs"),
+        ({"verdict": "entailment", "verdict_p": 0.7, "score": 1.0}, "supported"),
+        ({"verdict": "contradiction", "verdict_p": 0.7, "score": 0.0}, "differs"),
         ({"how": "token_f1", "verdict": "neutral", "score": 0.75}, "open"),
         ({"how": "token_f1", "score": 0.75}, "supported"),
         ({"how": "token_f1", "score": 0.25}, "differs"),
         ({"how": "no_answer", "score": 0.0}, "open"),
         ({"score": None}, "open"),
+        ({"verdict": "contradiction", "verdict_p": None}, "differs"),
     ],
 )
 def test_states(fields: dict[str, Any], wanted: str) -> None:
-    assert state(item(**fields)) == wanted
+    assert findings.state_of(findings.of_question(item(**fields))) == wanted
 
 
 def results_of(rows: int) -> Sequence[Run]:
@@ -301,11 +315,9 @@ def test_one_response_alone(path: Path) -> None:
     path.write_text(explanation(row, ["scale|<b>"]), encoding="utf-8")
     page = Page(path)
     assert data(page)[0]["response"] == "</script> a"
-    assert data(page, "facts") == {
-        "alone": True,
-        "titles": {"scale": "SCALE"},
-        "metrics": [{"columns": ["scale"], "details": "sentences"}],
-    }
+    facts = data(page, "facts")
+    assert (facts["alone"], facts["titles"]) == (True, {"scale": "SCALE"})
+    assert facts["metrics"] == [{"columns": ["scale"], "details": "sentences"}]
     assert page.texts("code") == ["scale|<b>"]
     assert page.texts("table") == page.texts("form") == []
 
@@ -320,7 +332,7 @@ def test_scores_of_different_settings_are_not_comparable(path: Path) -> None:
     for other, warned in (("f1|a:2", True), ("f1|a:1", False), ("", False)):
         write_page(path, [run("a", "f1|a:1"), run("b", other)], rows)
         assert any(warning in text for text in Page(path).texts("li")) is warned
-    assert "token F1: not recorded" in Page(path).texts("details")[0]
+    assert "token F1: not recorded" in Page(path).texts("details", "signatures")[0]
     write_page(path, [run("a", "")], rows[:1])
     assert "not recorded" in Page(path).texts("ul")[0]
-    assert Page(path).texts("details") == []
+    assert Page(path).texts("details", "signatures") == []

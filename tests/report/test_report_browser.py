@@ -66,7 +66,7 @@ ROWS = [
     row("emoji", EMOJI, 1.0, question(EMOJI, "Rome", KNOWLEDGE, "Rome"),
         question(EMOJI, "𝒪ld", KNOWLEDGE, None), scale=0.75),
     row("rtl", RIGHT_TO_LEFT, 0.5, question(RIGHT_TO_LEFT, "Rome", KNOWLEDGE, "Rome")),
-    row(HOSTILE, HOSTILE, 0.0, history=[HOSTILE], fallback=True, knowledge=HOSTILE,
+    row(HOSTILE, HOSTILE, 0.0, history=[HOSTILE], fallback=True, knowledge=f"{HOSTILE} More.",
         questions=[question(HOSTILE, "<img src=x", HOSTILE, "<script>")], evidence=[
             {"sentence": HOSTILE, "start": 0, "score": 0.5, "support": HOSTILE,
              "support_start": 0, "support_score": 0.5}]),
@@ -161,26 +161,36 @@ def test_a_response_explains_itself(tab: Tab, address: str) -> None:
         (" in Spain", "asked open")]
     signs = card.locator(".response .sign")
     assert signs.all_inner_texts() == ["✓1", "✗2", "?3"]
-    assert signs.nth(1).get_attribute("aria-label") == "question 2: differs from the knowledge"
+    assert signs.nth(1).get_attribute("aria-label") == (
+        "question 2: speaks against it, contradiction 0.75")
     lines = [mark.evaluate("e => getComputedStyle(e).textDecorationStyle") for mark in marks.all()]
     assert lines == ["solid", "wavy", "wavy", "dashed"]
 
     none = page.locator("#list > li").nth(4)
     unfold(none)
-    assert "end-to-end NLI of the whole response, entailment." in none.inner_text()
+    assert "judged as a whole: 1.000, speaks for support." in none.inner_text()
     unfold(card)
     assert card.locator(".turns li").all_inner_texts() == ["Where is it?", "Guess!"]
     knowledge = card.locator(".knowledge mark")
     assert [(mark.inner_text(), mark.get_attribute("class")) for mark in knowledge.all()] == [
-        ("Rome", "asked supported"), ("It has ", "support"),
-        ("7 hills", "asked support differs"), (", they say.", "support")]
+        ("Rome", "asked supported"), ("It has ", "against"),
+        ("7 hills", "asked against differs"), (", they say.", "against")]
+    assert card.locator(".plain").inner_text() == (
+        "Says 9 hills; the knowledge says 7 hills. "
+        "Says hills in Spain; the knowledge does not say.")
     assert card.locator(".knowledge .sign").all_inner_texts() == ["✓1", "✗2", "a"]
     questions = card.locator(".questions > li")
     assert questions.locator(".how").all_inner_texts() == [
-        "The answers are equal.", "NLI: contradiction 0.75 (token F1 0.000).",
-        "The knowledge has no answer."]
+        "equal", "contradiction 0.75", "no answer"]
     assert questions.nth(1).locator("dd").all_inner_texts() == ["9 hills", "7 hills"]
-    assert "0.125" in card.locator(".sentences").inner_text()
+    sentences = card.locator(".sentences")
+    assert "0.125" in sentences.inner_text()
+    assert "Contradicted by: It has 7 hills, they say." in sentences.inner_text()
+    # What is no support is not shown as such, and on demand.
+    assert "No support found." in sentences.inner_text()
+    assert sentences.locator(".n").count() == 1
+    sentences.get_by_role("button", name="Show the nearest sentence").click()
+    assert "Nearest 0.125: It has 7 hills, they say." in sentences.inner_text()
     questions.nth(1).hover()
     assert card.locator(".knowledge mark.lit").all_inner_texts() == ["7 hills"]
 
@@ -199,7 +209,7 @@ def test_texts_are_shown_as_text(tab: Tab, address: str) -> None:
     assert page.locator("#list > li").nth(5).locator(".error").text_content().endswith(HOSTILE)
     # Signs beyond the first 65,536 count once in Python and twice here.
     emoji = page.locator("#list > li").nth(1)
-    assert emoji.locator(".response mark").all_inner_texts() == ["Rome", "𝒪ld"]
+    assert emoji.locator(".response mark.asked").all_inner_texts() == ["Rome", "𝒪ld"]
     assert emoji.locator(".response").text_content() == EMOJI.replace(
         "Rome", "Rome✓1").replace("𝒪ld", "𝒪ld?2")
     rtl = page.locator("#list > li").nth(2).locator(".response")
@@ -229,7 +239,7 @@ def test_filter_and_sort(tab: Tab, address: str) -> None:
     page.get_by_role("button", name="Clear").click()
 
     wanted = {
-        "with an answer that differs (1)": ["first"],
+        "with an answer that speaks against it (1)": ["first"],
         "with an unanswered question (2)": ["first", "emoji"],
         "with every answer supported (2)": ["rtl", HOSTILE],
         "without a valid question (1)": ["none"],
@@ -297,16 +307,17 @@ def test_two_systems_side_by_side(tab: Tab, two: str) -> None:
     page = tab.page
     page.goto(two)
     assert tab.count() == "59 pairs"
-    assert page.get_by_label("System").input_value() == "pair-1"
+    assert page.get_by_label("System").input_value() == "pair-0-1"
     first = page.locator("#list > li").first
     assert tab.ids()[0] == "turn-4"  # 1.0, then 0.0
     assert first.locator(".score b").all_inner_texts() == ["▼ −1.000", "±0.000"]
     assert first.locator(".side .system").all_inner_texts() == ["one.jsonl", "two <b>.jsonl"]
     assert [side.split("\n")[0] for side in first.locator(".side .response").all_inner_texts()] == [
-        "Rome✓1 has 4 hills.", "It has 4."]
+        "Rome✓A1 has 4 hills.", "It has 4."]
     unfold(first)
     assert first.locator(".body .side").count() == 2
     assert first.locator(".body .questions").count() == 1
+    assert first.locator(".body .knowledge").count() == 1  # of both: it is the same
     page.get_by_label("Sort").select_option("largest gain")
     assert page.locator("#list .score b").first.inner_text() == "▲ +0.750"
     better, worse = (
@@ -390,7 +401,7 @@ def test_paper(tab: Tab, address: str) -> None:
     seen = "document.querySelectorAll('details[open]').length"
     page.evaluate(f"addEventListener('beforeprint', () => {{ window.opened = {seen}; }})")
     assert page.pdf().startswith(b"%PDF")
-    assert page.evaluate("window.opened") == 7  # six responses and the signatures
+    assert page.evaluate("window.opened") == 8  # six responses, the signatures and the words
     assert page.evaluate(seen) == 0
     page.emulate_media(media="print")
     assert not page.locator("#controls").is_visible()

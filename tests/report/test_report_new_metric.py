@@ -73,7 +73,7 @@ def check(page: Path) -> None:
     facts = data("facts")
     assert list(facts["titles"]) == ["f1", "length", "length_plain"]
     assert {"columns": ["length", "length_plain"], "details": "questions"} in facts["metrics"]
-    first, second = data("rows")
+    (_, first), (_, second) = data("rows")
     assert (first["length"], second["length"]) == (0.21, 0.12)
     assert first["questions"][0]["question"] == "How long?"
 

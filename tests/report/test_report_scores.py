@@ -201,7 +201,7 @@ def test_items_of_an_earlier_version(tmp_path: Path) -> None:
     _, (row,) = read(write(tmp_path / "s.jsonl", {"id": "a", "q2": 1, "questions": [QUESTION]}))
     assert row["questions"][0] == {
         **QUESTION, "response_answer": None, "knowledge_answer": None, "knowledge_start": None,
-        "verdict": None, "verdict_p": None, "f1": None}
+        "verdict": None, "verdict_p": None, "f1": None, "plain": None}
 
 
 # --- side by side ----------------------------------------------------------------------
@@ -287,7 +287,8 @@ def test_report_of_two_files(tmp_path: Path) -> None:
     assert f"Differences from <bdi>{first}</bdi>" in text
     assert "4 pairs, matched by id" in text
     # b 1/2 -> 1; a and d as before; c has a score on one side only.
-    assert '"pairs": [{"system": 1, "rows": [[0, 4], [1, 5], [2, 6], [3, 7]]}]' in text
+    pairs = '"pairs":[{"system":1,"against":0,"rows":[[0,4],[1,5],[2,6],[3,7]]}]'
+    assert pairs in text
     third = scored(tmp_path, name="c.jsonl", rows=[{**ROWS[0], "id": "z", "knowledge": "Other."}])
     assert run("report", first, second, third, "-o", page).exit_code == 0
     assert "are not compared" in page.read_text(encoding="utf-8")

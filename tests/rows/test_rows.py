@@ -486,7 +486,7 @@ def names(layout: Layout) -> list[str]:
 def test_fields_of_the_output() -> None:
     assert names(Layout(["q2", "scale", "f1", "bleu", "nli"])) == [
         *("id", "q2", "q2_no_nli", "scale", "f1", "bleu", "nli", "fallback", "reason", "error"),
-        *("questions", "evidence"),
+        *("questions", "dropped", "evidence"),
     ]
     assert names(Layout(["f1"], with_file=True)) == ["file", "id", "f1", "error"]
     assert names(Layout(["f1"], texts=True)) == ["id", "f1", "error", *TEXTS]

@@ -1,0 +1,165 @@
+"""``q2 explain`` on the terminal: the response, and under each score what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from q2_metric.cli.render import bare_table, console, plain, print_signatures, value
+from q2_metric.metrics.registry import entry
+from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
+from q2_metric.report.view import DROPPED, WHOLE, supported, view
+from q2_metric.rows.fields import OutputRow
+
+_STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
+
+
+def print_explanation(
+    row: OutputRow, signatures: Mapping[str, str], *, whole: bool = False, nearest: bool = False
+) -> None:
+    """What each score of a response rests on.
+
+    Args:
+        row: of the output, with its texts.
+        signatures: by metric.
+        whole: whether signatures are printed whole.
+        nearest: whether a sentence that nothing supports is shown what comes nearest.
+    """
+    measured = shipped().covers(signatures.values())
+    shown, screen = view(row, measured), console()
+    head = bare_table(header=False)
+    for turn in shown["history"]:
+        head.add_row(Text("history", style="dim"), _text(turn))
+    head.add_row(Text("knowledge", style="dim"), _text(shown["knowledge"]))
+    head.add_row(Text("response", style="dim"), _marked(shown))
+    head.add_row(Text("in words", style="dim"), _text("\n".join(shown["plain"])))
+    screen.print(head)
+    for name in signatures:
+        screen.print()
+        screen.print(_headline(name, shown))
+        details = _DETAILS.get(entry(name).details or "")
+        if details is not None and shown[name] is not None:
+            table = bare_table(header=False)
+            for cells in details(shown | {"nearest": nearest}, measured):
+                table.add_row(*cells)
+            if table.rows:
+                screen.print(table)
+    screen.print()
+    if measured:
+        screen.print(_text(MEASURED), style="dim")
+    print_signatures(screen, list(signatures.values()), whole=whole)
+
+
+MEASURED = (
+    "✓ speaks for support, ✗ against it, ? neither. In brackets: of the responses with such a "
+    "finding, how many people call supported (half of those measured are)."
+)
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(plain(text), style=style)
+
+
+def _marked(row: Mapping[str, Any]) -> Text:
+    """The response, with the spans that were asked about underlined."""
+    response = row["response"]
+    text = _text(response)
+    for item in row["questions"]:
+        end = item["start"] + len(item["span"])
+        # Places are those of the resolved response where coreference was resolved.
+        if response[item["start"] : end] == item["span"]:
+            text.stylize("underline", item["start"], end)
+    return text
+
+
+def _headline(name: str, row: Mapping[str, Any]) -> Text:
+    own, *more = entry(name).columns
+    line = Text(f"{own.title}  {value(row[own.name])}", style="bold")
+    if row.get(own.name) is None and row.get("reason") == "no_claim":
+        return line.append("  claims nothing that could be checked", style="not bold")
+    for column in more:
+        if row.get(column.name) is not None:
+            line.append(f"  ({_after(own.title, column.title)} {value(row[column.name])})",
+                        style="not bold")
+    if entry(name).details == "questions" and row["fallback"]:
+        line.append("  nothing to ask about: judged as a whole", style="not bold")
+    return line
+
+
+def _after(title: str, further: str) -> str:
+    """The title of a further column, without the metric's name before it."""
+    return further.removeprefix(title).strip() or further
+
+
+def _sign(item: Mapping[str, Any]) -> Text:
+    return Text(SIGNS[item["state"]], style=_STYLES[item["state"]])
+
+
+def _share(item: Mapping[str, Any], details: str, measured: set[str]) -> str:
+    known = shipped().findings.get(item["kind"]) if details in measured else None
+    return f" [{known.share:.0%}]" if known else ""
+
+
+def _questions(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
+    for item in row["questions"]:
+        how = _how(item) + _share(item, "questions", measured)
+        yield _sign(item), _text(item["question"]), Text()
+        yield Text(), _text(item["plain"]), _text(how, "dim")
+    if row["fallback"]:
+        how = f"entailment {value(row['whole'])}{_share(row, 'questions', measured)}"
+        yield _sign(row), _text(WHOLE[row["state"]]), _text(how, "dim")
+    for item in row.get("dropped") or ():
+        yield Text("–"), _text(item["question"], "dim"), Text()
+        yield Text(), _text(f"not asked: {DROPPED[item['reason']]}", "dim"), Text()
+    if row.get("unasked"):
+        words = ", ".join(dict.fromkeys(word for _, word in row["unasked"]))
+        yield Text("–"), _text(f"not asked about: {words}", "dim"), Text()
+
+
+def _how(item: Mapping[str, Any]) -> str:
+    """The comparison in a few words: "contradiction 0.89"."""
+    if item["how"] in ("equal", "no_answer"):
+        return {"equal": "equal", "no_answer": "no answer"}[item["how"]]
+    p = "" if item["verdict_p"] is None else f" {item['verdict_p']:.2f}"
+    judged = f"{item['verdict']}{p}" if item["verdict"] else ""
+    words = f"word overlap {item['f1']:.2f}" if item["how"] == "token_f1" else ""
+    return ", ".join(filter(None, (judged, words)))
+
+
+def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
+    only = _one_sentence(row)
+    for item in row["evidence"]:
+        yield (_sign(item), _text(item["sentence"]),
+               _text(f"{value(item['score'])}{_share(item, 'sentences', measured)}", "dim"))
+        support = item["support_score"]
+        if support is not None and support >= NO_SUPPORT and not only:
+            yield Text(), _text(f"support: {item['support']}"), _text(value(support), "dim")
+        elif support is not None and support < NO_SUPPORT:
+            yield Text(), _text(_unsupported(row, item), "dim"), Text()
+        if item["against"] is not None:
+            start, end = item["against"]
+            yield Text(), _text(f"contradicted by: {row['knowledge'][start:end]}"), Text()
+
+
+def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    found = "supported by several sentences together" if supported(item) else "no support found"
+    if not row["nearest"]:
+        return found
+    return f"{found}; nearest ({value(item['support_score'])}): {item['support']}"
+
+
+def _one_sentence(row: Mapping[str, Any]) -> bool:
+    """Whether the knowledge is the one sentence that would be repeated as support."""
+    return all(one["support"] is None or one["support"].strip() == row["knowledge"].strip()
+               for one in row["evidence"])
+
+
+def _parts(row: Mapping[str, Any], _measured: set[str]) -> Iterator[Sequence[Text]]:
+    for item in row["parts"]:
+        yield (Text("▼" if item["pull"] < 0 else "▲"), _text(item["name"]),
+               _text(f"{value(item['value'])}, moves the score by {item['pull']:+.3f}", "dim"))
+
+
+_DETAILS = {"questions": _questions, "sentences": _sentences, "parts": _parts}

@@ -1,0 +1,183 @@
+"""What a score rests on, finding by finding, and how often people agree with such a finding.
+
+A finding is what one question of Q² or one sentence of SCALE came to: "contradiction, 0.60 to
+0.80". ``reliability.json`` has for each kind how many of the responses with it people call
+supported, measured on human-labelled sets with the bundled models
+(``python -m training.reliability``); marks follow these shares. Scores of other models or
+settings were not measured, and say so: their marks follow the finding itself.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.calibration import SETTING
+from q2_metric.metrics.registry import METRICS, entry
+from q2_metric.metrics.signature import parse
+
+State = Literal["supported", "differs", "open"]
+"""What a finding speaks for: that the response is supported, that it is not, or neither."""
+
+SIGNS: Mapping[State, str] = {"supported": "✓", "differs": "✗", "open": "?"}
+MEANINGS: Mapping[State, str] = {
+    "supported": "speaks for support",
+    "differs": "speaks against it",
+    "open": "says little either way",
+}
+FILE = "reliability.json"
+EDGES = (0.6, 0.8)
+"""Of the bands of an entailment model's probability for the class that it gives."""
+
+SENTENCE_EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)
+"""Of the bands of a sentence's score, or of a whole response's where nothing was asked."""
+
+NO_SUPPORT = 0.5
+"""A sentence of the knowledge with a lower score is not called support."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of the responses with a finding, how many people call supported.
+
+    A response of several findings counts for each in part. ``low`` and ``high`` are the ends of
+    the 95 % interval, ``n`` the responses. Sets count the same, and in each the supported
+    responses as much as the others: 0.5 says nothing.
+    """
+
+    share: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def state(self) -> State:
+        """What it speaks for; "open" where the interval has 0.5 in it."""
+        return "supported" if self.low > 0.5 else "differs" if self.high < 0.5 else "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """The shares by kind of finding, and whose findings they are of.
+
+    Attributes:
+        signatures: of the metrics that were measured.
+        findings: by name of the kind.
+        ranked: by column of a metric: of two responses, one supported and one not, how often
+            the supported one has the higher score.
+    """
+
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    findings: Mapping[str, Share] = field(default_factory=dict)
+    ranked: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, signature: str) -> bool:
+        """Whether scores with this signature are those that were measured.
+
+        The package's version may differ, models and settings may not.
+        """
+        try:
+            metric, settings = parse(signature)
+            _, measured = parse(self.signatures[metric])
+        except (InputError, KeyError):
+            return False
+        settings.pop(SETTING, None)  # a calibration changes numbers, not what was found
+        return {**settings, "version": ""} == {**measured, "version": ""}
+
+    def covers(self, signatures: Iterable[str]) -> set[str]:
+        """What the findings of ("questions", "sentences") were measured, of these scores."""
+        found = {entry(one.partition("|")[0]).details for one in signatures if self.of(one)}
+        return {details for details in found if details is not None}
+
+
+@cache
+def shipped() -> Reliability:
+    """What was measured of the bundled preset."""
+    found = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    return Reliability(
+        found["signatures"],
+        {name: Share(*values) for name, values in found["findings"].items()},
+        found["ranked"],
+    )
+
+
+# --- kinds ------------------------------------------------------------------------------
+
+
+def of_question(question: Mapping[str, Any]) -> str:
+    """The kind of what a question found.
+
+    Args:
+        question: an item of ``questions`` of the output.
+
+    >>> of_question({"how": "nli", "verdict": "contradiction", "verdict_p": 0.7})
+    'contradiction, 0.60 to 0.80'
+    """
+    if question["how"] in ("equal", "no_answer"):
+        return {"equal": "equal", "no_answer": "no answer"}[question["how"]]
+    verdict = question["verdict"]
+    if verdict is None:
+        return _banded("word overlap", question["score"], SENTENCE_EDGES)
+    if verdict == "neutral":
+        return "neutral"
+    return _banded(verdict, question["verdict_p"], EDGES)
+
+
+def of_sentence(sentence: Mapping[str, Any]) -> str:
+    """The kind of a sentence of ``evidence``, by its score."""
+    return _banded("sentence", sentence["score"], SENTENCE_EDGES)
+
+
+def of_fallback(row: Mapping[str, Any]) -> str:
+    """The kind of a response about which nothing was asked, by the judgement of the whole."""
+    return _banded("fallback", whole(row), SENTENCE_EDGES)
+
+
+def whole(row: Mapping[str, Any]) -> float | None:
+    """The judgement of a response as a whole, where nothing was asked."""
+    columns = [column.name for one in METRICS.values() if one.details == "questions"
+               for column in one.columns]
+    # No calibration changes the last of them.
+    return next((row[name] for name in reversed(columns) if row.get(name) is not None), None)
+
+
+def state_of(kind: str) -> State:
+    """What a kind speaks for by itself, where nothing was measured."""
+    name, _, band = kind.partition(", ")
+    if name in ("equal", "entailment"):
+        return "supported"
+    if name == "contradiction":
+        return "differs"
+    if name in ("sentence", "fallback", "word overlap") and band:
+        ends = band.replace("below", "0 to").replace("from", "").split(" to ")
+        if float(ends[0]) >= 0.5:
+            return "supported"
+        return "differs" if float(ends[-1]) <= 0.5 else "open"
+    return "open"
+
+
+def _banded(name: str, value: float | None, edges: tuple[float, ...]) -> str:
+    if value is None:
+        return name
+    place = bisect_right(edges, value)
+    if place == 0:
+        return f"{name}, below {edges[0]:.2f}"
+    if place == len(edges):
+        return f"{name}, from {edges[-1]:.2f}"
+    return f"{name}, {edges[place - 1]:.2f} to {edges[place]:.2f}"
+
+
+def kinds_of(row: Mapping[str, Any]) -> dict[str, float]:
+    """The kinds of a row's findings, each with its share of those of its metric."""
+    asked = Counter(map(of_question, row.get("questions") or ()))
+    if row.get("fallback"):
+        asked[of_fallback(row)] += 1
+    judged = Counter(map(of_sentence, row.get("evidence") or ()))
+    return {kind: n / some.total() for some in (asked, judged) for kind, n in some.items()}

@@ -1,0 +1,48 @@
+"use strict";
+// How each number changes over the checkpoints of a run, with its interval.
+const runs = (() => {
+const {element, known} = marks;
+const {facts, number} = explain;
+const [WIDE, TALL, LEFT, BELOW] = [300, 110, 26, 16];
+
+// A figure for each column; `open` is called with the place of the checkpoint that is clicked.
+function curves(open) {
+  return Object.entries(facts.series.curves).map(([name, points]) => curve(name, points, open));
+}
+
+function curve(name, points, open) {
+  const {steps} = facts.series;
+  const ends = points.flat().filter(known);
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const room = Math.max(high - low, 0.02);
+  const first = steps[0], span = steps[steps.length - 1] - first;
+  const x = (i) => LEFT + (WIDE - LEFT - 8) * (steps[i] - first) / span;
+  const y = (value) => 6 + (TALL - BELOW - 12) * (1 - (value - low) / room);
+  const there = points.map((point, i) => [i, ...point]).filter(([, mean]) => known(mean));
+  const ranged = there.filter(([, , from]) => known(from));
+  const path = (list) => list.map(([i, value], n) => `${n ? "L" : "M"}${x(i)} ${y(value)}`).join("");
+  const band = path(ranged.map(([i, , from]) => [i, from]))
+    + path([...ranged].reverse().map(([i, , , to]) => [i, to])).replace(/^M/, "L");
+  const words = there.map(([i, mean, from, to]) => `${steps[i]}: ${number(mean)}${
+    known(from) ? ` (${number(from)} to ${number(to)})` : ""}`);
+  const svg = element("svg", {viewBox: `0 0 ${WIDE} ${TALL}`, role: "img",
+    "aria-label": `${facts.titles[name]} by checkpoint: ${words.join("; ")}`},
+  ranged.length ? element("path", {d: `${band}Z`, class: "band"}) : null,
+  element("path", {d: path(there), class: "line"}),
+  ...there.map(([i, mean]) => element("circle", {cx: x(i), cy: y(mean), r: 3, class: "point"})),
+  element("text", {x: 0, y: y(high) + 4}, high.toFixed(2)),
+  element("text", {x: 0, y: y(low) + 4}, low.toFixed(2)));
+  const buttons = there.map(([i, mean], n) => {
+    const button = element("button", {type: "button", title: n
+      ? `responses that changed from ${steps[there[n - 1][0]]}` : "responses of the first"},
+    `${steps[i].toLocaleString("en")} `, element("b", {class: "n"}, number(mean)));
+    button.addEventListener("click", () => open(i));
+    return button;
+  });
+  return element("figure", {class: "curve"},
+    element("figcaption", {}, element("b", {}, facts.titles[name])), svg,
+    element("div", {class: "steps"}, ...buttons));
+}
+
+return {curves};
+})();

@@ -1,0 +1,149 @@
+"""A row of the output as a reader meets it: what was found, in words, and what was not asked.
+
+Made of rows, not of scores, so that the page and ``q2 explain`` say the same of a file that
+was written long ago and of a response that was scored just now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from q2_metric.report.findings import (
+    NO_SUPPORT,
+    State,
+    of_fallback,
+    of_question,
+    of_sentence,
+    shipped,
+    state_of,
+    whole,
+)
+from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.plain import plain
+from q2_metric.text.alignment import FUNCTION_WORDS, stem
+from q2_metric.text.claims import NOT_CLAIMED
+from q2_metric.text.sentences import split_sentences
+
+_WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
+_NEGATED = re.compile(r"\b[^\W\d_]+n?\s?['’]\s?t\b")
+"""An auxiliary with its "not": no content."""
+
+DROPPED = {
+    "personal": "it is about the speakers",
+    "round_trip": "the response itself does not answer it so",
+}
+"""Why a question was not asked of the knowledge."""
+
+WHOLE = {
+    "supported": "Nothing to ask about; as a whole it seems to follow from the knowledge.",
+    "differs": "Nothing to ask about; as a whole it does not seem to follow from the knowledge.",
+    "open": "Nothing to ask about; as a whole it is undecided.",
+}
+
+
+def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
+    """The row with what its findings speak for.
+
+    Each question has ``kind``, ``state`` and ``plain``; each sentence ``kind``, ``state`` and
+    ``against``, the [start, end] in the knowledge of what contradicts it, ``None`` for nothing.
+    The row has ``plain``, sentences for people, ``unasked``, the content words that no question
+    has, each with its place, and where nothing was asked ``kind``, ``state`` and ``whole``, the
+    judgement of all of it.
+
+    Args:
+        row: of the output.
+        measured: the details ("questions", "sentences") whose marks follow the shipped table
+            (:meth:`~q2_metric.report.findings.Reliability.covers`); of others by kind alone.
+    """
+    questions = [_asked(one, "questions" in measured) for one in row.get("questions") or ()]
+    shown = {**row, "questions": questions}
+    if row.get("evidence"):
+        shown["evidence"] = [
+            one | _mark(of_sentence(one), "sentences" in measured)
+            | {"against": None if supported(one)
+               else _against(one, questions, row.get("knowledge"))}
+            for one in row["evidence"]
+        ]
+    if row.get("fallback"):
+        shown |= _mark(of_fallback(row), "questions" in measured) | {"whole": whole(row)}
+    if isinstance(row.get("response"), str) and "questions" in row and row.get("error") is None:
+        shown["unasked"] = unasked(row["response"], questions)
+    return {**shown, "plain": list(in_words(shown))}
+
+
+def _asked(question: Mapping[str, Any], measured: bool) -> OutputRow:
+    words = question.get("plain")
+    if words is None:  # of an earlier version
+        words = plain(question["response_answer"] or "", question["knowledge_answer"],
+                      question["how"], question["verdict"])
+    return {**question, "plain": words, **_mark(of_question(question), measured)}
+
+
+def _mark(kind: str, measured: bool) -> dict[str, str]:
+    state: State = state_of(kind)
+    if measured:  # a kind of which too few were measured says little
+        known = shipped().findings.get(kind)
+        state = known.state if known else "open"
+    return {"kind": kind, "state": state}
+
+
+def in_words(row: Mapping[str, Any]) -> Iterator[str]:
+    """What a person would write about the response: what is wrong first, else that nothing is.
+
+    Args:
+        row: with the states of :func:`view`.
+    """
+    if row.get("reason") == "no_claim":
+        yield "Claims nothing that could be checked."
+        return
+    questions = row["questions"]
+    wrong = [one for one in questions
+             if one["how"] != "equal" and one["verdict"] != "entailment"]
+    yield from dict.fromkeys(one["plain"] for one in wrong)
+    if questions and not wrong:
+        yield (f"Agrees with the knowledge in all {len(questions)} answers."
+               if len(questions) > 1 else questions[0]["plain"])
+    if row.get("fallback"):
+        yield WHOLE[row["state"]]
+    for one in row.get("evidence") or ():
+        if one["against"] is None and not supported(one):
+            yield f"No support found for “{' '.join(one['sentence'].split())}”."
+
+
+def supported(sentence: Mapping[str, Any]) -> bool:
+    """Whether a sentence of ``evidence`` has support: in one sentence, or in several together."""
+    scores = (sentence["score"], sentence["support_score"])
+    return sentence["support_score"] is None or any(one >= NO_SUPPORT for one in scores if one)
+
+
+def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """[start, word] of the content words that are in no question and no answer, by their stem.
+
+    Args:
+        response: the text.
+        questions: that were asked about it.
+    """
+    asked = {stem(word.lower()) for one in questions
+             for text in (one["span"], one["question"]) for word in _WORD.findall(text or "")}
+    blank = _NEGATED.sub(lambda match: " " * len(match[0]), response)
+    return [
+        [match.start(), match[0]] for match in _WORD.finditer(blank)
+        if (len(match[0]) > 1 or match[0].isdigit())
+        and match[0].lower() not in FUNCTION_WORDS | NOT_CLAIMED
+        and stem(match[0].lower()) not in asked
+    ]
+
+
+def _against(
+    sentence: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], knowledge: str | None
+) -> list[int] | None:
+    """Where the knowledge has the sentence with the answer that contradicts this one."""
+    start, end = sentence["start"], sentence["start"] + len(sentence["sentence"])
+    for one in questions:
+        place = one["knowledge_start"]
+        if (knowledge is not None and one["verdict"] == "contradiction" and place is not None
+                and one["start"] is not None and start <= one["start"] < end):
+            return next(([a, b] for a, b in split_sentences(knowledge) if a <= place < b), None)
+    return None

@@ -1,0 +1,34 @@
+"""A comparison in the words that a person would write: "Says 1991; the knowledge says 1994.".
+
+By rule, from the two answers and how they compare; no model writes here.
+"""
+
+from __future__ import annotations
+
+_AFTER = {
+    "entailment": ", which agrees",
+    "neutral": ", which leaves it open",
+}
+"""What a verdict on two different answers adds."""
+
+
+def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
+    """One sentence that says what a question found.
+
+    Args:
+        said: the response's answer.
+        known: the knowledge's, ``None`` where it has none.
+        how: how they were compared (:data:`q2_metric.types.How`).
+        verdict: the label of what an entailment model said, if it was asked.
+
+    >>> plain("1991", "1994", "nli", "contradiction")
+    'Says 1991; the knowledge says 1994.'
+    """
+    said = " ".join(said.split())
+    if known is None:
+        return f"Says {said}; the knowledge does not say."
+    if how == "equal":
+        return f"Says {said}, as the knowledge does."
+    rest = _AFTER.get(verdict or "", "")
+    both = f"Says {said}; the knowledge says {' '.join(known.split())}{rest}"
+    return both if both.endswith(".") else f"{both}."

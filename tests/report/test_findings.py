@@ -1,0 +1,168 @@
+"""What is said of a finding: how sure, in which words, and what was not asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from q2_metric.report import findings
+from q2_metric.report.findings import Reliability, Share, of_fallback, of_question, of_sentence
+from q2_metric.report.view import unasked, view
+from q2_metric.rows.plain import plain
+
+SIGNED = "q2|preset:bundled|nli:ours|version:1"
+TABLE = Reliability(
+    {"q2": SIGNED},
+    {"equal": Share(0.7, 0.6, 0.8, 90), "contradiction, below 0.60": Share(0.5, 0.3, 0.7, 40),
+     "no answer": Share(0.2, 0.1, 0.3, 50)},
+)
+KNOWLEDGE = "Rome lies in Italy. It has 7 hills."
+RESPONSE = "i think rome has 9 green hills ."
+
+
+@pytest.fixture(autouse=True)
+def table(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("findings", "view"):
+        monkeypatch.setattr(f"q2_metric.report.{module}.shipped", lambda: TABLE)
+
+
+def question(**fields: Any) -> dict[str, Any]:
+    return {"span": "9", "start": RESPONSE.index("9"), "question": "How many hills does it have?",
+            "response_answer": "9", "knowledge_answer": "7",
+            "knowledge_start": KNOWLEDGE.index("7"), "how": "nli", "verdict": "contradiction",
+            "verdict_p": 0.55, "f1": 0.0, "score": 0.0, **fields}
+
+
+def row(*questions: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"id": "1", "q2": 0.0, "q2_no_nli": 0.25, "fallback": False, "error": None,
+            "response": RESPONSE, "knowledge": KNOWLEDGE, "questions": list(questions), **fields}
+
+
+def sentence(**fields: Any) -> dict[str, Any]:
+    return {"sentence": RESPONSE, "start": 0, "score": 0.125, "support": "It has 7 hills.",
+            "support_start": 20, "support_score": 0.25, **fields}
+
+
+NO_ANSWER = {"how": "no_answer", "verdict": None, "knowledge_answer": None}
+
+
+@pytest.mark.parametrize(("fields", "kind"), [
+    ({"how": "equal"}, "equal"),
+    (NO_ANSWER, "no answer"),
+    ({}, "contradiction, below 0.60"),
+    ({"verdict_p": 0.6}, "contradiction, 0.60 to 0.80"),
+    ({"verdict": "entailment", "verdict_p": 0.8}, "entailment, from 0.80"),
+    ({"verdict": "neutral", "how": "token_f1"}, "neutral"),
+    ({"verdict": None, "how": "token_f1", "score": 0.25}, "word overlap, 0.20 to 0.50"),
+])
+def test_kinds_of_questions(fields: dict[str, Any], kind: str) -> None:
+    assert of_question(question(**fields)) == kind
+
+
+def test_kinds_of_sentences_and_of_responses_as_a_whole() -> None:
+    assert of_sentence({"score": 0.04}) == "sentence, below 0.05"
+    assert of_sentence({"score": 0.95}) == "sentence, from 0.95"
+    # A calibration changes q2, and not q2_no_nli.
+    assert of_fallback({"q2": 0.9, "q2_no_nli": 0.25}) == "fallback, 0.20 to 0.50"
+    assert of_fallback({"q2": 0.9, "q2_no_nli": None}) == "fallback, 0.80 to 0.95"
+
+
+def test_findings_count_in_part() -> None:
+    found = findings.kinds_of(row(question(), question(how="equal"), question(how="equal"),
+                                  question(how="equal"), evidence=[sentence()]))
+    assert found == {"contradiction, below 0.60": 0.25, "equal": 0.75,
+                     "sentence, 0.05 to 0.20": 1.0}
+
+
+def test_marks_follow_what_was_measured() -> None:
+    asked = (question(), question(how="equal"), question(**NO_ANSWER))
+    of_kind = [one["state"] for one in view(row(*asked))["questions"]]
+    assert of_kind == ["differs", "supported", "open"]
+    measured = [one["state"] for one in view(row(*asked), {"questions"})["questions"]]
+    assert measured == ["open", "supported", "differs"]  # the interval of the first has 0.5 in it
+    rare = question(verdict="entailment", verdict_p=0.9)
+    assert view(row(rare), {"questions"})["questions"][0]["state"] == "open"
+
+
+@pytest.mark.parametrize(("signature", "wanted"), [
+    (SIGNED, True),
+    ("q2|preset:bundled|nli:ours|version:2", True),
+    ("q2|preset:bundled|nli:ours|calibration:mine|version:1", True),
+    ("q2|preset:bundled|nli:theirs|version:1", False),
+    ("q2|preset:bundled|nli:ours|personal:keep|version:1", False),
+    ("scale|preset:bundled|version:1", False),
+    ("", False),
+])
+def test_the_table_is_of_the_scores_that_were_measured(signature: str, wanted: bool) -> None:
+    assert TABLE.of(signature) is wanted
+    assert TABLE.covers([signature]) == ({"questions"} if wanted else set())
+
+
+def test_the_shipped_table_is_of_the_shipped_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After new weights or settings: python -m training.reliability."""
+    from q2_metric.metrics import load_metrics
+
+    monkeypatch.undo()
+    signed = [metric.signature for metric in load_metrics(["q2", "scale"])]
+    assert findings.shipped().covers(signed) == {"questions", "sentences"}
+    for kind, one in findings.shipped().findings.items():
+        assert 0 <= one.low <= one.share <= one.high <= 1, kind
+    assert {"equal", "no answer"} < findings.shipped().findings.keys()
+
+
+@pytest.mark.parametrize(("said", "known", "how", "verdict", "wanted"), [
+    ("1991", "1994", "nli", "contradiction", "Says 1991; the knowledge says 1994."),
+    ("pbs", "PBS", "equal", None, "Says pbs, as the knowledge does."),
+    ("a  dog", None, "no_answer", None, "Says a dog; the knowledge does not say."),
+    ("a dog", "a puppy", "nli", "entailment",
+     "Says a dog; the knowledge says a puppy, which agrees."),
+    ("a dog", "the U.S.", "token_f1", None, "Says a dog; the knowledge says the U.S."),
+    ("a dog", "a\ncat", "token_f1", "neutral",
+     "Says a dog; the knowledge says a cat, which leaves it open."),
+])
+def test_plain_sentences(
+    said: str, known: str | None, how: str, verdict: str | None, wanted: str
+) -> None:
+    assert plain(said, known, how, verdict) == wanted
+
+
+def test_in_words_what_is_wrong_comes_first() -> None:
+    agrees = question(how="equal", verdict=None, knowledge_answer="9")
+    assert view(row(question(), agrees))["plain"] == ["Says 9; the knowledge says 7."]
+    assert view(row(agrees))["plain"] == ["Says 9, as the knowledge does."]
+    assert view(row(agrees, agrees))["plain"] == ["Agrees with the knowledge in all 2 answers."]
+    (judged,) = view(row(fallback=True))["plain"]
+    assert "does not seem to follow" in judged
+    assert view(row(q2=None, reason="no_claim"))["plain"] == [
+        "Claims nothing that could be checked."]
+    no_support = view(row(evidence=[sentence()]))["plain"]
+    assert no_support == [f"No support found for “{RESPONSE}”."]
+
+
+def test_the_sentence_that_contradicts_is_found() -> None:
+    def against(*questions: dict[str, Any], **fields: Any) -> Any:
+        return view(row(*questions, evidence=[sentence(**fields)]))["evidence"][0]["against"]
+
+    assert against(question()) == [20, 35]
+    assert against(question(verdict="neutral")) is None
+    assert against(question(start=99)) is None  # of another sentence
+    assert against(question(), score=0.9) is None  # several sentences support it
+    assert against(question(), support_score=0.9) is None
+    # What is contradicted is said once.
+    assert view(row(question(), evidence=[sentence()]))["plain"] == [
+        "Says 9; the knowledge says 7."]
+
+
+def test_words_that_no_question_has() -> None:
+    assert unasked(RESPONSE, [question()]) == [[8, "rome"], [19, "green"]]
+    # By their stem, and not what claims nothing.
+    paints = question(span="rome", question="Who painted the hill?")
+    assert unasked("wow , i don ' t love painters !", [paints]) == []
+    assert view(row(question(), error="line 3: is not JSON")).get("unasked") is None
+
+
+def test_rows_of_earlier_versions_have_words_too() -> None:
+    old = question()
+    assert "plain" not in old
+    assert view(row(old))["questions"][0]["plain"] == "Says 9; the knowledge says 7."
