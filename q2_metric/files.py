@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
@@ -33,9 +33,33 @@ def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
     """
     text = read_text(path, wrong)
     try:
-        return json.loads(text)
+        return parse_json(text)
     except (ValueError, RecursionError) as error:
         raise wrong(f"{path}: is not JSON ({json_problem(error)})") from error
+
+
+def parse_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """What a JSON text holds; whole numbers are such that a float can hold them.
+
+    Args:
+        text: of others, it may be anything.
+        pairs: makes a value of an object's names and values, ``dict`` by default.
+
+    Raises:
+        ValueError: it is not JSON, or has a greater number.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, parse_int=_whole, object_pairs_hook=pairs)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError(f"a number has {len(digits)} digits")
+    return int(digits)
+
+
+_DIGITS = 300
+"""Of a whole number; a float has less than 309."""
 
 
 def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
@@ -98,7 +122,7 @@ def rereadable(path: str | Path) -> bool:
 def check_written(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Refuses outputs that would overwrite an input or one another.
+    """Refuses outputs that would overwrite an input, one another, or no plain file.
 
     Paths are compared as they resolve, and files that are there by device and inode, so
     that symbolic and hard links count as what they lead to. A folder of inputs or outputs
@@ -115,7 +139,9 @@ def check_written(
     written = [Path(item) for item in outputs]
     read = [Path(item) for item in inputs if item is not None and str(item) != STDIN]
     for path in written:
-        if _is_there(path) and not path.is_file() and not path.is_dir():
+        if _is_stream(path) or (
+            _is_there(path) and not path.is_file() and not path.is_dir()
+        ):
             raise InputError(f"{path}: cannot be written: it is no plain file")
         for other in read:
             if _same(path, other):
@@ -123,6 +149,26 @@ def check_written(
     for path, other in combinations(written, 2):
         if _same(path, other):
             raise InputError(f"{path}: is written twice ({other}); choose another name")
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path names an open file of a process, as ``/dev/stdout`` does.
+
+    Such a link looks like a file where output goes to one; it would itself be replaced.
+    """
+    with suppress(OSError, RuntimeError):
+        for _ in range(_LINKS):
+            if _PROCESSES in path.parent.resolve().parents:
+                return True
+            if not path.is_symlink():
+                break
+            path = path.parent / os.readlink(path)
+    return False
+
+
+_PROCESSES = Path("/proc")
+_LINKS = 40
+"""That are followed, as by the kernel."""
 
 
 def _is_there(path: Path) -> bool:
@@ -183,6 +229,8 @@ def replacing(path: Path, folder: Path | None = None) -> Iterator[Path]:
     Raises:
         WriteError: it cannot be written; what ``path`` held stays.
     """
+    if _is_stream(path):
+        raise InputError(f"{path}: cannot be written: it is no plain file")
     unfinished = (folder or path.parent) / f".q2-{secrets.token_hex(8)}.tmp"
     try:
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))

@@ -19,6 +19,7 @@ from q2_metric.cli.experiments import (
     metric_source,
     score_cache,
 )
+from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
 
 
@@ -164,4 +165,11 @@ def render(result: Path, **options: Any) -> None:
     from q2_metric.evaluation.files import read_json
 
     check(options)
-    finish(read_json(result), options)
+    report = read_json(result)
+    try:
+        finish(report, options)
+    except InputError:
+        raise
+    # What a file holds may look like a report and be none.
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{result}: is not a result of q2 meta-eval ({error})") from error

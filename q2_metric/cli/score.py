@@ -36,6 +36,7 @@ from q2_metric.cli.options import (
 )
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
+from q2_metric.rows.formats import FORMS
 
 if TYPE_CHECKING:
     from q2_metric.engine.cluster import Cluster
@@ -83,6 +84,10 @@ OUTPUT_OPTIONS = all_options(
         f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
     ),
 )
+FORMAT_OPTION = click.option(
+    "--format", "form", type=click.Choice(FORMS),
+    help="Of the files, where no suffix tells: <(…), a pipe, -.  [default: by suffix]",
+)
 KNOWLEDGE_OPTIONS = all_options(
     click.option(
         "--knowledge-pool",
@@ -127,6 +132,7 @@ ENGINE_OPTIONS = all_options(
 
 @command("score")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
+@FORMAT_OPTION
 @COLUMN_OPTIONS
 @metrics_option()
 @OUTPUT_OPTIONS
@@ -219,6 +225,7 @@ def _job(options: Mapping[str, Any]) -> Job:
         and (options["out"] is not None or options["report"] is not None),
         texts=options["texts"],
         raw_csv=options["raw_csv"],
+        form=options["form"],
         choice=None if pool is None else Choice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
         cache_bytes=options["cache_size"] * 1_000_000,
@@ -268,7 +275,7 @@ def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progre
 
     rows = None
     if all(map(rereadable, files)):
-        rows = sum(1 for file in files for _ in read_rows(file, job.columns))
+        rows = sum(1 for file in files for _ in read_rows(file, job.columns, form=job.form))
     title = files[0] if len(files) == 1 else f"{len(files)} files"
     with progress_bar(title, rows) as advance:
         yield advance

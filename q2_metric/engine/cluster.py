@@ -12,6 +12,8 @@ import json
 import logging
 import os
 import re
+import socket
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,6 +32,15 @@ from q2_metric.types import Example
 
 RETRIES = 2
 """Times that a block is begun again where the actor died."""
+
+ANSWERS = 20
+"""Seconds in which an address must answer."""
+
+STARTS = 3
+"""Times that a cluster is started here: Ray gives up on itself after 30 s, on a busy machine too."""
+
+JOINS = 120
+"""Seconds in which the cluster behind it must take us in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +81,65 @@ def connect(cluster: Cluster) -> Any:
                 "num_cpus": max(os.cpu_count() or 1, cluster.actors + 1),
                 "include_dashboard": False,
             }
-        try:
-            ray.init(**here, logging_level=logging.ERROR, log_to_driver=False)
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            raise ModelError(f"Ray cannot be reached at {cluster.address}: {error}") from error
+        _init(ray, cluster.address, here)
     for name in ("ray.data", "ray"):
         logging.getLogger(name).setLevel(logging.ERROR)
     return ray
+
+
+def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
+    """``ray.init``, which alone waits for minutes where nobody answers, or for ever.
+
+    Raises:
+        ModelError: no cluster could be started, or the address has none.
+    """
+    where = "could not be started here" if address is None else f"cannot be reached at {address}"
+
+    def init() -> None:
+        try:
+            ray.init(**settings, logging_level=logging.ERROR, log_to_driver=False)
+        except BaseException as error:
+            failed.append(error)
+
+    failed: list[BaseException] = []
+    if address is None:
+        for _ in range(STARTS):
+            failed.clear()
+            init()
+            if not failed or isinstance(failed[0], KeyboardInterrupt):
+                break
+            ray.shutdown()  # of what did start
+    else:
+        _answers(address)
+        joining = threading.Thread(target=init, daemon=True)
+        joining.start()
+        joining.join(JOINS)
+        if joining.is_alive():
+            raise ModelError(f"Ray {where}: no cluster has answered in {JOINS} s")
+    if failed:
+        if isinstance(failed[0], KeyboardInterrupt):
+            raise failed[0]
+        raise ModelError(f"Ray {where}: {_cause(failed[0])}") from failed[0]
+
+
+def _answers(address: str) -> None:
+    """Checks that somebody listens at HOST:PORT; other addresses, as "auto", Ray looks up.
+
+    Raises:
+        ModelError: nobody does.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    if not port.isdigit() or not 0 < int(port) < 65536:
+        raise ModelError(f"Ray cannot be reached at {address}: {port!r} is no port")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWERS).close()
+    except OSError as error:
+        raise ModelError(
+            f"Ray cannot be reached at {address}: nobody answers ({error}); is a cluster "
+            "running there (ray start --head)?"
+        ) from error
 
 
 def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Identity]]:
@@ -97,7 +160,10 @@ def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Iden
         except Q2Error as error:
             return error
 
-    found = ray.get(ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus).remote())
+    try:
+        found = ray.get(ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus).remote())
+    except ray.exceptions.RayError as error:
+        raise ModelError(f"Ray could not load the models: {_cause(error)}") from error
     if isinstance(found, Q2Error):
         raise found
     both: tuple[dict[str, str], dict[str, Identity]] = found

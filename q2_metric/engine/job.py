@@ -107,6 +107,8 @@ class Job:
         texts: whether output rows repeat response, knowledge and history.
         raw_csv: whether texts in csv are as they are
             (:func:`q2_metric.rows.writers.open_writer`).
+        form: of the files (:data:`q2_metric.rows.formats.FORMS`); ``None`` where the
+            suffix tells.
         choice: of each row's knowledge; ``None`` where it is read.
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
@@ -122,6 +124,7 @@ class Job:
     evidence: bool = False
     texts: bool = False
     raw_csv: bool = False
+    form: str | None = None
     choice: Choice | None = None
     cache: Path | None = None
     cache_bytes: int = LARGEST
@@ -145,6 +148,7 @@ class Job:
             "evidence": self.evidence,
             "texts": self.texts,
             "raw_csv": self.raw_csv,
+            "format": self.form,
             "block": self.block,
             "block_characters": CHARACTERS,
             "calibration": [
@@ -183,7 +187,7 @@ class Job:
         for file in self.files:
             if file == STDIN or (os.path.exists(file) and not rereadable(file)):
                 continue
-            for row in read_rows(file, self.columns):
+            for row in read_rows(file, self.columns, form=self.form):
                 if not strict:
                     break
                 if isinstance(row, BadRow):
@@ -219,10 +223,12 @@ class Job:
         return CachedMetric(name, load, store, entry(name).request(self.preset, self.keywords))
 
     def blocks(
-        self, file: str, on_columns: Callable[[Columns], None] | None = None
+        self, file: str, on_columns: Callable[[Columns], None] | None = None,
+        on_note: Callable[[str], None] | None = None,
     ) -> Iterator[list[Row]]:
         """The rows of one of the files, always cut in the same places."""
-        rows = read_rows(file, self.columns, on_columns=on_columns)
+        rows = read_rows(
+            file, self.columns, on_columns=on_columns, on_note=on_note, form=self.form)
         yield from cut(rows, self.block, characters)
 
     def score(

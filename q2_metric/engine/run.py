@@ -278,7 +278,7 @@ class Run:
             used.update(asdict(found))
 
         with self.listener.progress([] if self._loaded is None else [file]) as progress:
-            for n, block in enumerate(self.job.blocks(file, on_columns)):
+            for n, block in enumerate(self.job.blocks(file, on_columns, self.listener.warn)):
                 started = time.perf_counter()
                 self._check_unchanged(file)
                 rows = parts.read(number, n, len(block)) if parts is not None else None

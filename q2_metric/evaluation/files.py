@@ -13,7 +13,7 @@ from q2_metric.errors import InputError
 from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
-from q2_metric.files import check_place, read_text, write_text
+from q2_metric.files import check_place, parse_json, read_text, write_text
 from q2_metric.rows.spreadsheet import to_cell
 
 SUFFIXES = (".json", ".csv", ".md")
@@ -61,7 +61,7 @@ def read_json(path: str | Path) -> Report:
     """
     text = read_text(path)
     try:
-        found = json.loads(text)
+        found = parse_json(text)
         if found.pop("format") != FORMAT:
             raise KeyError("format")
         tables = tuple(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import reprlib
+import sys
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -232,7 +234,7 @@ def _problem(it: Calibration) -> str | None:
     numbers = [it.threshold, *it.x, *it.y]
     numbers += [] if it.slope is None else [it.slope]
     numbers += [] if it.intercept is None else [it.intercept]
-    if not all(math.isfinite(number) for number in numbers):
+    if not all(abs(number) <= sys.float_info.max for number in numbers):  # of any size, not NaN
         return "has a number that is not finite"
     if it.kind == "platt":
         if it.slope is None or it.intercept is None or it.x or it.y:
@@ -264,14 +266,15 @@ def _typed(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
         if name not in known:
             raise InputError(f"{where}: has an unknown field {name!r}")
         if name in _TEXT:
-            good = isinstance(value, str)
+            good = isinstance(value, str) and value.isprintable()
         elif name in _KNOTS:
             good = isinstance(value, list) and all(_is_number(item) for item in value)
             value = tuple(value) if good else value
         else:
             good = _is_number(value) or (value is None and name in ("slope", "intercept"))
         if not good:
-            raise InputError(f"{where}: the field {name!r} is not what it should be: {value!r}")
+            raise InputError(f"{where}: the field {name!r} is not what it should be: "
+                             f"{reprlib.repr(value)}")
         typed[name] = value
     return typed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ from typing import Any
 
 from q2_metric.engine.manifest import beside, read_manifest
 from q2_metric.errors import InputError
-from q2_metric.files import STDIN
+from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.system import Tally
@@ -181,7 +180,7 @@ def _value(value: object, field: Field, where: str) -> Any:
         value = value or None if isinstance(value, str) else value
     elif isinstance(value, str):
         try:
-            value = json.loads(value) if value else None
+            value = parse_json(value) if value else None
         except (ValueError, RecursionError):
             raise wrong from None
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):

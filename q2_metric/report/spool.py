@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO
 
+from q2_metric.errors import WriteError
 from q2_metric.rows.fields import OutputRow
 
 
@@ -19,16 +20,43 @@ class Spool:
 
     def write(self, rows: Iterable[OutputRow]) -> None:
         """Appends rows as :func:`q2_metric.rows.fields.output_row` makes them, with their texts."""
-        self._file.writelines(json.dumps(row) + "\n" for row in rows)
+        with _errors():
+            self._file.writelines(json.dumps(row) + "\n" for row in rows)
 
     def __iter__(self) -> Iterator[OutputRow]:
-        self._file.seek(0)
+        with _errors():
+            self._file.seek(0)  # writes what waits
         for line in self._file:
             yield json.loads(line)
 
 
 @contextmanager
 def spool() -> Iterator[Spool]:
-    """A spool in a temporary file."""
-    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+    """A spool in a temporary file.
+
+    Raises:
+        WriteError: (on writing too) the folder for temporary files is full or not to be
+            written.
+    """
+    with ExitStack() as stack:
+        with _errors():
+            file = stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii"))
+        stack.callback(_discard, file)
         yield Spool(file)
+
+
+def _discard(file: IO[str]) -> None:
+    """What could not be written stays unwritten; the error was told."""
+    with suppress(OSError):
+        file.close()
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(
+            f"the folder for temporary files cannot be written: {error.strerror or error}; "
+            "name another with TMPDIR"
+        ) from error

@@ -22,6 +22,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     csv.field_size_limit(_LONGEST_FIELD)
     lines = _Lines(_text_lines(file, name))
     header: list[str] | None = None
+    note: str | None = None
     while True:
         lines.begin_row()
         where = f"{name}, line {lines.read + 1}"
@@ -40,6 +41,9 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
             continue
         if header is None:
             header = cells
+            twice = next((name for name in header if header.count(name) > 1), None)
+            if twice is not None:
+                note = f"the header has the column {twice!r} twice; the last counts"
         elif len(cells) != len(header) and _has_row(lines.row[1:], len(header), delimiter):
             yield Record(where, {}, "has a misplaced quotation mark (it closes lines later)")
             lines.put_back()
@@ -47,7 +51,8 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
             problem = f"has {len(cells)} fields where the header has {len(header)}"
             yield Record(where, {}, problem)
         else:
-            yield Record(where, dict(zip(header, cells, strict=False)))
+            yield Record(where, dict(zip(header, cells, strict=False)), note=note)
+            note = None
 
 
 class _Lines:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from q2_metric.errors import InputError, MissingExtra
-from q2_metric.files import STDIN, json_problem
+from q2_metric.files import STDIN, json_problem, parse_json
 from q2_metric.rows.delimited import read_table
 from q2_metric.rows.record import Record, refuse_utf16
 from q2_metric.rows.texts import kind
@@ -35,8 +35,10 @@ def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
         yield record.where, record.fields
 
 
-def records(path: str | Path, name: str) -> Iterator[Record]:
+def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
     """The rows of a file; ``name`` stands for it in messages.
+
+    ``form`` is one of :data:`FORMS`, where the suffix does not tell.
 
     Raises:
         InputError: (on reading) the file cannot be read or its suffix is unknown.
@@ -45,13 +47,14 @@ def records(path: str | Path, name: str) -> Iterator[Record]:
     if str(path) == STDIN:
         if sys.stdin is None:
             raise InputError(f"{name}: is closed")
-        yield from _jsonl(sys.stdin.buffer, name)
+        yield from _READERS[f".{form or 'jsonl'}"](sys.stdin.buffer, name)
         return
-    suffix = Path(path).suffix.lower()
+    suffix = f".{form}" if form else Path(path).suffix.lower()
     if suffix not in _READERS:
         raise InputError(
             f"{name}: cannot tell the format from the suffix {suffix!r}; "
-            f"use one of {', '.join(_READERS)} or - for jsonl on standard input"
+            f"use one of {', '.join(_READERS)}, name it with --format, or use - for jsonl on "
+            "standard input"
         )
     try:
         with open(path, "rb") as file:
@@ -73,16 +76,27 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line.decode("utf-8"))
+            found: list[str] = []
+            value = parse_json(line.decode("utf-8"), partial(_object, found))
         except UnicodeDecodeError:
             yield Record(where, {}, "is not UTF-8")
         except (ValueError, RecursionError) as error:
             yield Record(where, {}, f"is not JSON ({json_problem(error)})")
         else:
             if isinstance(value, dict):
-                yield Record(where, value)
+                note = f"has the key {found[0]!r} twice; the last counts" if found else None
+                yield Record(where, value, note=note)
             else:
                 yield Record(where, {}, f"is not a JSON object but {kind(value)}")
+
+
+def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, whose keys that are there twice are added to a list."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice += [name for name in found if names.count(name) > 1]
+    return found
 
 
 def _csv(file: IO[bytes], name: str) -> Iterator[Record]:
@@ -143,6 +157,10 @@ _READERS = {
     ".tsv": _tsv,
     ".parquet": _parquet,
 }
+
+
+FORMS = ("jsonl", "csv", "tsv", "parquet")
+"""Names of the formats."""
 
 
 def pyarrow() -> tuple[Any, Any]:

@@ -44,6 +44,8 @@ def read_rows(
     aliases: Mapping[str, Sequence[str]] = ALIASES,
     need_response: bool = True,
     on_columns: Callable[[Columns], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
+    form: str | None = None,
 ) -> Iterator[Row]:
     """The rows of a file, in order, one at a time.
 
@@ -63,6 +65,9 @@ def read_rows(
             has none, every response is "".
         on_columns: told which columns are read, before the first row (``None`` where a
             field has no column); not called for a file without rows.
+        on_note: told of the first row that can be read but has a key twice, or of such
+            a header.
+        form: one of :data:`q2_metric.rows.formats.FORMS`, where the suffix does not tell.
 
     Raises:
         InputError: (when the first row is asked for, or on reading on) the file cannot be
@@ -70,7 +75,7 @@ def read_rows(
         MissingExtra: parquet without pyarrow.
     """
     name = "standard input" if str(path) == STDIN else str(path)
-    found = records(path, name)
+    found = records(path, name, form)
     first = list(islice(found, PEEKED))
     if not first:
         return
@@ -81,6 +86,9 @@ def read_rows(
     if on_columns is not None:
         on_columns(Columns(**resolved))
     for index, record in enumerate(chain(first, found)):
+        if record.note is not None and on_note is not None:
+            on_note(f"{record.where}: {record.note}")
+            on_note = None
         yield _row(index, record, resolved, needs)
 
 

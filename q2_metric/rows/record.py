@@ -10,11 +10,15 @@ from q2_metric.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row as its format gives it: its fields, or the problem that hides them."""
+    """A row as its format gives it: its fields, or the problem that hides them.
+
+    ``note`` is what should be known although the row can be read.
+    """
 
     where: str
     fields: Mapping[str, object]
     problem: str | None = None
+    note: str | None = None
 
 
 def refuse_utf16(first_line: bytes, name: str) -> None:

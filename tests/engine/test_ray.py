@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -80,6 +81,53 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r'--engine ray needs .*q2-metric\[ray\]'):
         on_ray.connect(Cluster())
+
+
+@pytest.mark.parametrize(("address", "words"), [
+    ("127.0.0.1:1", r"nobody answers \(.*refused\); is a cluster running there"),
+    ("127.0.0.1:x", "'x' is no port"), ("127.0.0.1:99999", "'99999' is no port"),
+    ("no-such-host.invalid:6379", "nobody answers"),
+])
+def test_an_address_where_nobody_answers(address: str, words: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(ModelError, match=f"Ray cannot be reached at {address}: {words}"):
+        on_ray._answers(address)
+    assert time.monotonic() - started < on_ray.ANSWERS + 10
+
+
+def test_an_address_that_never_comes_to_the_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something listens there, and is no cluster."""
+    class Silent:
+        @staticmethod
+        def init(**_settings: object) -> None:
+            time.sleep(30)
+
+    monkeypatch.setattr(on_ray, "JOINS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ModelError, match=r"no cluster has answered in 0\.1 s"):
+            on_ray._init(Silent, address, {})
+
+
+def test_a_cluster_that_cannot_be_started() -> None:
+    """Ray gives up on itself where the machine is busy; it is asked to start again."""
+    class Failing:
+        def __init__(self, times: int) -> None:
+            self.left, self.stopped = times, 0
+
+        def init(self, **_settings: object) -> None:
+            self.left -= 1
+            if self.left >= 0:
+                raise Exception("The current node timed out during startup.\nmore")
+
+        def shutdown(self) -> None:
+            self.stopped += 1
+
+    slow = Failing(2)
+    on_ray._init(slow, None, {})
+    assert (slow.left, slow.stopped) == (-1, 2)
+    with pytest.raises(ModelError, match="could not be started here: The current node timed out"):
+        on_ray._init(Failing(99), None, {})
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,66 @@
+"""How many small changes of the code the fast tests catch (mutmut; settings in setup.cfg).
+
+    python benchmarks/mutants.py [--sample N] [--seed S]      # writes ./mutants, hours without N
+
+Prints what survived, and how many were caught in each room; ``mutmut show NAME`` shows a
+change. A sample is drawn evenly from all changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+CAUGHT = {1: "caught", 3: "caught", 0: "survived", 5: "no tests", 33: "no tests"}
+"""Words for mutmut's exit codes; any other is a change that ran out of time or crashed."""
+
+FOLDER = Path("mutants")
+
+
+def outcomes() -> Iterator[tuple[str, int | None]]:
+    """Every change, with what became of it; ``None`` where it was not tried."""
+    for path in sorted(FOLDER.glob("**/*.meta")):
+        yield from json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"].items()
+
+
+def mutmut(*names: str) -> None:
+    subprocess.run(["mutmut", "run", "--max-children", "1", *names], check=True)
+
+
+def room(name: str) -> str:
+    return name.split(".")[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, metavar="N", help="Changes to try.")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    if given.sample is None:
+        mutmut()
+        tried = dict(outcomes())
+    else:
+        if not FOLDER.exists():  # makes all changes, tries a few
+            mutmut("q2_metric.rows.spreadsheet*")
+        names = [name for name, _ in outcomes()]
+        chosen = random.Random(given.seed).sample(names, min(given.sample, len(names)))
+        mutmut(*chosen)
+        tried = {name: found for name, found in outcomes() if name in set(chosen)}
+    found = {name: CAUGHT.get(code, "out of time") for name, code in tried.items()
+             if code is not None}
+    for name, words in found.items():
+        if words in ("survived", "no tests"):
+            print(f"{words}: {name}")
+    for one in [*sorted({room(name) for name in found}), "all"]:
+        counts = Counter(words for name, words in found.items() if one in ("all", room(name)))
+        caught = counts["caught"] + counts["out of time"]
+        print(f"{one}: {caught} of {counts.total()} caught ({caught / counts.total():.0%})")
+
+
+if __name__ == "__main__":
+    main()
