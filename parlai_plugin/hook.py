@@ -12,6 +12,7 @@ ones that call them. No installed file is touched, and :func:`install` does it o
 ``ParlaiScript._run_from_…``           (and a mistyped metric is noticed before the run)
 ``params.modelzoo_path``               a zoo model that cannot be had is one line
 ``eval_model``, ``TrainLoop._run_…``   the lines after a run: what was left out, and why
+``_save_eval_stats``                   the signatures in the file of ``--report-filename``
 ``Opt.load_init``                      the presets ``-o q2/…``
 ``lr_scheduler.optim``                 training on torch from 2.7 on
 =====================================  ==================================================
@@ -54,6 +55,7 @@ from parlai_plugin.notices import (
     no_such_field,
     requested,
     wanted,
+    without_value,
 )
 from parlai_plugin.options import OPT_FILES, add_options, presets
 from parlai_plugin.scores import Explanation, LazyMean, Settings, names, scorer
@@ -83,6 +85,7 @@ def install() -> None:
     for module in _copies(parlai.scripts.eval_model):
         _wrap(module, "eval_model", _eval_model)
         _wrap(module, "_eval_single_world", _eval_single_world)
+        _wrap(module, "_save_eval_stats", _save_eval_stats)
     for module in _copies(parlai.scripts.train_model):
         _wrap(module.TrainLoop, "_run_eval", _run_eval)
     _mend_plateau_scheduler()
@@ -272,14 +275,19 @@ def _parse_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: A
 
 
 def _run(original: Callable[..., Any], cls: Any, opt: Any, parser: Any) -> Any:
+    _silent.clear()
     try:
         for warning in mistyped(opt):
             logging.warning(warning)
-        return original(cls, opt, parser)
+        result = original(cls, opt, parser)
     except Q2Error as error:
         if not _at_command_line(parser):
             raise
         sys.exit(_complain(error, 1))
+    if _silent and _at_command_line(parser):
+        words = f"{' and '.join(sorted(_silent))} scored nothing (see the warnings above)"
+        sys.exit(_complain(InputError(words), 1))
+    return result
 
 
 def _complain(error: Q2Error, code: int) -> int:
@@ -305,6 +313,9 @@ def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> An
 
 _pending_lines: list[str] = []
 
+_silent: set[str] = set()
+"""Metrics that were asked for and scored nothing: the command then does not end well."""
+
 
 def _eval_single_world(
     original: Callable[..., Any], opt: Any, agent: Any, task: str, *rest: Any
@@ -319,7 +330,20 @@ def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     fields_without.clear()
     report = original(*args, **kwargs)
     _print_lines(_pending_lines)
+    _silent.update(without_value(args[0] if args else kwargs["opt"], report))
     return report
+
+
+def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> None:
+    settings = Settings.of(opt)
+    signed = {
+        metric: scorer(metric, settings).metric.signature
+        for metric in wanted(requested(opt)) if has_value(report, metric)
+    }
+    # A copy: the original turns metrics into numbers in place, and people read those.
+    saved = {**report, "q2_signatures": signed} if signed else report
+    original(opt, saved)
+    report.update({name: value for name, value in saved.items() if name in report})
 
 
 def _run_eval(
@@ -333,6 +357,7 @@ def _run_eval(
 ) -> Any:
     report = original(self, worlds, opt, datatype, *args, **kwargs)
     lines = closing_lines(opt, report)
+    _silent.update(without_value(opt, report))
     needed = opt.get("validation_metric")
     if datatype == "valid" and needed in names() and not has_value(report, needed):
         # ParlAI would stop with KeyError: 'q2'.

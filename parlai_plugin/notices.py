@@ -17,6 +17,10 @@ NO_RESPONSE = "q2_no_response"
 
 _PARLAI_NAMES = ALL_METRICS | {"default", "rouge", "bleu", "distinct", "all", ""}
 
+_EVERY_TASKS_FIELDS = frozenset(
+    ("text", "labels", "eval_labels", "label_candidates", "episode_done", "id", "reward")
+)
+
 fields_without: dict[str, list[str]] = {}
 """By task: the fields of the first message that had no knowledge, to name in warnings."""
 
@@ -66,6 +70,11 @@ def has_value(report: Mapping[str, Any], name: str) -> bool:
     return name in report and not math.isnan(float(report[name]))
 
 
+def without_value(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
+    """Our metrics that ``--metrics`` names and that scored no response."""
+    return [name for name in wanted(requested(opt)) if not has_value(report, name)]
+
+
 def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
     """What a reader of this report should know: left-out examples, metrics without a value."""
     asked = wanted(requested(opt))
@@ -84,8 +93,7 @@ def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
             how = "were left out" if opt.get("q2_no_claim") == "exclude" else "count as 0"
             lines.append(f"{empty} of {n} responses to {task} were empty and {how}")
     lines += [
-        _scored_nothing(name, opt, without, empty)
-        for name in asked if not has_value(report, name)
+        _scored_nothing(name, opt, without, empty) for name in without_value(opt, report)
     ]
     lines += [
         f"--metrics asks for {name!r}, which nothing reported"
@@ -102,6 +110,11 @@ def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int)
     line = f"{name} was asked for and scored nothing on {opt.get('task')}: "
     if without:
         fields = next((fields_without[t] for t in _tasks(opt) if t in fields_without), [])
+        if set(fields) <= _EVERY_TASKS_FIELDS:
+            return line + (
+                "its examples have no field beside text and labels, so there is nothing to ground "
+                "a response in; --q2-knowledge-field text takes the text itself"
+            )
         return line + (
             f"none of {without} examples had knowledge; name the field that holds it with "
             f"--q2-knowledge-field (the fields are {', '.join(fields)})"

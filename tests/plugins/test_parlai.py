@@ -126,6 +126,16 @@ def evaluate(wow: str, *arguments: str, metrics: str = "q2,scale,f1,bleu") -> di
     return {name: float(value) for name, value in report.items()}
 
 
+def evaluate_nothing(wow: str, *arguments: str, metrics: str) -> dict[str, float]:
+    """The same where a metric scores nothing: the command exits, from Python there is a report."""
+    with pytest.raises(SystemExit) as end:
+        evaluate(wow, *arguments, metrics=metrics)
+    assert end.value.code == 1
+    options = ["-dp", wow, "-t", WOW, "-m", "repeat_label", "--metrics", metrics, "-ltim", "0"]
+    report = EvalModel._run_args([*options, *arguments])
+    return {name: float(value) for name, value in report.items()}
+
+
 def subset(report: dict[str, float], expected: dict[str, float | None]) -> dict[str, float]:
     return {name: report[name] for name in expected}
 
@@ -241,6 +251,9 @@ def test_report_file(fakes: Fakes, wow: str, tmp_path: Path) -> None:
     saved = json.loads((tmp_path / "report.json").read_text())["report"]
     expected = fakes.expected(RESPONSES)
     assert subset(saved, expected) == pytest.approx(expected)
+    signed = saved["q2_signatures"]
+    assert set(signed) == {"q2", "scale"}
+    assert all(line.startswith(f"{name}|") for name, line in signed.items())
 
 
 @pytest.mark.parametrize("batching", [(), ("-bs", "2")])
@@ -293,8 +306,9 @@ def test_a_field_of_ones_own(fakes: Fakes, wow: str, said: pytest.LogCaptureFixt
 
 
 def test_a_mistyped_field(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture) -> None:
-    evaluate(wow, "-t", "q2_test_facts", "--q2-knowledge-field", "fact")
-    first, *rest = warnings(said)
+    evaluate_nothing(
+        wow, "-t", "q2_test_facts", "--q2-knowledge-field", "fact", metrics="q2,scale")
+    first, *rest = warnings(said)[:3]
     assert "no field 'fact'; did you mean 'facts'?" in first
     assert ["scored nothing" in line for line in rest] == [True, True]
 
@@ -302,13 +316,22 @@ def test_a_mistyped_field(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
 def test_a_teacher_without_knowledge(
     fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
 ) -> None:
-    report = evaluate(wow, "-t", "q2_test_facts", metrics="q2")
+    report = evaluate_nothing(wow, "-t", "q2_test_facts", metrics="q2")
     assert "q2" not in report
-    assert warnings(said) == [
+    assert warnings(said) == 2 * [
         "q2-metric: q2 was asked for and scored nothing on q2_test_facts: none of 4 examples had "
         "knowledge; name the field that holds it with --q2-knowledge-field "
         "(the fields are episode_done, facts, id, labels, text)"
     ]
+
+
+def test_a_task_without_any_field_for_knowledge_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(notices, "fields_without", {"t": ["episode_done", "labels", "text"]})
+    [line] = notices.closing_lines(
+        {"task": "t", "metrics": "q2"}, {"exs": 2, notices.NO_KNOWLEDGE: 2})
+    assert "scored nothing on t: its examples have no field beside text and labels" in line
 
 
 def test_left_out_examples_are_counted(
@@ -330,7 +353,8 @@ def test_empty_responses(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture)
 def test_empty_responses_left_out(
     fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
 ) -> None:
-    report = evaluate(wow, "-m", "q2_test_silent", "--q2-no-claim", "exclude", metrics="q2")
+    report = evaluate_nothing(
+        wow, "-m", "q2_test_silent", "--q2-no-claim", "exclude", metrics="q2")
     assert math.isnan(report["q2"])
     assert report["no_claim"] == 1.0
     assert "scored nothing" in warnings(said)[-1]
@@ -366,7 +390,7 @@ def test_small_talk_scores_nothing(fakes: Fakes, tmp_path: Path) -> None:
 
 
 def test_no_text_at_all(fakes: Fakes, wow: str, said: pytest.LogCaptureFixture) -> None:
-    evaluate(wow, "-m", "q2_test_dumb", metrics="q2")
+    evaluate_nothing(wow, "-m", "q2_test_dumb", metrics="q2")
     assert warnings(said)[-1].endswith("no response with a text was seen")
 
 
@@ -452,6 +476,7 @@ def test_help_shows_the_options(capsys: pytest.CaptureFixture[str]) -> None:
         shown = capsys.readouterr().out
         for option in ("preset", "batch-size", "device", "knowledge", "knowledge-field"):
             assert f"--q2-{option} " in shown
+        assert all(f"--q2-{name.replace('_', '-')} " in shown for name in registry.keywords())
     with pytest.raises(SystemExit):
         command("display_data", "--help")
     assert "--q2-" not in capsys.readouterr().out
