@@ -15,6 +15,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,6 @@ def _shuffled(row: Example) -> str:
 def _negated(row: Example) -> str:
     changed = NEGATED.sub(r"\1 not", row.knowledge, count=1)
     return changed if changed != row.knowledge else f"It is false that {_bare(row)}."
-
-
-def _other_numbers(row: Example) -> str:
-    return re.sub(r"\d+", lambda found: str(int(found[0]) + 7), row.knowledge)
 
 
 def _swapped(row: Example) -> str:
@@ -120,7 +117,6 @@ TRICKS: dict[str, dict[str, Callable[[Example], str]]] = {
         "some say, but it is false": lambda row: f"Some say that {_bare(row)}, but it is false.",
         "or else": lambda row: f"Either {_bare(row)}, or the moon is made of green cheese.",
         "if": lambda row: f"If {_bare(row)}, then the moon is made of green cheese.",
-        "numbers changed": _other_numbers,
         "copy and a lie": lambda row: f"{row.knowledge} {LIE}",
         "three copies and a lie": lambda row: f"{row.knowledge} " * 3 + LIE,
         "lie alone": _fixed(LIE),
@@ -159,7 +155,9 @@ def main() -> None:
             run = scoring.Run.over(loaded, examples, no_claim="zero")
             record["tricks"][name] = {
                 "kind": kind, "rows": len(examples), **shortened(run.system(), loaded)}
-            given.out.write_text(json.dumps(record, indent=1) + "\n")
+            record |= {"command": f"python -m benchmarks gaming --rows {given.rows}",
+                       "date": datetime.now(UTC).date().isoformat()}
+            given.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         print(f"{name:40}", *(f"{key} {value}" for key, value in record["tricks"][name].items()
                               if key not in ("kind", "rows")), flush=True)
 

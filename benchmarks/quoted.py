@@ -53,6 +53,12 @@ SHIPPED = {
     "nli": "end-to-end NLI",
 }
 """The metrics that the shipped weights were scored with (the others have an older generation's)."""
+GAMING = {
+    "supported": "supported",
+    "copy": "copy",
+    "repeated": "copy of the first sentence, five times",
+    "denied": "said to be false",
+}
 EGR = "bundled-selection-v1 + EGR (exact, margin 0.5)"
 
 Figure = dict[str, str]
@@ -131,6 +137,16 @@ def speed() -> Iterator[tuple[str, Figure]]:
         yield name, {"value": value, "command": run["command"], "date": run["machine"]["date"]}
 
 
+def gaming() -> Iterator[tuple[str, Figure]]:
+    """Means of people's supported answers and of three tricks."""
+    found = read("gaming.json")
+    facts = {key: found[key] for key in ("command", "date")}
+    for slug, name in GAMING.items():
+        for metric in ("q2", "scale", "groundedness"):
+            value = f"{found['tricks'][name][metric]:.2f}"
+            yield f"gaming.{slug}.{metric}", {"value": value, **facts}
+
+
 def knowledge() -> Iterator[tuple[str, Figure]]:
     """R@1 and R@5 in percent of the bundled ranker with EGR, and of BM25."""
     found = read("knowledge.json")
@@ -144,7 +160,7 @@ def knowledge() -> Iterator[tuple[str, Figure]]:
 
 def measured() -> dict[str, Figure]:
     """All figures that stand in the JSON of a benchmark or an experiment."""
-    return dict([*agreement(), *shipped(), *speed(), *knowledge()])
+    return dict([*agreement(), *shipped(), *speed(), *knowledge(), *gaming()])
 
 
 def filled(text: str, figures: dict[str, Figure]) -> str:

@@ -14,7 +14,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
 
 
-@scorer(metrics={"*": [mean(), stderr()]})
+@scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
 def grounded(
     metrics: Sequence[str] | str = DEFAULT, *, knowledge: str = "knowledge",
     history: str = "history", no_claim: str = "zero", **settings: Any,

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SHELLS = ("hf_plugin", "parlai_plugin", "lm_eval_plugin", "parlai_internal", "hf_metric_card")
+SHELLS = ("hf_plugin", "parlai_plugin", "lm_eval_plugin", "q2_integrations", "parlai_internal",
+          "hf_metric_card")
 BESIDE = ("training", "reference", "benchmarks")
 # From the ground up; those on one line do not import each other.
 ORDER = [
