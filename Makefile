@@ -9,6 +9,11 @@ demo: $(VENV)/demo.done
 	$(BIN)/q2 explain \
 	  --knowledge "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS." \
 	  --response "i love that show ! it aired on pbs from 1983 to 1991 ."
+	@echo
+	@echo "The scores of the twenty responses, each with its reasons, are in $(CURDIR)/scores.jsonl."
+	@echo "To see why, for all of them and for one:"
+	@echo "  $(BIN)/q2 report scores.jsonl --out report.html"
+	@echo "  $(BIN)/q2 explain --response \"it opened in 1901 .\" --knowledge \"It opened in 1889.\""
 
 # Two processes, each test file in one of them: hardly any test keeps two cores busy by itself.
 WORKERS ?= 2
@@ -33,6 +38,8 @@ bench: $(VENV)/test.done
 	$(BIN)/python benchmarks/cpu_choices.py
 	$(BIN)/python benchmarks/q2_speed.py
 	$(BIN)/python benchmarks/scale_speed.py --dtype bfloat16
+	$(BIN)/python benchmarks/long_knowledge.py \
+	  --agreement entfa_xsum,wikibio_gpt3:200,refchecker_dolly:200,qags_cnndm
 	$(BIN)/python benchmarks/speed_page.py
 	$(BIN)/python benchmarks/quoted.py
 

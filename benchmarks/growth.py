@@ -1,6 +1,6 @@
-"""How cost grows: with rows, length of the knowledge, spans of the response, and actors.
+"""How cost grows: with rows, length of the knowledge or of the response, and actors.
 
-    python benchmarks/growth.py FOLDER [--quick]
+    python benchmarks/growth.py FOLDER [--quick] [--only SERIES]...
 
 Times are processor seconds of one process (a busy machine does not change them much), apart
 from those of actors, which are wall-clock seconds of a metric that only waits: what is left
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ import numpy as np
 
 from q2_metric import Q2, Example, Scale
 from q2_metric.engine.job import Job, Loaded
+from q2_metric.models.bundled.encoding import Batch
 from q2_metric.rows.columns import Columns
 from q2_metric.types import Score
 
@@ -104,17 +105,29 @@ def knowledge(sizes: Sequence[int]) -> list[Series]:
     return found
 
 
-def spans(sizes: Sequence[int]) -> Series:
-    """Q² by spans of the response."""
-    metric = Q2.from_preset("bundled")
-    known = "Rome has 7 hills and the river Tiber runs through it ."
-    seconds, counted = [], []
-    for size in sizes:
-        said = " ".join(f"Rome has {i + 3} hills ." for i in range(size))
-        one = Example(said, known)
-        counted.append(len(metric.spans.find([one])[0]))
-        seconds.append(processor_seconds(lambda one=one: metric.score([one])))  # type: ignore[misc]
-    return Series("Q², spans of the response", "spans", counted, seconds)
+def responses(sizes: Sequence[int], reading: str) -> tuple[Series, list[int]]:
+    """Q² by characters of the response; and the tokens that its reader was given."""
+    metric = Q2.from_preset("bundled", reading=reading)
+    tokens: list[int] = []
+    forward = metric.reader._forward  # type: ignore[attr-defined]
+
+    def counted(batch: Batch) -> Any:
+        tokens[-1] += int(batch.lengths.sum())
+        return forward(batch)
+
+    metric.reader._forward = counted  # type: ignore[attr-defined]
+    known = "In 1907 Person 7 moved to Town 7 and had 9 horses ."
+    seconds = []
+    for size in [100, *sizes]:  # the first loads what is loaded late
+        # Sentences of about fifty characters, all different.
+        said = " ".join(
+            f"In {1900 + i} Person {i} moved to Town {i % 97} and had {i + 2} horses."
+            for i in range(size // 45)
+        )[:size]
+        tokens.append(0)
+        seconds.append(processor_seconds(lambda said=said: metric.score([Example(said, known)])))  # type: ignore[misc]
+    title = "Q², response" + ("" if reading == "neighbours" else ", read whole")
+    return Series(title, "characters of the response", sizes, seconds[1:]), tokens[1:]
 
 
 class Waiting:
@@ -167,8 +180,9 @@ def draw(series: Sequence[Series], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(series), figsize=(3.4 * len(series), 3.2))
-    for axis, one in zip(axes, series, strict=True):
+    figure, axes = pyplot.subplots(
+        1, len(series), figsize=(3.4 * len(series), 3.2), squeeze=False)
+    for axis, one in zip(axes[0], series, strict=True):
         axis.loglog(one.sizes, one.seconds, "o-", color="#3b6ea5")
         axis.set_title(f"{one.title}\nslope {one.slope:.2f}", fontsize=9)
         axis.set_xlabel(one.size, fontsize=9)
@@ -178,29 +192,50 @@ def draw(series: Sequence[Series], path: Path) -> None:
     figure.savefig(path)
 
 
+Measured = Iterator[tuple[Series, dict[str, Any]]]
+
+
+def _rows(less: int) -> Measured:
+    series, memory = rows([2000 * 2**i for i in range(7 - less)])
+    yield series, {"peak_memory_mb": memory}
+
+
+def _knowledge(less: int) -> Measured:
+    for series in knowledge([250 * 2**i for i in range(7 - less)]):
+        yield series, {}
+
+
+def _responses(less: int) -> Measured:
+    for reading, steps in (("neighbours", 5), ("response", 3)):
+        series, tokens = responses([500 * 2**i for i in range(max(2, steps - less))], reading)
+        yield series, {"tokens_read": tokens}
+
+
+def _actors(_less: int) -> Measured:
+    yield actors([1, 2, 4], 24), {}
+
+
+CASES: dict[str, Callable[[int], Measured]] = {
+    "rows": _rows, "knowledge": _knowledge, "responses": _responses, "actors": _actors,
+}
+"""By name, with how many of the larger sizes to leave out."""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--quick", action="store_true", help="Small sizes, to try it out.")
+    parser.add_argument("--only", action="append", choices=list(CASES), help="Of the series.")
     given = parser.parse_args()
-    less = 3 if given.quick else 0
-
-    by_rows, memory = rows([2000 * 2**i for i in range(7 - less)])
-    series = [
-        by_rows,
-        *knowledge([250 * 2**i for i in range(7 - less)]),
-        spans([4 * 2**i for i in range(6 - less)]),
-        actors([1, 2, 4], 24),
-    ]
-    figures: dict[str, Any] = {
-        one.title: {
-            one.size: list(one.sizes),
-            "seconds": [round(s, 2) for s in one.seconds],
-            "slope": round(one.slope, 2),
-        }
-        for one in series
-    }
-    figures[by_rows.title]["peak_memory_mb"] = memory
+    series: list[Series] = []
+    figures: dict[str, Any] = {}
+    for name in given.only or CASES:
+        for one, more in CASES[name](3 if given.quick else 0):
+            series.append(one)
+            figures[one.title] = {
+                one.size: list(one.sizes), "seconds": [round(s, 2) for s in one.seconds],
+                "slope": round(one.slope, 2), **more,
+            }
     figures["peak_memory_mb_of_this"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     given.folder.mkdir(parents=True, exist_ok=True)
     (given.folder / "growth.json").write_text(json.dumps(figures, indent=1) + "\n")

@@ -83,7 +83,7 @@ def load(folder: Path, dtype: str) -> dict[str, Loaded]:
 
 def both(models: dict[str, Loaded]) -> tuple[Q2, Reference]:
     """The pipeline and the reference, on the same models."""
-    spans, personal = stages.load_spans(), stages.load_personal()
+    spans, personal = stages.load_spans("paper"), stages.load_personal()
     # As many spans a batch as the default takes where questions may have 128 tokens.
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),

@@ -30,12 +30,14 @@ from reference import sized_models
 
 CHUNK_SIZE, OVERLAP = 1000, 0.25
 """The authors' code's own."""
+AS_THEIRS = ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt")
+THREE_CHUNKS = ScaleSettings(200, OVERLAP, top_chunks=3)
+"""What the bundled preset reads of long knowledge."""
 
 
-def metric(loaded: Loaded) -> Scale:
-    """SCALE as scale-score computes it: each response is one sentence."""
-    return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(),
-                 ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt"), preset="speed")
+def metric(loaded: Loaded, settings: ScaleSettings = AS_THEIRS) -> Scale:
+    """SCALE as scale-score computes it, or otherwise: each response is one sentence."""
+    return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings, preset="speed")
 
 
 def authors(loaded: Loaded, examples: list[Example]) -> list[float]:
@@ -145,7 +147,9 @@ def main() -> None:
             "responses": len(examples),
             "against_scale_score": compare(loaded, examples, given.turns),
             "documents": {"words": 1500, "count": len(long),
-                          "against_scale_score": compare(loaded, long, min(2, given.turns))},
+                          "against_scale_score": compare(loaded, long, min(2, given.turns)),
+                          "three_chunks_against_scale_score": in_turns(
+                              loaded, metric(loaded, THREE_CHUNKS), long, given.turns)},
         }
         if given.dtype != "float32":
             rough = load_pretrained("AutoModelForSeq2SeqLM", path, "cpu", given.dtype)

@@ -116,6 +116,9 @@ def scale(record: Record) -> str:
          ratio(long["against_scale_score"]),
          f"{long['against_scale_score']['largest_difference']:.1g}"),
     ]
+    if pruned := long.get("three_chunks_against_scale_score"):
+        rows.append(("the same, three chunks of 200 tokens", long["count"],
+                     pruned["slow_per_second"], pruned["fast_per_second"], ratio(pruned), ""))
     if "bfloat16" in record:
         rough = record["bfloat16"]
         rows.append(("WoW responses, ours in bfloat16", record["responses"],
@@ -135,8 +138,21 @@ def scale(record: Record) -> str:
               [(one["words"], one["per_response"]) for one in record["cost_by_words"]])])
 
 
+def long_knowledge(record: Record) -> str:
+    rows = [(name, found["slow_per_second"], found["fast_per_second"], ratio(found))
+            for name, found in (("scores", record["scores"]),
+                                ("scores and support", record["with_support"]))]
+    people = [(name, one["rows"], one["words"], one["auc_all"], one["auc_nearest"],
+               percent(one["same_best_chunk"])) for name, one in record["agreement"].items()]
+    return "\n\n".join([
+        table((f"{record['words']} words of knowledge", "all chunks, responses a second",
+               "the nearest, a second", "ratio"), rows),
+        table(("set", "rows", "words of knowledge", "AUC, all chunks", "AUC, the nearest",
+               "sentences with the same best support"), people)])
+
+
 PARTS: dict[str, Callable[[Record], str]] = {
-    "bundled": bundled, "cpu": cpu, "q2": q2, "scale": scale}
+    "bundled": bundled, "cpu": cpu, "q2": q2, "scale": scale, "long-knowledge": long_knowledge}
 
 
 def main() -> None:

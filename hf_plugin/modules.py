@@ -38,14 +38,17 @@ INPUTS = """
 Args:
     predictions: the responses, a list of strings.
     references: the knowledge that each response should be grounded in, a string or a list of
-        passages for each.
-    histories: only with the config "dialog": the turns before each response, oldest first.
+        passages for each. With the config "knowledge": the gold response or responses of each.
+    knowledge: only with the config "knowledge": what references are otherwise.
+    histories: only with the config "dialog": the turns before each response, oldest first. The
+        config "dialog_knowledge" has both.
     preset: "bundled" (offline), "paper", "paper-small" or "modern".
     metrics: what is computed; by default the module's own. f1 and bleu compare with the
         knowledge.
     batch_size, device, dtype: how the models run.
     no_claim: how responses that claim nothing ("thanks!") or are empty count in means: "exclude"
         (default), not at all, or "zero", as 0.
+    numeric_only: only keys whose value is a number: no signature, nothing that is None.
     return_scores: also a list of scores for each metric, e.g. "q2_scores".
     return_explanations: also "explanations": the questions and the evidence of each response.
     calibration: a file of "q2 calibrate", or several: scores become calibrated ones.
@@ -57,12 +60,32 @@ Returns:
     "no_claim", the share of responses that claim nothing; with q2 "coverage" (share of responses
     with a valid question), "fallback" (share scored by end-to-end NLI) and "no_answer_rate"
     (share of questions that the knowledge does not answer); "n", the responses that are not
-    empty; "signature", a line for each metric. None on other processes than the first.
+    empty; "signature", a line for each metric; with the config "knowledge" also "f1" (token F1)
+    and "bleu" (of the corpus) against the gold responses. None on other processes than the first.
 
 Raises:
     InputError (a ValueError): rows, keywords or values that cannot be used; one line that says
         which.
+
+Examples:
+    >>> import q2_metric, evaluate
+    >>> q2 = evaluate.load("q2")
+    >>> found = q2.compute(predictions=["it opened in 1901 ."],
+    ...                    references=["The tower in Paris opened in 1889."])
+    >>> found["q2"], found["no_answer_rate"]
+    (0.0, 0.0)
 """
+
+CONFIGS: dict[str, tuple[str, ...]] = {
+    "default": (),
+    "dialog": ("histories",),
+    "knowledge": ("knowledge",),
+    "dialog_knowledge": ("histories", "knowledge"),
+}
+"""The inputs of each beside predictions and references."""
+
+_MEANT = {"histories": "a list of turns a response",
+          "knowledge": "the text, or a list of passages, of each response"}
 
 
 class _Grounded(evaluate.Metric):  # type: ignore[misc]
@@ -72,17 +95,24 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
 
     def __init__(self, *args: Any, timeout: float = LOCK_SECONDS, **kwargs: Any) -> None:
         super().__init__(*args, timeout=timeout, **kwargs)
+        self._given = (args, {"timeout": timeout, **kwargs})
         self._plan: _Plan | None = None
 
-    def _info(self) -> evaluate.MetricInfo:
-        if self.config_name not in ("default", "dialog"):
+    def __reduce__(self) -> tuple[Any, ...]:
+        # evaluate gives each instance methods of its own, which nothing can pickle: a copy is
+        # made as this one was, and loads its models where it is used.
+        if len(self):
             raise InputError(
-                f"there is no config {self.config_name!r}; there are 'default' and 'dialog' "
-                "(with histories)"
-            )
+                f"{len(self)} rows were added and not yet computed: a metric can be pickled "
+                "before rows are added, and after compute")
+        return _made, (type(self), *self._given)
+
+    def _info(self) -> evaluate.MetricInfo:
+        if self.config_name not in CONFIGS:
+            raise InputError(
+                f"there is no config {self.config_name!r}; there are {', '.join(CONFIGS)}")
         columns = {"predictions": datasets.Value("string"), "references": _strings()}
-        if self.config_name == "dialog":
-            columns["histories"] = _strings()
+        columns |= {name: _strings() for name in CONFIGS[self.config_name]}
         return evaluate.MetricInfo(
             description=(self.__doc__ or "").strip(),
             citation=CITATION,
@@ -99,10 +129,10 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         self, *, predictions: Any = None, references: Any = None, **kwargs: Any
     ) -> dict[str, Any] | None:
         """Scores what was added, or the rows given."""
-        histories = kwargs.pop("histories", None)
+        given = {"predictions": predictions, "references": references}
+        given |= {name: kwargs.pop(name) for name in _MEANT if name in kwargs}
         # Before anything that was added is consumed: a typing error must not lose it.
         plan = _Plan(self.own, kwargs) if self.process_id == 0 else None
-        given = {"predictions": predictions, "references": references, "histories": histories}
         if any(values is not None for values in given.values()):
             self.add_batch(**{n: values for n, values in given.items() if values is not None})
         if not len(self):
@@ -113,15 +143,12 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Adds responses and their knowledge; an empty batch adds nothing."""
-        histories = self._histories(kwargs)
-        columns = {"predictions": predictions, "references": references}
-        if histories is not None:
-            columns["histories"] = histories
+        columns = {"predictions": predictions, "references": references, **self._more(kwargs)}
         rows = {name: _column(name, values) for name, values in columns.items()}
         sizes = {name: len(values) for name, values in rows.items()}
         if len(set(sizes.values())) > 1:
             listed = ", ".join(f"{size} {name}" for name, size in sizes.items())
-            raise InputError(f"each response needs its own knowledge: there are {listed}")
+            raise InputError(f"each response needs its own inputs: there are {listed}")
         if sizes["predictions"]:
             before = len(self)
             checked = [
@@ -131,42 +158,46 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
             super().add_batch(**{name: [row[name] for row in checked] for name in rows})
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
-        """Adds one response and its knowledge."""
+        """Adds one response and its knowledge.
+
+        ``evaluate.combine`` names them in the plural.
+        """
         if "history" in kwargs:
             kwargs["histories"] = kwargs.pop("history")
-        histories = self._histories(kwargs)
-        one = {"predictions": prediction, "references": reference}
-        if histories is not None:
-            one["histories"] = histories
+        one = {"predictions": prediction, "references": reference, **kwargs}
         self.add_batch(**{name: [value] for name, value in one.items()})
 
-    def _histories(self, given: dict[str, Any]) -> Any:
-        """The histories of a call, if its config has them."""
-        histories = given.pop("histories", None)
-        if given:
-            raise InputError(f"unknown input {next(iter(given))!r}; the inputs are "
-                             f"{', '.join(self._feature_names())}")
-        dialog = self.config_name == "dialog"
-        if dialog and histories is None:
-            raise InputError("the config 'dialog' needs histories, a list of turns a response")
-        if not dialog and histories is not None:
-            raise InputError(
-                f"histories are an input of evaluate.load({self.own!r}, \"dialog\"), not of the "
-                "default config"
-            )
-        return histories
+    def _more(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The inputs of a call beside responses and references, as its config has them."""
+        wanted = CONFIGS[self.config_name]
+        for name in given:
+            if name not in _MEANT:
+                raise InputError(f"unknown input {name!r}; the inputs are "
+                                 f"{', '.join(self._feature_names())}")
+            if name not in wanted and given[name] is not None:
+                config = next(one for one, names in CONFIGS.items() if name in names)
+                raise InputError(f"{name} is an input of evaluate.load({self.own!r}, "
+                                 f"\"{config}\"), not of the config {self.config_name!r}")
+        for name in wanted:
+            if given.get(name) is None:
+                raise InputError(f"the config {self.config_name!r} needs {name}, {_MEANT[name]}")
+        return {name: given[name] for name in wanted}
 
     def _compute(
-        self, *, predictions: Sequence[str] = (), references: Sequence[Sequence[str]] = (),
-        histories: Sequence[Sequence[str]] | None = None, **_: Any,
+        self,
+        predictions: Sequence[str],
+        references: Sequence[Sequence[str]],
+        histories: Sequence[Sequence[str]] | None = None,
+        knowledge: Sequence[Sequence[str]] | None = None,
     ) -> dict[str, Any]:
         assert self._plan is not None  # only the first process gets here
         rows = [
-            scoring.example(response, knowledge, history)
-            for response, knowledge, history in zip(
-                predictions, references, histories or [()] * len(predictions), strict=True)
+            scoring.example(response, passages, history)
+            for response, passages, history in zip(
+                predictions, knowledge or references, histories or [()] * len(predictions),
+                strict=True)
         ]
-        return self._plan.results(rows)
+        return self._plan.results(rows, None if knowledge is None else references)
 
 
 class Q2(_Grounded):
@@ -198,15 +229,26 @@ class _Plan:
         settings = dict(keywords)
         self.return_scores = _flag("return_scores", settings)
         self.return_explanations = _flag("return_explanations", settings)
+        self.numeric_only = _flag("numeric_only", settings)
+        if self.numeric_only and (self.return_scores or self.return_explanations):
+            raise InputError("numeric_only leaves lists out: not with return_scores or "
+                             "return_explanations")
         self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None) or "exclude")
         names = settings.pop("metrics", None) or [own]
         calibration = settings.pop("calibration", None)
         self.metrics = scoring.load(names, settings, calibration)
 
-    def results(self, rows: Sequence[Example]) -> dict[str, Any]:
+    def results(
+        self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None
+    ) -> dict[str, Any]:
+        """What ``compute`` returns; ``golds`` are people's responses, where there are any."""
         run = scoring.Run.over(
             self.metrics, rows, no_claim=self.no_claim, evidence=self.return_explanations)
         found: dict[str, Any] = {**run.system(), "n": run.n()}
+        if golds is not None:
+            found |= scoring.against_gold([row.response for row in rows], golds)
+        if self.numeric_only:
+            return {name: value for name, value in found.items() if value is not None}
         found["signature"] = "\n".join(metric.signature for metric in self.metrics)
         if self.return_scores:
             found |= {f"{name}_scores": run.column(name) for name in run.columns()}
@@ -243,9 +285,14 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
             checked[name] = check_text(value, where(name))
         else:
             checked[name] = check_texts(value, where(name))
-            if name == "references" and not checked[name]:
-                raise InputError(f"{where(name)} is an empty list: there is no knowledge")
+            if name != "histories" and not checked[name]:
+                raise InputError(f"{where(name)} is an empty list: there is no text")
     return checked
+
+
+def _made(kind: type[_Grounded], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Grounded:
+    """The copy of a pickled metric."""
+    return kind(*args, **kwargs)
 
 
 def _strings() -> Any:

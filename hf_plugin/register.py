@@ -1,8 +1,9 @@
 """Makes the literal ``evaluate.load("q2")`` find the module of this package.
 
 ``evaluate`` looks on the Hub and then in its cache of modules, where the newest script of a
-name counts. One line that imports our class is put there. Nothing else knows the layout of
-that cache; no heavy package is imported here.
+name counts. One line that imports our class is put there, unless the name is another metric's
+there: that stays what it is, and we say so. Nothing else knows the layout of that cache; no
+heavy package is imported here.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,6 +23,10 @@ NAMES = ("q2", "scale")
 
 OPT_OUT = "Q2_NO_REGISTER"
 """Environment variable: with any value, ``import q2_metric`` writes nothing."""
+
+
+OURS = b"from hf_plugin.modules import"
+"""What every script of ours has."""
 
 
 def path(name: str) -> str:
@@ -49,6 +55,10 @@ def cache_folder() -> Path:
     return Path(os.path.expanduser(modules)) / "evaluate_modules"
 
 
+class TakenError(InputError):
+    """The name of a module is another metric's in the cache of ``evaluate``."""
+
+
 def register() -> list[Path]:
     """Writes the scripts into the cache, where they are not yet the newest of their name.
 
@@ -57,12 +67,46 @@ def register() -> list[Path]:
 
     Raises:
         MissingExtra: evaluate is not installed.
+        TakenError: a name is another metric's there; the other one of ours is written.
         InputError: the cache cannot be written.
     """
     if find_spec("evaluate") is None:
         raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate")
+    scripts, taken = [], []
+    for name in NAMES:
+        other = _of_others(name)
+        if other is None:
+            scripts.append(_written(name))
+        else:
+            taken.append(
+                f'evaluate.load("{name}") is another metric\'s ({other}) and stays so; use '
+                f'evaluate.load(q2_metric.path("{name}")), or remove that file'
+            )
+    if taken:
+        raise TakenError("; ".join(taken))
+    return scripts
+
+
+def register_quietly() -> None:
+    """:func:`register` for ``import q2_metric``.
+
+    Where it cannot be done, nothing is said, but for a warning of a name that is another
+    metric's.
+    """
+    if OPT_OUT in os.environ:
+        return
     try:
-        return [_place(name) for name in NAMES]
+        register()
+    except TakenError as error:
+        warnings.warn(f"{error} ({OPT_OUT}=1 ends this warning)", UserWarning, stacklevel=3)
+    # ValueError: find_spec of a module that something put into sys.modules without a spec.
+    except (MissingExtra, InputError, ValueError):
+        pass
+
+
+def _written(name: str) -> Path:
+    try:
+        return _place(name)
     except OSError as error:
         raise InputError(
             f"{error.filename}: cannot be written: {error.strerror}; set HF_MODULES_CACHE to a "
@@ -70,27 +114,41 @@ def register() -> list[Path]:
         ) from error
 
 
-def register_quietly() -> None:
-    """:func:`register` for ``import q2_metric``: where it cannot be done, nothing is said."""
-    if OPT_OUT not in os.environ:
-        # ValueError: find_spec of a module that something put into sys.modules without a spec.
-        with contextlib.suppress(MissingExtra, InputError, ValueError):
-            register()
+def _folder(name: str) -> Path:
+    return cache_folder() / "metrics" / f"evaluate-metric--{name}"
+
+
+def _of_others(name: str) -> Path | None:
+    """A script of this name that is not of this package, of whatever release."""
+    for script in sorted(_folder(name).glob(f"*/{name}.py")):
+        with contextlib.suppress(OSError):
+            text = script.read_bytes()
+            broken = not text.strip(b"\0 \r\n\t")  # of a disk that was full, nobody's
+            if not broken and script != _target(name) and OURS not in text:
+                return script
+    return None
+
+
+def _script(name: str) -> bytes:
+    return (Path(path(name)) / f"{name}.py").read_bytes()
+
+
+def _target(name: str) -> Path:
+    """Where our script is; the folder's name says what is in it, so that damage shows."""
+    return _folder(name) / hashlib.sha256(_script(name)).hexdigest() / f"{name}.py"
 
 
 def _place(name: str) -> Path:
-    script = (Path(path(name)) / f"{name}.py").read_bytes()
-    root = cache_folder()
-    folder = root / "metrics" / f"evaluate-metric--{name}"
-    target = folder / hashlib.sha256(script).hexdigest() / f"{name}.py"
-    if not target.exists():
+    script, target, folder = _script(name), _target(name), _folder(name)
+    if not target.is_file() or target.read_bytes() != script:
+        from q2_metric.files import replacing
+
         target.parent.mkdir(parents=True, exist_ok=True)
-        for package in (root, root / "metrics", folder, target.parent):
+        for package in (folder.parent.parent, folder.parent, folder, target.parent):
             (package / "__init__.py").touch()
-        unfinished = target.with_name(f"{name}.{os.getpid()}.tmp")
-        unfinished.write_bytes(script)
-        os.replace(unfinished, target)
+        with replacing(target) as unfinished:
+            unfinished.write_bytes(script)
     newest = max(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
-    if newest != target:  # an older release's, or a script of that name from elsewhere
+    if newest != target:  # an older release's
         os.utime(target)
     return target

@@ -20,10 +20,9 @@ from transformers import GenerationConfig, TrainerCallback
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.metrics.overlap import corpus_bleu
 from q2_metric.metrics.registry import DEFAULT
+from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.system import NoClaim
-from q2_metric.text.normalise import token_f1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +108,14 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
         self.responses: list[str] = []
         """Of the last evaluation, in the order of the rows; on the first process."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Warns where the training will never evaluate, and so never score."""
+        if args.eval_strategy == "no" and state.is_world_process_zero:
+            logging.getLogger(__name__).warning(
+                'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
+                'be logged: set eval_strategy="epoch", or "steps" with eval_steps',
+                f"{self.prefix}{next(iter(columns_of(m.name for m in self.metrics)), 'f1')}")
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Generates, scores, adds to the metrics of the evaluation and logs."""
@@ -297,9 +304,7 @@ def _numbers(
     }
     golds = [row.reference for row in rows if row.reference is not None]
     if golds:
-        pairs = list(zip(responses, golds, strict=True))
-        found["f1"] = sum(token_f1(said, gold) for said, gold in pairs) / len(pairs)
-        found["bleu"] = corpus_bleu(responses, golds)
+        found |= scoring.against_gold(responses, [[gold] for gold in golds])
     found["empty"] = sum(not response.strip() for response in responses) / len(responses)
     return found
 

@@ -9,6 +9,7 @@
     tables.py      the lines of the tables, out of the registry of metrics
     scoring.py     from a model's answers to their numbers
     judge.py       the model as a judge
+    ranks.py       what several ranks must agree on
 """
 
 from __future__ import annotations

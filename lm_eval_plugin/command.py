@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import click
 
 from lm_eval_plugin import tasks_folder
@@ -11,3 +13,12 @@ from lm_eval_plugin import tasks_folder
 def lm_eval_path() -> None:
     """Print the folder of the lm-evaluation-harness tasks, for --include_path."""
     click.echo(tasks_folder())
+
+
+def state() -> str:
+    """How the tasks are found.
+
+    Raises:
+        MissingExtra: lm-evaluation-harness is not installed.
+    """
+    return f"lm-eval {version('lm_eval')}: --include_path {tasks_folder()}"

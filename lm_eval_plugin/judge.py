@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lm_eval_plugin.options import Options
+from lm_eval_plugin.ranks import on_every_rank, present
 from lm_eval_plugin.scoring import Document, Results, Signatures, example_of, score
 from q2_metric import scoring
 
@@ -16,7 +17,7 @@ THRESHOLD = 0.5
 class Likelihood(tuple[Any, ...]):
     """The harness's (log-likelihood, is greedy) of Yes or No, with the row's scores."""
 
-    scores: Mapping[str, float]
+    scores: dict[str, float | None]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (tuple(self),)
@@ -32,13 +33,14 @@ def score_judged(
     rows = {document["id"]: document for document in documents}
     examples = [example_of(document, document["response"]) for document in rows.values()]
     found, signatures = score(examples, options)
-    values = {
+    values: dict[str, dict[str, float | None]] = {
         row: {
             name: scoring.numbers(one, name, options.no_claim)[name] or 0.0
             for name, one in by_name.items()
         }
         for row, by_name in zip(rows, found, strict=True)
     }
+    on_every_rank(list(values.values()))
     made = []
     for answer, document in zip(answers, documents, strict=True):
         likelihood = Likelihood(answer)
@@ -62,22 +64,25 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
         "balanced_acc": (label, margin > 0),
     }
     for name, value in yes.scores.items():
-        found |= {f"{name}_auc": (label, value), f"{name}_balanced_acc": (label, value > THRESHOLD)}
+        none = value is None  # only other ranks have one
+        found[f"{name}_auc"] = None if none else (label, value)
+        found[f"{name}_balanced_acc"] = None if none else (label, value > THRESHOLD)
     return found
 
 
-def auc(items: Sequence[tuple[bool, float]]) -> float:
+def auc(items: Sequence[tuple[bool, float] | None]) -> float:
     """ROC-AUC of (consistent, score) pairs; NaN where all rows have one label."""
     from sklearn.metrics import roc_auc_score
 
-    labels, scores = zip(*items, strict=True)
+    labels, scores = zip(*present(items), strict=True)
     return float(roc_auc_score(labels, scores)) if len(set(labels)) == 2 else float("nan")
 
 
-def balanced_accuracy(items: Sequence[tuple[bool, bool]]) -> float:
+def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
     """Mean of the shares of consistent and inconsistent rows judged right; NaN as above."""
     shares = [
-        [judged == label for label, judged in items if label == kind] for kind in (True, False)
+        [judged == label for label, judged in present(items) if label == kind]
+        for kind in (True, False)
     ]
     if not all(shares):
         return float("nan")

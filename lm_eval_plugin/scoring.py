@@ -8,12 +8,16 @@ attached, which the harness then asks for one by one (``process_results``).
 from __future__ import annotations
 
 import gc
+import json
 import logging
 import sys
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from lm_eval_plugin.options import Options
+from lm_eval_plugin.ranks import on_every_rank
 from lm_eval_plugin.tables import details
 from q2_metric import scoring
 from q2_metric.errors import InputError
@@ -21,7 +25,7 @@ from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.fields import output_row
 from q2_metric.rows.texts import is_blank
 from q2_metric.text.normalise import token_f1
-from q2_metric.types import Example, Score
+from q2_metric.types import Example, Metric, Score
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,23 +39,63 @@ Signatures = Mapping[str, str]
 """By metric."""
 
 
+_loadable: set[str] = set()
+"""Options whose metrics were loaded in this process."""
+
+
+def check_loads(options: Options) -> None:
+    """Loads the metrics and lets them go: what is missing shows before hours of generation.
+
+    Raises:
+        ModelError, MissingExtra: the preset's models cannot be loaded.
+    """
+    if repr(options) not in _loadable:
+        _load(options)
+        _release()
+        _loadable.add(repr(options))
+
+
+def _load(options: Options) -> list[Metric]:
+    return scoring.load(options.metrics, {"preset": options.preset, **options.keywords})
+
+
 def score(
     examples: Sequence[Example], options: Options, *, evidence: bool = False
 ) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
     """The scores of each example by metric, and the signatures of the metrics.
 
     They are loaded, score all examples in one batch, and are let go. A response that the
-    models cannot score is named in a warning.
-
-    Raises:
-        ModelError, MissingExtra: the preset's models cannot be loaded, or are broken.
+    models cannot score is named in a warning. Where nothing can be scored any more, an error
+    says where the answers are kept, and there are no scores: the run, which may hold other
+    tasks and hours of work, goes on to its end.
     """
+    try:
+        return _score(examples, options, evidence)
+    except Exception as error:
+        words = " ".join(str(error).split())
+        _LOG.error(
+            "the answers were not scored: %s: %s; they are kept in %s: q2 score %s",
+            type(error).__name__, words, *[_kept(examples)] * 2)
+        return [{} for _ in examples], {}
+
+
+def _kept(examples: Sequence[Example]) -> str:
+    """A new file with the answers, as ``q2 score`` reads them."""
+    with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
+                            encoding="utf-8") as file:
+        file.writelines(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in examples)
+    return file.name
+
+
+def _score(
+    examples: Sequence[Example], options: Options, evidence: bool
+) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
 
     def warn(place: int, words: str) -> None:
         name, _, what = words.partition(": ")
         _LOG.warning("row %s: %s cannot score it: %s", examples[place].id, name, what)
 
-    loaded = scoring.load(options.metrics, {"preset": options.preset, **options.keywords})
+    loaded = _load(options)
     scores = scoring.score(loaded, examples, evidence=evidence, on_fault=warn)
     signatures = {metric.name: metric.signature for metric in loaded}
     del loaded
@@ -113,6 +157,8 @@ def score_responses(
         results = {**_overlaps(text, document), **_numbers(scores, options.no_claim)}
         answer.results = {name: value for name, value in results.items() if name in reported}
         made.append(answer)
+    # The harness's BLEU cannot leave an entry out; two empty texts add nothing to it.
+    on_every_rank([answer.results for answer in made], {"bleu": ("", "")})
     return made, signatures
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from lm_eval_plugin.ranks import present
 from q2_metric.metrics.registry import METRICS, columns, entry
 from q2_metric.rows.fields import DETAILS
 from q2_metric.scoring import share_names
@@ -18,7 +19,8 @@ LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
 
 def mean_length(items: Sequence[Sequence[object]]) -> float:
     """How many questions, or sentences, a response has on average."""
-    return sum(map(len, items)) / len(items)
+    there = present(items)
+    return sum(map(len, there)) / len(there)
 
 
 def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,12 +11,14 @@ from types import TracebackType
 from typing import Any
 
 from lm_eval.api.filter import Filter
+from lm_eval.api.metrics import mean
 from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_plugin.judge import judge_lines, score_judged
 from lm_eval_plugin.options import Options
-from lm_eval_plugin.scoring import Document, score_responses
+from lm_eval_plugin.ranks import PresentMean
+from lm_eval_plugin.scoring import Document, check_loads, score_responses
 from lm_eval_plugin.tables import generation_lines
 from q2_metric.errors import InputError, Q2Error
 
@@ -32,7 +34,8 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
         config: of the yaml file, with the run's metadata (see :class:`Options`).
 
     Raises:
-        InputError: the metadata asks for what does not exist; before anything is generated.
+        InputError, ModelError, MissingExtra: the metadata asks for what does not exist or what
+            cannot be loaded; before anything is generated.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -42,8 +45,17 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
             self.options.metrics, config["metric_list"])
         own = {key: value for key, value in config.items() if key != "class"}
         super().__init__(config={**own, "metric_list": lines})
+        for name, aggregation in self._aggregation_list.items():
+            if aggregation is mean:
+                self._aggregation_list[name] = PresentMean()
         for pipeline in self._filters:
             pipeline.filters.append(partial(ScoreFilter, task=self))
+
+    def build_all_requests(self, **settings: Any) -> None:
+        """Loads the metrics to see that they can be, and builds the requests."""
+        if not self.predicts_only:
+            check_loads(self.options)
+        super().build_all_requests(**settings)
 
     @property
     def predicts_only(self) -> bool:

@@ -6,18 +6,33 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 
 from parlai_plugin import shadowed
+from q2_metric.errors import InputError
+
+
+def state() -> str:
+    """How the metrics are found.
+
+    Raises:
+        InputError: ParlAI is not there, or finds no plug-in; what to do.
+    """
+    try:
+        parlai = version("parlai")
+    except PackageNotFoundError:
+        raise InputError(
+            "ParlAI is not installed: pip install --no-deps parlai==1.7.2") from None
+    if problem := shadowed.problem():
+        raise InputError(problem.removeprefix("q2-metric: "))
+    return f"ParlAI {parlai} finds the metrics: parlai eval_model … --metrics q2,scale"
 
 
 def main() -> int:
     """Prints one line; the exit code is 0 where the plug-in will be found."""
     try:
-        parlai = version("parlai")
-    except PackageNotFoundError:
-        print("q2-metric: ParlAI is not installed: pip install --no-deps parlai==1.7.2")
+        print(state())
+    except InputError as error:
+        print(f"q2-metric: {error}")
         return 1
-    problem = shadowed.problem()
-    print(problem or f"ParlAI {parlai} finds the metrics: parlai eval_model … --metrics q2,scale")
-    return 1 if problem else 0
+    return 0
 
 
 if __name__ == "__main__":

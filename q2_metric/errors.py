@@ -2,10 +2,12 @@
 
     Q2Error
     |-- InputError        a row, file or argument is not what it should be (also ValueError)
-    |   `-- BadRowError   a row, where none was to be passed over (q2 score --strict)
+    |   |-- BadRowError   a row, where none was to be passed over (q2 score --strict)
+    |   `-- WriteError    a file cannot be written now, whatever its name (a full disk)
     |-- MissingExtra      an optional package is not installed (also ImportError)
     |-- ModelError        a model cannot be loaded or does not fit its role (also OSError)
-    `-- DataError         a data set cannot be found or downloaded (also OSError)
+    `-- DataError         a data set cannot be found or read (also OSError)
+        `-- DownloadError or be downloaded
 
 Each message is one line: what was wrong, where, and what to do about it.
 """
@@ -23,6 +25,10 @@ class InputError(Q2Error, ValueError):
 
 class BadRowError(InputError):
     """A row that cannot be scored, where none was to be passed over."""
+
+
+class WriteError(InputError):
+    """A file cannot be written now: the disk is full, not ours, or another process is at it."""
 
 
 class MissingExtra(Q2Error, ImportError):
@@ -48,3 +54,7 @@ class ModelError(Q2Error, OSError):
 
 class DataError(Q2Error, OSError):
     """A data set cannot be found, downloaded or read."""
+
+
+class DownloadError(DataError):
+    """A data set cannot be downloaded."""

@@ -17,7 +17,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from q2_metric.errors import InputError, Q2Error
+from q2_metric.errors import InputError, Q2Error, WriteError
 
 STDIN = "-"
 """The path that stands for standard input."""
@@ -115,7 +115,7 @@ def check_written(
     written = [Path(item) for item in outputs]
     read = [Path(item) for item in inputs if item is not None and str(item) != STDIN]
     for path in written:
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if _is_there(path) and not path.is_file() and not path.is_dir():
             raise InputError(f"{path}: cannot be written: it is no plain file")
         for other in read:
             if _same(path, other):
@@ -123,6 +123,13 @@ def check_written(
     for path, other in combinations(written, 2):
         if _same(path, other):
             raise InputError(f"{path}: is written twice ({other}); choose another name")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:  # a name that is too long
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -174,13 +181,13 @@ def replacing(path: Path, folder: Path | None = None) -> Iterator[Path]:
     The mode of a file that was there is kept.
 
     Raises:
-        InputError: it cannot be written; what ``path`` held stays.
+        WriteError: it cannot be written; what ``path`` held stays.
     """
     unfinished = (folder or path.parent) / f".q2-{secrets.token_hex(8)}.tmp"
     try:
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
     try:
         with suppress(FileNotFoundError):
             os.chmod(unfinished, stat.S_IMODE(os.stat(path).st_mode))
@@ -192,7 +199,7 @@ def replacing(path: Path, folder: Path | None = None) -> Iterator[Path]:
     except Q2Error:
         raise
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             unfinished.unlink()
@@ -202,7 +209,7 @@ def write_text(path: str | Path, text: str) -> None:
     """Puts a UTF-8 file in its place; lone surrogates become escapes.
 
     Raises:
-        InputError: it cannot be written; what was there stays.
+        WriteError: it cannot be written; what was there stays.
     """
     path = Path(path)
     check_place(path)

@@ -23,6 +23,7 @@ from typing import Any, get_args
 from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import Calibration, calibrate
+from q2_metric.metrics.overlap import corpus_bleu
 from q2_metric.metrics.registry import METRICS, check_names, columns, entry, of_column
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
@@ -30,6 +31,7 @@ from q2_metric.metrics.system import NOT_TRIED, NoClaim, counted, system_score
 from q2_metric.rows.fields import output_row
 from q2_metric.rows.read import BadRow
 from q2_metric.rows.texts import encodable, is_blank, kind
+from q2_metric.text.normalise import token_f1
 from q2_metric.types import Comparison, Example, Metric, Reason, Score
 
 SHARES = ("coverage", "fallback", "no_claim")
@@ -162,6 +164,21 @@ def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | Non
         shares["no_claim"] = score.reason in ("no_claim", "empty")
     tried = score.reason not in NOT_TRIED
     return found | {key: float(value) if tried else None for key, value in shares.items()}
+
+
+def against_gold(
+    responses: Sequence[str], golds: Sequence[Sequence[str]]
+) -> dict[str, float]:
+    """``f1`` and ``bleu`` of responses against people's, in [0, 1]; all responses count.
+
+    Args:
+        responses: of the system; there is one at least.
+        golds: of each, one or several; the best counts for ``f1`` (token F1, a mean), all for
+            ``bleu`` (sacrebleu, of the corpus).
+    """
+    best = [max(token_f1(said, gold) for gold in of_it)
+            for said, of_it in zip(responses, golds, strict=True)]
+    return {"f1": sum(best) / len(best), "bleu": corpus_bleu(responses, golds)}
 
 
 def share_names(names: Iterable[str]) -> list[str]:

@@ -13,6 +13,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test depends on how quick the machine is.
+settings.register_profile("q2", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("q2")
 
 _CACHE = tempfile.mkdtemp(prefix="q2-tests-")
 os.environ["HF_MODULES_CACHE"] = os.path.join(_CACHE, "modules")
@@ -20,6 +25,9 @@ os.environ["HF_METRICS_CACHE"] = os.path.join(_CACHE, "metrics")
 os.environ["HF_EVALUATE_OFFLINE"] = "1"  # no waiting for a hub that is not there
 os.environ["Q2_NO_CACHE"] = "1"  # fakes share names and signatures; --cache FILE still works
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # TRL too
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Networks of a few hundred weights: threads only get into each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

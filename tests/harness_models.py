@@ -58,6 +58,34 @@ class Oracle(_Answers):
         return str(requests[place].doc["response"])
 
 
+class GlooOracle(Oracle):
+    """An oracle of several ranks, which must be in a process group."""
+
+    device = "cpu"
+
+    def __init__(self, **_: Any) -> None:
+        import torch.distributed as dist
+
+        super().__init__()
+        self._group = dist
+        self._rank, self._world_size = dist.get_rank(), dist.get_world_size()
+
+    def barrier(self) -> None:
+        self._group.barrier()
+
+    def all_gather(self, tensor: Any) -> Any:
+        import torch
+
+        found = [torch.zeros_like(tensor) for _ in range(self._world_size)]
+        self._group.all_gather(found, tensor)
+        return torch.stack(found)
+
+    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
+        found = [None] * self._world_size if self._rank == dst else None
+        self._group.gather_object(obj, found, dst)
+        return found
+
+
 @register_model("q2-other")
 class OtherKnowledge(_Answers):
     """Answers with another row's knowledge, the beginning of it where it is an article."""

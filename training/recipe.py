@@ -22,6 +22,7 @@ from training.examples import Example, Source, split
 from training.export import averaged, export
 from training.stages import (
     COMPARED_SHARE,
+    CONTRASTED_FROZEN,
     CONTRASTED_SEED,
     ENTAILMENT,
     GENERAL_DROPOUT,
@@ -100,12 +101,12 @@ class Recipe:
 
     def train_general(self) -> None:
         """The fifth: many rows met once, from the shipped weights on."""
-        self._train_on(5, entailment_data.general(self.data), GENERAL_SEED)
+        self._train_on(5, entailment_data.general(self.data), GENERAL_SEED, GENERAL_FROZEN)
 
     def train_contrasted(self) -> None:
         """The sixth: other rows, more of them changed by hand so that little tells them apart."""
-        rates = entailment_data.CONTRASTED_RATES
-        self._train_on(6, entailment_data.general(self.data, rates, 6), CONTRASTED_SEED)
+        sources = entailment_data.general(self.data, entailment_data.CONTRASTED_RATES, 6)
+        self._train_on(6, sources, CONTRASTED_SEED, CONTRASTED_FROZEN)
 
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two runs.
@@ -125,10 +126,12 @@ class Recipe:
         averaged(self.entailment, self.runs / entailment_run / STATE)
         export(self.reader, self.entailment, self.tokenizer_file, self.out)
 
-    def _train_on(self, number: int, sources: Sequence[Source], seed: int) -> None:
+    def _train_on(
+        self, number: int, sources: Sequence[Source], seed: int, frozen: int
+    ) -> None:
         """A stage from the shipped weights on, with dropout and its lower layers frozen."""
         self.entailment = shipped_entailment(GENERAL_DROPOUT)
-        freeze_below(self.entailment, GENERAL_FROZEN)
+        freeze_below(self.entailment, frozen)
         torch.manual_seed(seed)
         self._run(self.entailment, ENTAILMENT, number, "entailment", split(sources)[0],
                   entailment.loss, lambda _: {}, seed)

@@ -47,7 +47,7 @@ ENTAILMENT = (
     Stage(300_000, rate=1.4e-4, head_rate=4e-4, length=320, stop=216_000),
     Stage(32_000, rate=7e-5, head_rate=1.4e-4, warmup=0.03, length=192, tokens=3072,
           average=0.999),
-    Stage(46_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
+    Stage(72_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
           average=0.999),
 )
 
@@ -58,4 +58,5 @@ GENERAL_SEED = 17
 CONTRASTED_SEED = 18
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
-"""From the fifth stage on: lower layers that, with the embeddings, stay as they are."""
+CONTRASTED_FROZEN = 1
+"""Lower layers that, with the embeddings, stay as they are."""

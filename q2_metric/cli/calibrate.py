@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric.cli.commands import Written, command
-from q2_metric.cli.experiments import FILE, bar_of, check, finish, metric_source, score_cache
+from q2_metric.cli.experiments import (
+    FIGURES,
+    FILE,
+    bar_of,
+    check,
+    finish,
+    metric_source,
+    score_cache,
+)
 from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, SETTING_OPTIONS, metric_names
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
@@ -39,7 +47,8 @@ if TYPE_CHECKING:
     "--precision", type=click.FloatRange(min=0, max=1, min_open=True),
     help="Threshold: the most found at this precision.  [default: best balanced accuracy]",
 )
-@click.option("--figures", metavar="DIR", help="Draw reliability curves, as PNG and SVG.")
+@click.option("--figures", metavar="DIR", type=FIGURES,
+              help="Draw reliability curves, as PNG and SVG.")
 @click.option("--quiet", is_flag=True, help="No table and no progress bar.")
 @CACHE_OPTIONS
 @MODEL_OPTIONS

@@ -9,32 +9,51 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import IO, Any
 
 import click
 
-from q2_metric.errors import BadRowError, Q2Error
+from q2_metric.errors import (
+    BadRowError,
+    DataError,
+    DownloadError,
+    InputError,
+    Q2Error,
+    WriteError,
+)
 from q2_metric.files import check_written
+
+ROWS_FAILED, WRONG_USE, COULD_NOT, STOPPED = 1, 2, 3, 130
+"""Exit codes: some rows could not be scored; an option or file is not what it should be; the
+machine could not (a package, a model, the network, the disk); Ctrl-C, as shells have it."""
 
 
 class OneLineError(click.ClickException):
-    """An error of ours, shown as one line: nothing could be done."""
+    """An error of ours, shown as one line."""
 
-    exit_code = 2
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+    @classmethod
+    def of(cls, error: Q2Error) -> OneLineError:
+        """The line of an error, with its code."""
+        kinds = {
+            BadRowError: ROWS_FAILED, WriteError: COULD_NOT, InputError: WRONG_USE,
+            DownloadError: COULD_NOT, DataError: WRONG_USE,
+        }
+        codes = (code for kind, code in kinds.items() if isinstance(error, kind))
+        return cls(str(error), next(codes, COULD_NOT))
 
     def show(self, file: IO[Any] | None = None) -> None:
         from q2_metric.cli.render import plain
 
+        if self.exit_code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
+            click.echo(err=True)  # ends the line on which the terminal shows ^C
         click.echo(f"q2: error: {' '.join(plain(self.message).split())}", file, err=file is None)
-
-
-class OneBadRow(OneLineError):
-    """A row that cannot be scored, under --strict; others could have been."""
-
-    exit_code = 1
 
 
 class Read(click.Path):
@@ -73,7 +92,17 @@ class Command(click.Command):
                 elif isinstance(param.type, Written):
                     written += [path, *param.type.also(str(path))]
         check_written(written, read)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise OneLineError(f"stopped{kept(ctx.params)}", STOPPED) from error
+
+
+def kept(options: Mapping[str, Any]) -> str:
+    """What a command that is stopped leaves, in words that follow "stopped"."""
+    if "cache" not in options or (options.get("no_cache") and not options["cache"]):
+        return ""
+    return "; what models have scored so far is in the cache: the same command goes on from there"
 
 
 def _values(value: Any) -> Iterator[Any]:
@@ -93,12 +122,14 @@ class Group(click.Group):
         try:
             return super().invoke(ctx)
         except Q2Error as error:
-            kind = OneBadRow if isinstance(error, BadRowError) else OneLineError
-            raise kind(str(error)) from error
+            raise OneLineError.of(error) from error
         except OSError as error:
             if error.filename is None:  # of a stream that is closed or full
                 raise
-            raise OneLineError(f"{error.filename}: {error.strerror or error}") from error
+            words = f"{error.filename}: {error.strerror or error}"
+            raise OneLineError(words, COULD_NOT) from error
+        except MemoryError as error:
+            raise OneLineError("out of memory; --batch-size 1 takes least", COULD_NOT) from error
 
     def main(self, *arguments: Any, **keywords: Any) -> Any:
         for stream in (sys.stdout, sys.stderr):
@@ -112,7 +143,7 @@ class Group(click.Group):
                     sys.stdout.flush()
         except OSError as error:
             _give_up_output(error)
-            sys.exit(OneLineError.exit_code)
+            sys.exit(COULD_NOT)
 
 
 def _give_up_output(error: OSError) -> None:

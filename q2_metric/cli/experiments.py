@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -35,13 +35,23 @@ if TYPE_CHECKING:
     from q2_metric.evaluation.tables import Report
     from q2_metric.types import Example
 
+
+def _drawn(folder: str) -> Iterable[Path]:
+    """The figures that are there already, which are drawn anew."""
+    from q2_metric.evaluation.figures import figures_in
+
+    return figures_in(folder)
+
+
+FIGURES = Written(_drawn, file_okay=False)
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 
 METRICS_OPTION = metrics_option("q2,scale,f1,bleu,nli")
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
                  help="Write .json, .csv, .md."),
-    click.option("--figures", metavar="DIR", help="Draw the figures there, as PNG and SVG."),
+    click.option("--figures", metavar="DIR", type=FIGURES,
+                 help="Draw the figures there, as PNG and SVG."),
     click.option("--note", type=FILE, help="Markdown to put into a page of --out."),
     click.option("--quiet", is_flag=True, help="No tables and no progress bar."),
 )

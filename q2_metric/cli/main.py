@@ -26,6 +26,7 @@ COMMANDS = {
     "report": "q2_metric.cli.report:report",
     "select": "q2_metric.cli.select:select",
     "respond": "q2_metric.cli.respond:respond",
+    "doctor": "q2_metric.cli.doctor:doctor",
 }
 """Where each command is; those of a shell are in the shell."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
+from click.core import ParameterSource
 
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
@@ -184,7 +185,8 @@ CACHE_OPTIONS = all_options(
     ),
     click.option(
         "--no-cache", is_flag=True, envvar="Q2_NO_CACHE",
-        help="Score everything anew and keep nothing (unless --cache names a file).",
+        help="Score everything anew and keep nothing (unless --cache names a file; what Q2_CACHE "
+        "names is then not used).",
     ),
     click.option(
         "--cache-size", metavar="MB", type=click.IntRange(min=1), default=1000,
@@ -198,7 +200,11 @@ def cache_file(options: Mapping[str, Any]) -> Path | None:
     from q2_metric.engine.cache import default_path
 
     named: Path | None = options["cache"]
-    return named or (None if options["no_cache"] else default_path())
+    if options["no_cache"]:
+        # Only what is said on the command line is stronger than --no-cache.
+        source = click.get_current_context().get_parameter_source("cache")
+        return None if source is ParameterSource.ENVIRONMENT else named
+    return named or default_path()
 
 
 # --- of a text -------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
         scored, speed = result.rows - result.failed, result.rows_per_second
         # There is none where an earlier run had scored everything.
         how_fast = f", {speed:,.1f} rows per second" if speed else ""
+        if how_fast and result.looked_up:
+            how_fast += f" with {result.looked_up:,} scores from the cache"
         screen.print(f"{scored:,} of {result.rows:,} rows scored{how_fast}")
         used = ", ".join(f"{field}={name}" for field, name in result.columns.items() if name)
         if used:

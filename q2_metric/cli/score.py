@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric._version import __version__
-from q2_metric.cli.commands import Read, Written, command, warn
+from q2_metric.cli.commands import (
+    ROWS_FAILED,
+    STOPPED,
+    WRONG_USE,
+    OneLineError,
+    Read,
+    Written,
+    command,
+    warn,
+)
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
     COLUMN_OPTIONS,
@@ -54,6 +63,8 @@ OUTPUT_OPTIONS = all_options(
         show_default=True,
         help="With --out: repeat response, knowledge and history, which q2 report shows.",
     ),
+    click.option("--raw-csv", is_flag=True,
+                 help="With --out as .csv: no ' before texts that a spreadsheet might run."),
     click.option("--report", metavar="PATH", type=Written(),
                  help="A web page: scores, and what they rest on."),
     click.option(
@@ -132,8 +143,11 @@ def score(**options: Any) -> None:
     With --out, a run that is broken off goes on where it was when the same command is given
     again; OUT is there when it is complete.
 
-    Exit code: 0 all rows were scored, 1 some could not be, 2 nothing could be done.
+    Exit code: 0 all rows were scored, 1 some could not be or a file has none, 2 an option or a
+    file is not what it should be, 3 the machine could not (a package, a model, the disk),
+    130 Ctrl-C.
     """
+    from q2_metric.engine.parts import parts_folder
     from q2_metric.engine.run import Listener, Run, total
 
     quiet, out = options["quiet"], options["out"]
@@ -149,11 +163,13 @@ def score(**options: Any) -> None:
     running = Run(job, cluster, strict=options["strict"], listener=listener)
     try:
         results = running.run(out, page, restart=options["restart"])
-    except KeyboardInterrupt:
-        if out is not None:
-            warn(f"stopped; {out}.parts keeps what is finished: the same command goes on from "
-                 "there, --restart begins anew")
-        raise
+    except KeyboardInterrupt as error:
+        if out is None or not parts_folder(out).exists():
+            raise
+        raise OneLineError(
+            f"stopped; {parts_folder(out)} keeps what is finished: the same command goes on "
+            "from there, --restart begins anew", STOPPED
+        ) from error
     if options["as_json"]:
         click.echo(json.dumps(_summary(results), indent=2, ensure_ascii=False, allow_nan=False))
     elif not quiet:
@@ -162,14 +178,15 @@ def score(**options: Any) -> None:
         print_systems(results, whole=options["signature"])
         print_next(_next(out, options["report"]))
     rows, failed = total(results)
-    for result in results:
-        if not result.rows:
-            warn(f"{result.file}: has no rows")
+    empty = [result.file for result in results if not result.rows]
+    for file in empty:
+        warn(f"error: {file}: has no rows")
     if not rows:
-        sys.exit(2)
+        sys.exit(WRONG_USE)
     if failed:
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
-        sys.exit(1)
+    if failed or empty:
+        sys.exit(ROWS_FAILED)
 
 
 def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
@@ -202,6 +219,7 @@ def _job(options: Mapping[str, Any]) -> Job:
         evidence=options["evidence"]
         and (options["out"] is not None or options["report"] is not None),
         texts=options["texts"],
+        raw_csv=options["raw_csv"],
         choice=None if pool is None else Choice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
         cache_bytes=options["cache_size"] * 1_000_000,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric.data.catalogue import DataFile, DataSet, select
-from q2_metric.errors import DataError
+from q2_metric.errors import DataError, DownloadError
 
 ENVIRONMENT = "Q2_DATA_DIR"
 """The environment variable that names a folder with data sets."""
@@ -48,7 +48,8 @@ def download(name: str) -> list[Path]:
     checked against its checksum; of several sets, those that are not published are left out.
 
     Raises:
-        DataError: there is no such set, it has no public address, or the download fails.
+        DataError: there is no such set, it has no public address, or (DownloadError)
+            the download fails.
     """
     chosen = select(name)
     if len(chosen) > 1:
@@ -104,7 +105,7 @@ def _fetch(dataset: DataSet, file: DataFile) -> Path:
         )
     # requests raises OSErrors; pooch a ValueError where the checksum is another.
     except (OSError, ValueError) as error:
-        raise DataError(
+        raise DownloadError(
             f"cannot download {file.url} ({_reason(error)}); try again with a network, or put the "
             f"file at {dataset.folder}/{file.name} in a folder that {ENVIRONMENT} names"
         ) from error

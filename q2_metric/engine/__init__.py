@@ -3,6 +3,7 @@
     identity.py   what makes a score
     cache.py      values by key in a file that processes share
     cached.py     a metric whose scores are looked up there first
+    blocks.py     where rows are cut into blocks
     job.py        what is to be scored and how; one block of rows -> its output rows
     manifest.py   what a run is of: files, settings, identities
     parts.py      finished blocks in a folder: a run that was killed goes on after them

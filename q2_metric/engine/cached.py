@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from q2_metric.engine.blocks import characters, cut
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.identity import digest, identity
 from q2_metric.metrics import score_with
@@ -55,7 +56,9 @@ class CachedMetric:
         self.name = name
         self._load, self._store = load, store
         self._metric: Metric | None = None
-        self._made_by = digest(name, identity(name, request or {}))
+        self.looked_up = 0
+        """Examples whose score was there already."""
+        self._made_by = digest(name, identity(name, request or {}, store))
         known = store.get([self._made_by]).get(self._made_by)
         self.signature: str = known if isinstance(known, str) else self.metric.signature
 
@@ -116,11 +119,11 @@ class CachedMetric:
         ]
         kept = self._store.get(dict.fromkeys(keys))
         found = {key: value for key, value in kept.items() if usable(value)}
-        progress(sum(key in found for key in keys))
+        here = sum(key in found for key in keys)
+        self.looked_up += here
+        progress(here)
         missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in found}
-        items = list(missing.items())
-        for start in range(0, len(items), BLOCK):
-            block = items[start : start + BLOCK]
+        for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
             results = find([example for _, example in block])
             new = {key: result for (key, _), result in zip(block, results, strict=True)}
             self._store.put({key: result for key, result in new.items() if _finite(result)})

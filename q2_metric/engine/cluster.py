@@ -104,8 +104,13 @@ def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Iden
     return both
 
 
-def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], None]) -> None:
+def fill(
+    job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], None]
+) -> Counter[int]:
     """Scores the blocks that have no part yet, and keeps each as it comes back.
+
+    Returns:
+        By the number of the file, how many scores came from the cache.
 
     Args:
         job: what is scored.
@@ -123,6 +128,7 @@ def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], Non
     context.print_on_execution_start = False
     context.target_max_block_size = 1  # each of our blocks travels by itself
     done = parts.done()
+    looked_up = Counter[int]()
     here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
     attempts = ray.remote(_Attempts).options(num_cpus=0, label_selector=here).remote()
     data = ray.data.read_datasource(
@@ -142,14 +148,20 @@ def fill(job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], Non
             for batch in data.iter_batches(
                 batch_size=None, prefetch_batches=0, batch_format="numpy"
             ):
-                columns = (batch[name] for name in ("file", "block", "rows", "lines", "problem"))
-                for number, n, size, lines, problem in zip(*columns, strict=True):
+                columns = (batch[name] for name in _COLUMNS)
+                for number, n, size, kept, lines, problem in zip(*columns, strict=True):
                     if problem:
                         raise ModelError(problem)
+                    looked_up[int(number)] += int(kept)
                     parts.write(int(number), int(n), bytes(lines))
                     progress(int(size))
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray could not score on: {_cause(error)}") from error
+    return looked_up
+
+
+_COLUMNS = ("file", "block", "rows", "looked_up", "lines", "problem")
+"""What comes back of a block."""
 
 
 def _cause(error: BaseException) -> str:
@@ -226,7 +238,7 @@ class _Actor:
         ((number, n, first, packed),) = zip(*columns, strict=True)
         number, n, first = int(number), int(n), int(first)
         block = unpack(json.loads(bytes(packed)))
-        lines, problem = b"", ""
+        lines, problem, before = b"", "", self._looked_up()
         try:
             lines = encoded(self._score(number, n, first, block))
         except Q2Error as error:
@@ -236,10 +248,13 @@ class _Actor:
             "file": np.array([number]),
             "block": np.array([n]),
             "rows": np.array([len(block)]),
+            "looked_up": np.array([self._looked_up() - before]),
             "lines": np.array([lines], dtype=object),
             "problem": np.array([problem], dtype=object),
         }
 
+    def _looked_up(self) -> int:
+        return 0 if self._loaded is None else self._loaded.looked_up
 
     def _score(self, number: int, n: int, first: int, block: list[Row]) -> list[OutputRow]:
         ray: Any = import_module("ray")

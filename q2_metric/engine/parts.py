@@ -30,7 +30,7 @@ from q2_metric.engine.manifest import (
     read_manifest,
     write_manifest,
 )
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, WriteError
 from q2_metric.files import replacing
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.writers import json_line
@@ -95,13 +95,13 @@ class Parts:
         """Keeps a finished block: its rows as :func:`encoded`.
 
         Raises:
-            InputError: it cannot be written (the disk is full); what is there stays.
+            WriteError: it cannot be written (the disk is full); what is there stays.
         """
         path = self.path(file, block)
         try:
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+            raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
         with replacing(path) as unfinished, open(unfinished, "wb") as out:
             out.write(lines)
 
@@ -164,8 +164,8 @@ def open_parts(out: str | Path) -> Iterator[Parts]:
     It stays where it holds a part, unless :meth:`Parts.remove` is called.
 
     Raises:
-        InputError: another process is at it, there is a folder that is not ours, or it cannot
-            be written.
+        InputError: there is a folder that is not ours.
+        WriteError: another process is at it, or it cannot be written.
     """
     folder = parts_folder(out)
     mark = _hold(folder, out)
@@ -260,7 +260,7 @@ def _hold(folder: Path, out: str | Path) -> int:
                 continue  # another process has just removed it
             raise InputError(f"{folder}: cannot be written: there is no such folder") from None
         except OSError as error:
-            raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+            raise WriteError(f"{folder}: cannot be written: {error.strerror or error}") from error
         try:
             _lock(mark, out)
             if _is_at(mark, folder / MARK):
@@ -269,7 +269,7 @@ def _hold(folder: Path, out: str | Path) -> int:
             os.close(mark)
             raise
         os.close(mark)
-    raise InputError(f"{out}: other processes are writing it")
+    raise WriteError(f"{out}: other processes are writing it")
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
@@ -292,9 +292,9 @@ def _lock(descriptor: int, out: str | Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
-        raise InputError(f"{out}: another process is writing it") from None
+        raise WriteError(f"{out}: another process is writing it") from None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
-            raise InputError(
+            raise WriteError(
                 f"{out}: cannot be locked: {error.strerror or error}"
             ) from error

@@ -55,7 +55,9 @@ class FileResult:
 
     ``columns`` are those that were read, by field; empty for a file without rows.
     ``resumed`` counts the rows, and ``resumed_failed`` the failed ones among them, that an
-    earlier, broken-off run had finished: ``seconds`` is not about them.
+    earlier, broken-off run had finished: ``seconds`` is not about them. ``blocks`` are the rows
+    of each block.
+    ``looked_up`` counts scores (one for each row and metric) that came from the cache.
     """
 
     file: str
@@ -66,10 +68,13 @@ class FileResult:
     columns: Mapping[str, str | None]
     resumed: int = 0
     resumed_failed: int = 0
+    blocks: tuple[int, ...] = ()
+    looked_up: int = 0
 
     @property
     def rows_per_second(self) -> float:
-        """Rows that were scored, by the time it took (models already loaded)."""
+        """Rows that were scored, by the time it took (models already loaded); where scores
+        were looked up it says nothing about the models."""
         scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
         return scored / self.seconds if self.seconds > 0 else 0.0
 
@@ -80,6 +85,7 @@ class FileResult:
             "rows": self.rows,
             "failed": self.failed,
             "rows_per_second": self.rows_per_second,
+            "scores_from_cache": self.looked_up,
             "columns": dict(self.columns),
             "scores": {system.name: asdict(system) for system in self.systems},
         }
@@ -210,9 +216,7 @@ class Run:
                 return self._complete(out, done)
             begin(parts, out, now, restart=restart)
             if done_before := len(parts.done()):
-                self.listener.note(
-                    f"going on: {parts.folder} has {done_before} blocks of {self.job.block} rows"
-                )
+                self.listener.note(f"going on: {parts.folder} has {done_before} finished blocks")
             results = self._score(page, parts)
             _assemble(self.job, parts, results, out)
             _finish(out, parts, now, results)
@@ -234,25 +238,28 @@ class Run:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="q2-"))
                 parts = Parts(Path(folder))
             resumed = frozenset(parts.done()) if parts is not None else frozenset()
-            seconds = self._fill(self.cluster, parts) if self.cluster and parts else None
+            filled = self._fill(self.cluster, parts) if self.cluster and parts else None
             for number in range(len(self.job.files)):
                 results.append(self._score_file(number, parts, resumed, rows_of_page))
-            if seconds is not None:
+            if filled is not None:
+                seconds, looked_up = filled
                 new = sum(one.rows - one.resumed for one in results)
                 results[:] = [
-                    replace(one, seconds=seconds * (one.rows - one.resumed) / max(new, 1))
-                    for one in results
+                    replace(one, seconds=seconds * (one.rows - one.resumed) / max(new, 1),
+                            looked_up=looked_up[number])
+                    for number, one in enumerate(results)
                 ]
         return results
 
-    def _fill(self, cluster: Cluster, parts: Parts) -> float:
-        """Scores what is missing on the cluster; the seconds it took."""
+    def _fill(self, cluster: Cluster, parts: Parts) -> tuple[float, Mapping[int, int]]:
+        """Scores what is missing on the cluster; the seconds it took, and by file number how
+        many scores came from the cache."""
         from q2_metric.engine.cluster import fill
 
         started = time.perf_counter()
         with self.listener.progress(self.job.files) as progress:
-            fill(self.job, parts, cluster, progress)
-        return time.perf_counter() - started
+            looked_up = fill(self.job, parts, cluster, progress)
+        return time.perf_counter() - started, looked_up
 
     def _score_file(
         self,
@@ -265,6 +272,7 @@ class Run:
         file, used = self.job.files[number], dict[str, str | None]()
         tallies = {column: Tally(column) for column in self.signatures}
         result = FileResult(file, 0, 0, 0.0, (), used)
+        sizes: list[int] = []
 
         def on_columns(found: Columns) -> None:
             used.update(asdict(found))
@@ -280,12 +288,15 @@ class Run:
                         assert parts is not None
                         raise parts.damaged(number, n)
                     started = time.perf_counter()
+                    before_block = self._loaded.looked_up
                     rows = self.job.score(self._loaded, file, result.rows, block)
                     result = replace(
-                        result, seconds=result.seconds + time.perf_counter() - started
+                        result, seconds=result.seconds + time.perf_counter() - started,
+                        looked_up=result.looked_up + self._loaded.looked_up - before_block,
                     )
                     if parts is not None:
                         parts.write(number, n, encoded(rows))
+                sizes.append(len(block))
                 bad = self._count(tallies, rows)
                 result = replace(
                     result, rows=result.rows + len(block), failed=result.failed + bad,
@@ -299,7 +310,7 @@ class Run:
         if self.job.choice is not None:
             used["knowledge"] = self.job.choice.words
         systems = (tally.result(self.signatures[name]) for name, tally in tallies.items())
-        return replace(result, systems=tuple(systems))
+        return replace(result, systems=tuple(systems), blocks=tuple(sizes))
 
     def _check_unchanged(self, file: str) -> None:
         if file in self._states and state(file) != self._states[file]:
@@ -350,15 +361,17 @@ def _assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str) -
         InputError: it cannot be written; the parts stay.
     """
     blocks = [
-        (number, n, min(job.block, result.rows - start))
+        (number, n, size)
         for number, result in enumerate(results)
-        for n, start in enumerate(range(0, result.rows, job.block))
+        for n, size in enumerate(result.blocks)
     ]
     if Path(out).suffix.lower() == ".jsonl":
         with replacing(Path(out), parts.folder) as unfinished, open(unfinished, "wb") as file:
             parts.copy(((number, n) for number, n, _ in blocks), file)
         return
-    with open_writer(out, job.layout, inputs=job.files, folder=parts.folder) as writer:
+    with open_writer(
+        out, job.layout, inputs=job.files, folder=parts.folder, raw_csv=job.raw_csv
+    ) as writer:
         for number, n, size in blocks:
             rows = parts.read(number, n, size)
             if rows is None:

@@ -14,15 +14,17 @@ scatter              panel -> metric -> x, y
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import MissingExtra, WriteError
 from q2_metric.evaluation.drawings import DRAWINGS, Panels, Styles
 from q2_metric.evaluation.tables import Report
 from q2_metric.evaluation.titles import title
+from q2_metric.files import replacing
 
 SUFFIXES = ("png", "svg")
 
@@ -45,25 +47,38 @@ _STYLE: Mapping[str, Any] = {
     "svg.hashsalt": "q2",  # the same figure, the same file
 }
 
+
+def figures_in(folder: str | Path) -> list[Path]:
+    """The files of a folder that :func:`draw` may replace, by their names."""
+    endings = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
+    try:
+        return [path for path in Path(folder).iterdir() if path.name.endswith(endings)]
+    except OSError:  # it is not there yet
+        return []
+
+
 def draw(report: Report, folder: str | Path) -> list[Path]:
     """Draws all figures of a report into a folder, as ``NAME_KIND.png`` and ``.svg``.
 
+    Signs of a report's name that might lead out of the folder become underscores.
+
     Raises:
         MissingExtra: matplotlib is not installed.
-        InputError: the folder cannot be written.
+        WriteError: the folder cannot be written.
     """
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"{folder}: cannot be written: {error.strerror or error}") from error
     paths: list[Path] = []
+    name = re.sub(r"[^\w-]+", "_", report.name)
     with _pyplot() as plt:
         for kind, drawing in DRAWINGS.items():
             panels = report.curves.get(kind)
             if panels:
                 figure = drawing(plt, panels, _styles(panels))
-                paths += _save(figure, folder / f"{report.name}_{kind}")
+                paths += _save(figure, folder / f"{name}_{kind}")
                 plt.close(figure)
     return paths
 
@@ -90,10 +105,8 @@ def _save(figure: Any, stem: Path) -> list[Path]:
     for suffix in SUFFIXES:
         path = stem.with_name(f"{stem.name}.{suffix}")
         dated: dict[str, Any] = {"metadata": {"Date": None}} if suffix == "svg" else {}
-        try:
-            figure.savefig(path, dpi=DPI, bbox_inches="tight", **dated)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        with replacing(path) as unfinished:
+            figure.savefig(unfinished, format=suffix, dpi=DPI, bbox_inches="tight", **dated)
         paths.append(path)
     return paths
 

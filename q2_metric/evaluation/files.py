@@ -14,6 +14,7 @@ from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.files import check_place, read_text, write_text
+from q2_metric.rows.spreadsheet import to_cell
 
 SUFFIXES = (".json", ".csv", ".md")
 FORMAT = "q2-meta-eval-1"
@@ -79,7 +80,10 @@ def read_json(path: str | Path) -> Report:
 
 
 def to_csv(report: Report) -> str:
-    """One line a figure: table, row, column, value, low, high (the ends of an interval)."""
+    """One line a figure: table, row, column, value, low, high (the ends of an interval).
+
+    Texts are such that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value", "low", "high"))
@@ -91,7 +95,8 @@ def to_csv(report: Report) -> str:
                 if i in named or cell is None:
                     continue
                 value, *ends = asdict(cell).values() if isinstance(cell, Interval) else [cell]
-                writer.writerow((table.name, name, table.columns[i].title, value, *ends))
+                cells = (table.name, name, table.columns[i].title, value, *ends)
+                writer.writerow(to_cell(one) if isinstance(one, str) else one for one in cells)
     return out.getvalue()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 from q2_metric.metrics.faults import score_each
 from q2_metric.metrics.registry import METRICS as METRICS
@@ -18,6 +18,16 @@ from q2_metric.types import Example, Metric, Score
 
 class _WithEvidence(Protocol):
     def score(self, examples: Sequence[Example], *, evidence: bool) -> list[Score]: ...
+
+
+@runtime_checkable
+class _Computed(Protocol):
+    """A metric that can be had from the scores of the one with the signature ``computed_from``."""
+
+    @property
+    def computed_from(self) -> str: ...
+
+    def of(self, judged: Sequence[Score]) -> list[Score]: ...
 
 
 def load_metrics(
@@ -74,12 +84,26 @@ def score_rows(
         return scores
     for metric in metrics:
         score = partial(score_with, metric, evidence=evidence)
-        found: Sequence[Score | str] = (
-            score(examples) if on_fault is None else score_each(metric.name, score, examples)
-        )
+        found: Sequence[Score | str] | None = _computed(
+            metric, metrics, [scores[place] for place in places])
+        if found is None:
+            found = score(examples) if on_fault is None else score_each(
+                metric.name, score, examples)
         for place, one in zip(places, found, strict=True):
             if not isinstance(one, str):
                 scores[place][metric.name] = one
             elif on_fault is not None:
                 on_fault(place, f"{metric.name}: {one}")
     return scores
+
+
+def _computed(
+    metric: Metric, metrics: Sequence[Metric], scored: Sequence[dict[str, Score]]
+) -> list[Score] | None:
+    """The metric's scores out of another's that is among ``metrics`` and has scored every row;
+    ``None`` where there is none."""
+    if isinstance(metric, _Computed):
+        for other in metrics:
+            if other.signature == metric.computed_from and all(other.name in one for one in scored):
+                return metric.of([one[other.name] for one in scored])
+    return None

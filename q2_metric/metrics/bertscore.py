@@ -32,7 +32,8 @@ class BertScore:
 
     Raises:
         MissingExtra: bert-score is not installed.
-        ModelError: the encoder cannot be loaded.
+        ModelError: the encoder cannot be loaded, or has no safetensors
+            (:func:`q2_metric.models.hub.loading.refuse_pickle`).
     """
 
     name = "bertscore"
@@ -48,12 +49,15 @@ class BertScore:
         try:
             bert_score: Any = import_module("bert_score")  # it has no types
             from transformers import AutoConfig
+
+            from q2_metric.models.hub.loading import refuse_pickle
         except ImportError as error:
             package = "torch" if error.name == "torch" else "bert-score"
             raise MissingExtra("the metric 'bertscore'", package, "bertscore") from error
 
         try:
             config = AutoConfig.from_pretrained(model)
+            refuse_pickle(model)
             if layer is None:
                 layer = bert_score.utils.model2layers.get(model, config.num_hidden_layers)
             self._scorer: Any = bert_score.BERTScorer(
@@ -62,6 +66,8 @@ class BertScore:
                 device=None if device == "auto" else device,
                 batch_size=batch_size,
             )
+        except ModelError:
+            raise
         except (OSError, ValueError, AssertionError, AttributeError) as error:
             raise ModelError(
                 f"BERTScore cannot use the encoder {model!r}: {_first_line(error)}"

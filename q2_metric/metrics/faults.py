@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 
 from q2_metric.errors import MissingExtra, ModelError
-from q2_metric.metrics.registry import entry
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
@@ -21,7 +20,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 
     Where scoring all of them raises, each half is scored by itself, and so on: too large a
     batch passes in parts, and a row that fails alone is the one to report. A score that is
-    not a number is reported too, and so is a response that is longer than the metric reads.
+    not a number is reported too.
 
     Args:
         name: the metric's, for messages.
@@ -32,15 +31,6 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
         ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
             or the device is lost: no row is to blame, and none should count as finished.
     """
-    limit = entry(name).longest
-    if limit is not None and any(len(example.response) > limit for example in examples):
-        within = [example for example in examples if len(example.response) <= limit]
-        rest = iter(score_each(name, score, within))
-        return [
-            next(rest) if len(example.response) <= limit else
-            f"the response has {len(example.response)} characters, more than {limit}"
-            for example in examples
-        ]
     if not examples:
         return []
     found = _halved(score, examples)

@@ -85,6 +85,7 @@ class Groundedness:
             "head": head.name,
             "backbone": scale.backbone.name,
             "chunk": scale.settings.chunk_size,
+            "top": scale.settings.top_chunks,
         })
 
     @classmethod
@@ -114,7 +115,16 @@ class Groundedness:
 
         The value is ``None`` where SCALE has none, for its reason: nothing is claimed, say.
         """
-        return [self._total(judged) for judged in self.scale.score(examples)]
+        return self.of(self.scale.score(examples))
+
+    @property
+    def computed_from(self) -> str:
+        """The signature of the metric whose scores :meth:`of` takes."""
+        return self.scale.signature
+
+    def of(self, judged: Sequence[Score]) -> list[Score]:
+        """The scores of responses that SCALE has scored, so that it need not do so again."""
+        return [self._total(one) for one in judged]
 
     def _total(self, judged: Score) -> Score:
         if judged.value is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from q2_metric.metrics.signature import signature
@@ -49,16 +50,19 @@ class Bleu:
         ]
 
 
-def corpus_bleu(responses: Sequence[str], references: Sequence[str]) -> float:
-    """BLEU of a system against a reference for each response, in [0, 1]; 0 without responses.
+def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[str]]) -> float:
+    """BLEU of a system against one reference, or several, for each response, in [0, 1].
 
     The figure that papers report: n-grams of all responses are counted together, it is no mean.
+    It is 0 without responses.
     """
     from sacrebleu.metrics.bleu import BLEU
 
     if not responses:
         return 0.0
-    return _share(BLEU().corpus_score(list(responses), [list(references)]).score)
+    several = [[one] if isinstance(one, str) else one for one in references]
+    # sacrebleu wants the first of each, the second of each, …, and None where there is none.
+    return _share(BLEU().corpus_score(list(responses), list(zip_longest(*several))).score)
 
 
 def _share(percent: float) -> float:

@@ -7,6 +7,7 @@ Question Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import normalise, token_f1
+from q2_metric.text.passages import in_passages
 from q2_metric.types import (
     Answer,
     Comparison,
@@ -64,6 +66,14 @@ class Q2Settings:
             towards: (sum + shrink * PRIOR) / (questions + shrink). 0 is the paper's mean;
             with 1 or 2 a response of which little was asked says less.
         repeated: "keep" or "drop" a question that is asked of a second span of the response.
+        reading: what a span's questions are made from (by a model) and read in: "neighbours",
+            its sentence and the ones beside it, or the whole "response" as in the papers. They
+            are the same up to three sentences; beyond, the cost of "response" grows with the
+            square of its length.
+        round_trip: the answer that makes a question valid: "exact", the span; "list", the span
+            or a list that has it as an item; "off", any question is valid, and none is read in
+            the response, which is less than half of the work. Meant for questions made by
+            rule, of which few are invalid.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -78,6 +88,8 @@ class Q2Settings:
     fallback_score: Literal["verdict", "expected"] = "verdict"
     shrink: float = 0.0
     repeated: Literal["keep", "drop"] = "keep"
+    reading: Literal["neighbours", "response"] = "neighbours"
+    round_trip: Literal["exact", "list", "off"] = "exact"
 
     def __post_init__(self) -> None:
         if not (0 <= self.shrink < math.inf):
@@ -89,6 +101,8 @@ class Q2Settings:
             ("comparison", ("verdict", "expected")),
             ("fallback_score", ("verdict", "expected")),
             ("repeated", ("keep", "drop")),
+            ("reading", ("neighbours", "response")),
+            ("round_trip", ("exact", "list", "off")),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(
@@ -97,7 +111,7 @@ class Q2Settings:
 
 
 _FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
-            "repeated": "keep"}
+            "repeated": "keep", "reading": "response", "round_trip": "exact"}
 """Settings that the papers do not have: they are signed where they are not as there."""
 
 
@@ -159,11 +173,12 @@ class Q2:
         models = presets.preset(preset)
         defaults = {} if nli_model else models.q2_settings
         chosen, running = settings_and_running(Q2Settings, keywords, defaults)
-        spans, personal = stages.load_spans(), stages.load_personal()
+        spans, personal = stages.load_spans(models, question_model), stages.load_personal()
         return cls(
             spans=spans,
             questions=stages.load_questions(
-                models, question_model, running, decoding=chosen.decoding, seed=chosen.seed),
+                models, question_model, running, decoding=chosen.decoding, seed=chosen.seed,
+                reading=chosen.reading),
             reader=stages.load_reader(models, reader_model, running),
             entailment=stages.load_nli(models, nli_model, running),
             personal=personal,
@@ -240,39 +255,59 @@ class Q2:
         """Questions that are not personal and whose answer in the response is their span.
 
         And for each span that has none of them, the first that was not.
-        Where the first valid question of a span is enough, the best candidates of all
-        spans are read first, then the second best of the spans that failed, and so on.
         """
         spans = [span for found in self.spans.find(examples) for span in found]
         candidates = self.questions.generate(spans)
-        texts = list(dict.fromkeys(text for found in candidates for text in found))
         dropped: dict[int, Dropped] = {}
         if self.settings.personal == "remove":
-            flags = self.personal.personal(texts)
-            kept = {text for text, flag in zip(texts, flags, strict=True) if not flag}
+            asked = list(dict.fromkeys(text for found in candidates for text in found))
+            flags = self.personal.personal(asked)
+            kept = {text for text, flag in zip(asked, flags, strict=True) if not flag}
             for i, found in enumerate(candidates):
                 for text in (text for text in found if text not in kept):
                     dropped.setdefault(i, Dropped(Question(spans[i], text), "personal"))
             candidates = [[text for text in found if text in kept] for found in candidates]
-        valid: dict[int, list[str]] = {i: [] for i in range(len(spans))}
-        for rank in range(max(map(len, candidates), default=0)):
-            turn = [
-                i for i, found in enumerate(candidates)
-                if rank < len(found)
-                and not (valid[i] and self.settings.questions_per_span == "first_valid")
-            ]
-            answers = self._read([(candidates[i][rank], spans[i].example.response) for i in turn])
-            for i, answer in zip(turn, answers, strict=True):
-                if answer is not None and _agrees(answer, spans[i]):
-                    valid[i].append(candidates[i][rank])
-                    continue
-                asked = Question(spans[i], candidates[i][rank])
-                dropped.setdefault(i, Dropped(asked, "round_trip", answer and answer.text))
-        questions = [Question(spans[i], text) for i, found in valid.items() for text in found]
+        valid = self._round_trip(spans, candidates, dropped)
+        questions = [
+            Question(span, text) for span, found in zip(spans, valid, strict=True) for text in found
+        ]
         if self.settings.repeated == "drop":
             questions = list({(q.span.example, q.text): q for q in reversed(questions)}.values())
             questions.reverse()
         return questions, [one for i, one in sorted(dropped.items()) if not valid[i]]
+
+    def _round_trip(
+        self, spans: Sequence[Span], candidates: Sequence[Sequence[str]],
+        dropped: dict[int, Dropped],
+    ) -> list[list[str]]:
+        """The valid ones among the candidates of each span; ``dropped`` gets the first that is not.
+
+        Where the first valid question of a span is enough, the best candidates of all
+        spans are read first, then the second best of the spans that failed, and so on.
+        """
+        settings = self.settings
+        whole = settings.reading == "response"
+        texts = [span.example.response for span in (spans if whole else in_passages(spans))]
+        valid: list[list[str]] = [[] for _ in spans]
+        for rank in range(max(map(len, candidates), default=0)):
+            turn = [
+                i for i, found in enumerate(candidates)
+                if rank < len(found) and normalise(spans[i].text)
+                and not (valid[i] and settings.questions_per_span == "first_valid")
+            ]
+            if settings.round_trip != "off":
+                answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
+                for i, answer in zip(turn, answers, strict=True):
+                    if answer and _agrees(answer, spans[i], settings.round_trip == "list"):
+                        valid[i].append(candidates[i][rank])
+                    else:
+                        asked = Question(spans[i], candidates[i][rank])
+                        dropped.setdefault(
+                            i, Dropped(asked, "round_trip", answer and answer.text))
+            else:
+                for i in turn:
+                    valid[i].append(candidates[i][rank])
+        return valid
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """The reader's answers; the same question about the same text is read once."""
@@ -323,10 +358,14 @@ class Q2:
         return FALLBACK_SCORE[verdict.label]
 
 
-def _agrees(answer: Answer, span: Span) -> bool:
-    """The round trip: the answer in the response is the span, and is not empty."""
+_BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
+
+
+def _agrees(answer: Answer, span: Span, lists: bool) -> bool:
+    """The round trip: the answer in the response is the span or, of ``lists``, has it as item."""
     wanted = normalise(span.text)
-    return wanted != "" and normalise(answer.text) == wanted
+    items = [answer.text, *(_BETWEEN_ITEMS.split(answer.text) if lists else ())]
+    return any(normalise(item) == wanted for item in items)
 
 
 def answer_sentence(question: str, answer: str) -> str:

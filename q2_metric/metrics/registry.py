@@ -69,7 +69,6 @@ class Entry:
         evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
         probability: whether its value is meant as P(supported), so that it can be well or
             badly calibrated.
-        longest: characters of a response at most; ``None`` for no limit.
         gloss: one line for people about its first column: what it is, and what is high.
     """
 
@@ -85,7 +84,6 @@ class Entry:
     neural: bool = False
     evidence: bool = False
     probability: bool = False
-    longest: int | None = None
     gloss: str = ""
 
     @property
@@ -148,9 +146,6 @@ METRICS: dict[str, Entry] = {
             details="questions",
             models=("question_model", "reader_model", "nli_model", "coreference_model"),
             running=RUNNING, cached=True, neural=True,
-            # It asks about each span and reads the whole response for each question: its
-            # cost grows with the square, and a megabyte would hold a run up for days.
-            longest=50_000,
         ),
         Entry(
             "scale", "SCALE", "q2_metric.metrics.scale:Scale",

@@ -9,13 +9,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple, cast
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.text.claims import has_claim
+from q2_metric.text.nearest import Parts
 from q2_metric.text.search import Part, tree_search
 from q2_metric.text.windows import PAPER_CHUNK_SIZE, chunks
 from q2_metric.types import (
@@ -36,6 +38,19 @@ NEUTRAL_WEIGHT = 0.2
 sentence would be scored by the noise of two tiny probabilities; at 1 it would be P(entailment)."""
 
 
+_Pair = tuple[str, str]
+"""A premise and a sentence."""
+_Best = tuple[float, tuple[int, int]]
+"""How far the best chunk supports a sentence, and that chunk's characters."""
+
+
+class _Asked(NamedTuple):
+    """A chunk with a sentence, and the chunk's characters."""
+
+    pair: _Pair
+    place: tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class ScaleSettings:
     """SCALE's settings.
@@ -50,6 +65,9 @@ class ScaleSettings:
             package's) or "minicheck"; ``None`` for the one that fits the model.
         aggregate: how a response's sentences make its score: their mean (the paper),
             the least of them, or their harmonic mean.
+        top_chunks: of how many chunks a sentence is judged by, those that share most of its
+            words, rare ones above all; 0 for all (section 3.1). Where it is not 0, the
+            evidence is sought in the chunk that supports most, not in the whole knowledge.
         branches: parts a level of the evidence search, at least 2.
         support: what a three-way backbone's verdict is read as: "attributable", whether the
             sentence stands in the knowledge, e; "consistent", whether it is not contradicted
@@ -66,6 +84,7 @@ class ScaleSettings:
     chunking: Literal["knowledge", "prompt"] = "knowledge"
     prompt: str | None = field(default=None, metadata={"option": "--scale-prompt"})
     aggregate: Literal["mean", "min", "hmean"] = "mean"
+    top_chunks: int = 0
     branches: int = 2
     support: Literal["attributable", "consistent"] = "attributable"
     chat: Literal["keep", "skip"] = "keep"
@@ -83,6 +102,10 @@ class ScaleSettings:
             raise InputError(f"support must be attributable or consistent, not {self.support!r}")
         if self.chat not in ("keep", "skip"):
             raise InputError(f"chat must be keep or skip, not {self.chat!r}")
+        if self.top_chunks < 0:
+            raise InputError(f"top_chunks must be at least 0 (all), not {self.top_chunks}")
+        if self.top_chunks and self.chunking == "prompt":
+            raise InputError("top_chunks goes with chunking='knowledge' only")
         if self.branches < 2:
             raise InputError(
                 f"branches must be at least 2, not {self.branches}: the search would never end"
@@ -113,6 +136,7 @@ class Scale:
             "chunk": self.settings.chunk_size,
             "overlap": self.settings.overlap,
             **({"chunking": "prompt"} if by_prompt else {}),
+            **({"top": self.settings.top_chunks} if self.settings.top_chunks else {}),
             "aggregate": self.settings.aggregate,
             **({"support": "consistent"} if self.settings.support == "consistent" else {}),
             **({"chat": "skip"} if self.settings.chat == "skip" else {}),
@@ -160,13 +184,16 @@ class Scale:
         claims = [
             (i, start, end) for i, found in enumerate(split) for start, end in found
         ]
-        scores = self._judge_chunks(unique, claims)
         because: list[list[Evidence]] = [[] for _ in unique]
-        for (i, start, end), score in zip(claims, scores, strict=True):
-            if score is not None:
-                because[i].append(Evidence(unique[i].response[start:end], start, score))
+        places: list[tuple[int, int]] = []
+        known: dict[_Pair, float] = {}
+        best_chunks = self._judge_chunks(unique, claims, known)
+        for (i, start, end), best in zip(claims, best_chunks, strict=True):
+            if best is not None:
+                because[i].append(Evidence(unique[i].response[start:end], start, best[0]))
+                places.append(best[1])
         if evidence:
-            because = self._with_support(unique, because)
+            because = self._with_support(unique, because, places, known)
         totals = {
             example: Score(example, self._aggregate([e.score for e in found]), tuple(found))
             for example, found in zip(unique, because, strict=True)
@@ -192,34 +219,45 @@ class Scale:
         return e / (e + c + NEUTRAL_WEIGHT * n)
 
     def _judge_chunks(
-        self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]]
-    ) -> list[float | None]:
-        """Support from the best chunk for each claim (section 3.1)."""
-        settings = self.settings
-        if settings.chunking == "prompt":
+        self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]],
+        known: dict[_Pair, float],
+    ) -> list[_Best | None]:
+        """Support for each claim from the best chunk (section 3.1), and that chunk."""
+        if self.settings.chunking == "prompt":
             return self._judge_documents(examples, claims)
-        cut = [
-            [e.knowledge[a:b] for a, b in
-             chunks(self.backbone.offsets(e.knowledge), settings.chunk_size, settings.overlap)]
-            for e in examples
-        ]
-        pairs = list(dict.fromkeys(
-            (chunk, examples[i].response[start:end])
-            for i, start, end in claims for chunk in cut[i]
-        ))
-        judged = dict(zip(pairs, self.backbone.judge(pairs), strict=True)) if pairs else {}
+        cut = {e.knowledge: self._cut(e.knowledge) for e in examples}
+        parts = {text: Parts([text[a:b] for a, b in places]) for text, places in cut.items()
+                 if 0 < self.settings.top_chunks < len(places)}
+        asked: list[list[_Asked]] = []
+        for i, start, end in claims:
+            text, claim = examples[i].knowledge, examples[i].response[start:end]
+            places = cut[text]
+            if text in parts:
+                near = parts[text].nearest(claim, self.settings.top_chunks)
+                places = [places[at] for at in near]
+            asked.append([_Asked((text[a:b], claim), (a, b)) for a, b in places])
+        found = iter(self._judge([one.pair for some in asked for one in some], known))
         return [
-            max(
-                (self._read(judged[chunk, examples[i].response[start:end]]) for chunk in cut[i]),
-                default=None,
-            )
-            for i, start, end in claims
+            max(((next(found), one.place) for one in some), key=itemgetter(0), default=None)
+            for some in asked
         ]
+
+    def _judge(self, pairs: Sequence[_Pair], known: dict[_Pair, float]) -> list[float]:
+        """How far each premise supports its sentence; what is known is not asked again."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        if new:
+            known.update(zip(new, map(self._read, self.backbone.judge(new)), strict=True))
+        return [known[pair] for pair in pairs]
+
+    def _cut(self, text: str) -> list[tuple[int, int]]:
+        """Characters of the chunks of a text."""
+        return chunks(self.backbone.offsets(text), self.settings.chunk_size,
+                      self.settings.overlap)
 
     def _judge_documents(
         self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]]
-    ) -> list[float | None]:
-        """P(entailment) for each claim, the backbone cutting the chunks."""
+    ) -> list[_Best | None]:
+        """The same, the backbone cutting the chunks: the whole knowledge stands for the best."""
         backbone = cast("PromptBackbone", self.backbone)
         pairs = [(examples[i].knowledge, examples[i].response[a:b]) for i, a, b in claims]
         asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
@@ -228,38 +266,44 @@ class Scale:
             backbone.judge_long(asked, self.settings.chunk_size, self.settings.overlap),
             strict=True,
         ))
-        return [self._read(judged[pair]) if pair in judged else None for pair in pairs]
+        return [(self._read(judged[pair]), (0, len(pair[0]))) if pair in judged else None
+                for pair in pairs]
 
     def _with_support(
-        self, examples: Sequence[Example], because: Sequence[list[Evidence]]
+        self, examples: Sequence[Example], because: Sequence[list[Evidence]],
+        places: Sequence[tuple[int, int]], known: dict[_Pair, float],
     ) -> list[list[Evidence]]:
-        """The sentences with their support from the knowledge (section 3.2)."""
-        units = self.sentences.split([example.knowledge for example in examples])
-        sizes = []
-        for example, found in zip(examples, units, strict=True):
-            starts = [start for start, _ in self.backbone.offsets(example.knowledge)]
-            sizes.append([
-                bisect_left(starts, end) - bisect_left(starts, start) for start, end in found
-            ])
+        """The sentences with their support from the knowledge (section 3.2).
+
+        ``places`` has the best chunk of each, in order.
+        """
+        split = self.sentences.split([example.knowledge for example in examples])
+        starts = [[start for start, _ in self.backbone.offsets(e.knowledge)] for e in examples]
         searches = [(i, evidence) for i, found in enumerate(because) for evidence in found]
+        units = [
+            [(start, end) for start, end in split[i]
+             if not self.settings.top_chunks or (start < place[1] and end > place[0])]
+            for (i, _), place in zip(searches, places, strict=True)
+        ]
+        sizes = [
+            [bisect_left(starts[i], end) - bisect_left(starts[i], start) for start, end in found]
+            for (i, _), found in zip(searches, units, strict=True)
+        ]
 
         def judge(parts: Sequence[Part]) -> list[float]:
             pairs = []
             for part in parts:
-                i, evidence = searches[part.search]
-                start, end = units[i][part.first][0], units[i][part.last - 1][1]
+                (i, evidence), found = searches[part.search], units[part.search]
+                start, end = found[part.first][0], found[part.last - 1][1]
                 pairs.append((examples[i].knowledge[start:end], evidence.sentence))
-            return [self._read(verdict) for verdict in self.backbone.judge(pairs)]
+            return self._judge(pairs, known)
 
-        best = tree_search(
-            [sizes[i] for i, _ in searches], judge, self.settings.branches,
-            self.settings.chunk_size,
-        )
+        best = tree_search(sizes, judge, self.settings.branches, self.settings.chunk_size)
         supported: list[list[Evidence]] = [[] for _ in examples]
-        for (i, evidence), found_unit in zip(searches, best, strict=True):
+        for (i, evidence), found, found_unit in zip(searches, units, best, strict=True):
             if found_unit is not None:
                 index, score = found_unit
-                start, end = units[i][index]
+                start, end = found[index]
                 evidence = replace(
                     evidence, support=examples[i].knowledge[start:end],
                     support_start=start, support_score=score,

@@ -42,8 +42,9 @@ class Preset:
         questions, reader, nli: Q²'s stages.
         scale: SCALE's backbone.
         scale_settings: of SCALE where they are not the paper's. The bundled model reads a
-            chunk of 200 tokens and a sentence in one window; its three classes tell what is
-            not contradicted from what stands in the knowledge.
+            chunk of 200 tokens and a sentence in one window, and each sentence of the best
+            chunk; its three classes tell what is not contradicted from what stands in the
+            knowledge.
         q2_settings: of Q² where they are not the paper's.
         head: file of the groundedness head that was fitted on these models, if any.
         needs_network: whether models are downloaded at first use.
@@ -75,8 +76,9 @@ PRESETS: dict[str, Preset] = {
             reader=_OURS,
             nli=_OURS,
             scale=_OURS,
-            scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip"},
-            q2_settings={"fallback_score": "expected"},
+            scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip",
+                            "top_chunks": 3, "branches": 64},
+            q2_settings={"fallback_score": "expected", "round_trip": "list"},
             head=Path(__file__).parent / "bundled" / "weights" / "groundedness.json",
             needs_network=False,
             extra="",

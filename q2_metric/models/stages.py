@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from q2_metric.models.bundled.runtimes import Runtime
     from q2_metric.models.hub.loading import AutoClass, Loaded
     from q2_metric.models.hub.prompts import Prompt
-    from q2_metric.models.hub.questions import Decoding
+    from q2_metric.models.hub.questions import Decoding, Reading
     from q2_metric.types import (
         Backbone,
         CoreferenceResolver,
@@ -33,15 +33,22 @@ if TYPE_CHECKING:
     )
 
 
-def load_spans() -> SpanFinder:
-    """Named entities and noun chunks (spaCy), in every preset.
+def load_spans(
+    chosen: str | Preset = DEFAULT, question_model: str | None = None
+) -> SpanFinder:
+    """Named entities and noun chunks (spaCy) and, where rules ask about them, comparatives.
+
+    Args:
+        chosen, question_model: as for :func:`load_questions`.
 
     Raises:
+        InputError: see :func:`preset`.
         ModelError: spaCy's English model is not installed.
     """
     from q2_metric.models.english.parser import SpacySpans
 
-    return SpacySpans()
+    stage = _replaced(preset(chosen).questions, question_model, "seq2seq")
+    return SpacySpans(comparatives=stage.kind == "syntactic")
 
 
 def load_sentences() -> SentenceSplitter:
@@ -89,6 +96,7 @@ def load_questions(
     template: str | None = None,
     decoding: Decoding = "beam",
     seed: int = 0,
+    reading: Reading = "neighbours",
 ) -> QuestionGenerator:
     """The question generator of a preset.
 
@@ -98,7 +106,8 @@ def load_questions(
         running: where and how to run.
         template: its input format (a key of ``hub.templates.TEMPLATES``); by default the
             preset's own for the preset's model, else what the tokenizer suggests.
-        decoding, seed: see ``Seq2SeqQuestions``; syntactic questions have neither.
+        decoding, seed, reading: see ``Seq2SeqQuestions``; syntactic questions have none, and
+            are made from the sentence alone.
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -116,6 +125,7 @@ def load_questions(
         template=template or stage.template or None,
         decoding=decoding,
         seed=seed,
+        reading=reading,
         batch_size=running.batch_size,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -23,6 +23,7 @@ from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Field, Form, Layout, OutputRow, with_texts
 from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import BadRow, read_rows
+from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.rows.tally import tally_row
 from q2_metric.rows.texts import kind
 from q2_metric.types import Example
@@ -147,13 +148,25 @@ def _rows(path: str) -> Iterator[tuple[str, OutputRow]]:
     every = tuple(registry.METRICS)
     known = Layout(every, with_file=True, decided=every, texts=True).fields
     columns = registry.columns()
+    escaped = Path(path).suffix.lower() == ".csv" and not _raw(path)
+    plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
     for where, fields in read_fields(path):
         if not fields.get("id") or not any(name in fields for name in columns):
             raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
         yield where, {
-            field.name: _value(fields[field.name], field, where)
+            field.name: _value(plain(fields[field.name]), field, where)
             for field in known if field.name in fields
         }
+
+
+def _unescaped(cell: object) -> object:
+    return from_cell(cell) if isinstance(cell, str) else cell
+
+
+def _raw(path: str) -> bool:
+    """Whether the manifest beside a csv says that its texts are as they are (``--raw-csv``)."""
+    settings: Any = (read_manifest(beside(path)) or {}).get("settings")
+    return isinstance(settings, dict) and settings.get("raw_csv") is True
 
 
 def _value(value: object, field: Field, where: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -12,6 +12,7 @@ from typing import IO, Any, Protocol
 from q2_metric.files import check_place, check_written, replacing
 from q2_metric.rows.fields import Field, Layout, OutputRow
 from q2_metric.rows.formats import pyarrow
+from q2_metric.rows.spreadsheet import to_cell
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 """Of the formats that can be written."""
@@ -39,18 +40,20 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
 @contextmanager
 def open_writer(
     path: str | Path, layout: Layout, *, inputs: Sequence[str | Path] = (),
-    folder: Path | None = None,
+    folder: Path | None = None, raw_csv: bool = False,
 ) -> Iterator[Writer]:
     """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
 
     The file takes the place of one that is there when it is complete, and not before. In
-    csv, lists and objects are JSON.
+    csv, lists and objects are JSON, and texts are such that no spreadsheet runs them
+    (:mod:`q2_metric.rows.spreadsheet`).
 
     Args:
         path: file to write.
         layout: the fields of its rows.
         inputs: files that must not be overwritten.
         folder: for the unfinished file (:func:`q2_metric.files.replacing`).
+        raw_csv: whether texts in csv are as they are.
 
     Raises:
         InputError: unknown suffix, no such folder, ``path`` is one of the inputs, or it
@@ -69,7 +72,8 @@ def open_writer(
         with open(
             unfinished, "w", encoding="utf-8", errors="backslashreplace", newline=""
         ) as file:
-            yield _CsvWriter(file, layout) if suffix == ".csv" else _JsonlWriter(file)
+            csv_writer = suffix == ".csv"
+            yield _CsvWriter(file, layout, raw_csv) if csv_writer else _JsonlWriter(file)
 
 
 class _JsonlWriter:
@@ -81,7 +85,8 @@ class _JsonlWriter:
 
 
 class _CsvWriter:
-    def __init__(self, file: IO[str], layout: Layout) -> None:
+    def __init__(self, file: IO[str], layout: Layout, raw: bool) -> None:
+        self._text: Callable[[str], str] = str if raw else to_cell
         self._plain = csv.writer(file, lineterminator="\n")
         # The csv module leaves a lone carriage return unquoted, which ends a row on reading.
         self._quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
@@ -89,15 +94,16 @@ class _CsvWriter:
 
     def write(self, rows: Sequence[OutputRow]) -> None:
         for row in rows:
-            cells = [_cell(value) for value in row.values()]
+            cells = [self._cell(value) for value in row.values()]
             returns = any(isinstance(cell, str) and "\r" in cell for cell in cells)
             (self._quoted if returns else self._plain).writerow(cells)
 
-
-def _cell(value: object) -> object:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _json(value) if isinstance(value, (list, dict)) else value
+    def _cell(self, value: object) -> object:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return self._text(value)
+        return _json(value) if isinstance(value, (list, dict)) else value
 
 
 def _json(value: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import lru_cache
 
 TEXT, TEXT_EXACT, TEXT_STEM = 0, 1, 2
 QUERY, QUERY_EXACT, QUERY_STEM, QUERY_FUNCTION, QUERY_NUMBER, QUERY_RUN = 3, 4, 5, 6, 7, 8
@@ -30,6 +31,7 @@ _SUFFIXES = ("ations", "ation", "ingly", "ness", "ment", "ings", "ies", "ing", "
              "ed", "er", "es", "ly", "al", "s", "e", "y")
 
 
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """A crude stem: enough to meet "founded" with "founder", "painting" with "painter".
 

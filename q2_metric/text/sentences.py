@@ -16,6 +16,12 @@ MAX_SENTENCE = 2000
 # Possessive, and never from the middle of a run of marks: backtracking would be exponential.
 _ENDING = re.compile(
     r"(?:(?<![.!?…])[.!?…]++(?:\s[.!?…]++)*(?:\s?[\"'”’)\]»]+(?=\s|$))?(?=\s|$))|\n\s*"
+    r"|(?<=[^\W\d_]{2})\.(?=[^\W\d_]{2})"  # the blank is missing
+)
+_GLUED = re.compile(r"([^\W\d_]+)(?=[\s,;:'’!?]|\.?(?:\s|$))")
+_IN_ADDRESSES = words(
+    "com org net edu gov mil int io co uk us eu de fr tv info biz me fm ai ly www js py html htm "
+    "php asp aspx xml json pdf txt doc docx csv jpg jpeg png gif mp3 mp4 exe zip"
 )
 _ABBREVIATIONS = words(
     "mr mrs ms dr st prof gen rep sen gov capt lt col sgt rev hon jr sr vs ft mt vol fig "
@@ -33,6 +39,8 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     """Whether this run of full stops, marks or newlines ends a sentence."""
     if match.group().isspace():
         return True
+    if match.end() < len(text) and text[match.end()].isalnum():
+        return _is_glued(text, match.start(), lower)
     following = text[match.end() : match.end() + 40].split(None, 1)
     if not following or match.group().strip("\"'”’)]» ") != ".":
         # "!", "?" and "..." end a sentence, unless what follows goes on in lower case.
@@ -50,6 +58,25 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     if last.isdigit() and len(last) <= 3 and word[0].isdigit():
         return False  # "1 . 5"
     return lower or not word[0].islower()
+
+
+def _is_glued(text: str, stop: int, lower: bool) -> bool:
+    """Whether a full stop between two words ends a sentence whose blank was forgotten.
+
+    "a business.Global sales", and in a text without capitals "a business.global sales", but no
+    "example.com" and no "Mrs.Smith".
+    """
+    nearby = _LAST_WORD.search(text[max(0, stop - 24) : stop])
+    last = nearby.group().lower() if nearby else ""
+    after = _GLUED.match(text, stop + 1)
+    if not after or not last.isalpha() or {last, after[1].lower()} & (
+        _ABBREVIATIONS | _IN_ADDRESSES
+    ):
+        return False
+    if not lower and not (text[stop - 1].islower() and after[1].istitle()):
+        return False
+    before = text[max(0, stop - 24) : stop].rsplit(None, 1)
+    return not any(mark in before[-1] for mark in "/@\\")
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:

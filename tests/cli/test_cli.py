@@ -421,7 +421,7 @@ def test_our_errors_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     out.write_text("earlier results\n")
     path = write(tmp_path / "rows.jsonl", ROWS[0])
     result = run("score", path, "--out", str(out))
-    assert result.exit_code == 2
+    assert result.exit_code == 3
     assert result.stderr == "q2: error: no model �[31m'x'\n"
     assert out.read_text() == "earlier results\n"  # not lost to a run that never began
 

@@ -33,6 +33,7 @@ from q2_metric.metrics.scale import Scale
 from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled.encoding import windows
 from q2_metric.rows.read import BadRow, read_rows
+from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.types import Example, Metric
 
 ANY = st.text(st.characters(), max_size=60)
@@ -94,7 +95,7 @@ def test_unicode_of_every_kind(
     score(path, table)
     with open(table, encoding="utf-8", newline="") as file:
         again = list(csv.DictReader(file, strict=True))
-    assert [row["id"] for row in again] == [row["id"] for row in found]
+    assert [from_cell(row["id"]) for row in again] == [row["id"] for row in found]
 
 
 @settings(max_examples=100, deadline=None)
@@ -180,14 +181,12 @@ def test_a_megabyte_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = score(path, out, "--metrics", "q2,scale,f1")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     fine, megabyte, word, knowledge = rows_of(out)
     assert (fine["q2"], fine["scale"], fine["f1"]) == (1.0, 1.0, 1.0)
-    for row in (megabyte, word):
-        assert row["error"].endswith("q2: the response has 1000000 characters, more than 50000")
-        assert row["f1"] is not None
+    assert 0 < megabyte["q2"] < 1
     assert megabyte["scale"] is not None
-    assert (word["scale"], word["reason"]) == (None, "no_claim")  # one word says nothing
+    assert (word["q2"], word["reason"]) == (None, "no_claim")  # one word says nothing
     assert knowledge["error"] is None
     assert knowledge["scale"] == 0.0
 

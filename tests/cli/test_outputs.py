@@ -85,6 +85,32 @@ def test_two_outputs_are_two_files(folder: Path, words: str) -> None:
     assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
 
 
+def test_figures_replace_no_input(folder: Path) -> None:
+    drawn = folder / "drawn"
+    drawn.mkdir()
+    (drawn / "true_roc.svg").write_text("a note")
+    (folder / "link.md").symlink_to(drawn / "true_roc.svg")
+    for note in ("drawn/true_roc.svg", "link.md"):
+        result = run(f"meta-eval true lab.csv --metrics f1 --note {note} --figures drawn")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "is read, so it cannot be written" in result.stderr
+    assert (drawn / "true_roc.svg").read_text() == "a note"
+
+
+def test_figures_stay_in_their_folder_and_follow_no_link(folder: Path) -> None:
+    pytest.importorskip("matplotlib", reason="figures need q2-metric[meta]")
+    words = "calibrate lab.jsonl --metric f1 --no-cache --out c.json --quiet --figures drawn"
+    assert run(f"{words} --name ../../lab").exit_code == 0
+    names = [f"calibration_lab_reliability.{suffix}" for suffix in ("png", "svg")]
+    names = [name.replace("_lab", "__lab") for name in names]
+    assert sorted(path.name for path in (folder / "drawn").iterdir()) == names
+    (folder / "drawn" / names[1]).unlink()
+    (folder / "drawn" / names[1]).symlink_to("../lab.csv")
+    assert run(f"{words} --name ../../lab").exit_code == 0
+    assert not (folder / "drawn" / names[1]).is_symlink()
+    assert (folder / "lab.csv").read_text() == TABLE
+
+
 @pytest.mark.parametrize("hard", [True, False])
 def test_links_are_what_they_lead_to(folder: Path, hard: bool) -> None:
     link = folder / "link.json"

@@ -32,8 +32,8 @@ SCORE = "score rows.jsonl --metrics f1"
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
-    (f"{SCORE} > /dev/full", 2, "q2: error: standard output: No space left on device"),
-    ("score --help > /dev/full", 2, "q2: error: standard output: No space left on device"),
+    (f"{SCORE} > /dev/full", 3, "q2: error: standard output: No space left on device"),
+    ("score --help > /dev/full", 3, "q2: error: standard output: No space left on device"),
     ("score - --metrics f1 <&-", 2, "q2: error: standard input: is closed"),
     (f"{SCORE} >&-", 0, ""),
     (f"{SCORE} 2>&-", 0, ""),
@@ -43,7 +43,7 @@ SCORE = "score rows.jsonl --metrics f1"
     (f"{SCORE} --out {'x' * 300}.jsonl", 2, "File name too long"),
     ("explain --knowledge k --response $'a\\xff'", 2,
      "q2: error: the response is not valid Unicode at character 2"),
-    ("score empty.jsonl --metrics f1 --quiet", 2, "q2: empty.jsonl: has no rows"),
+    ("score empty.jsonl --metrics f1 --quiet", 2, "q2: error: empty.jsonl: has no rows"),
     ("score utf32.csv --metrics f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
     ("meta-eval render rows.jsonl --note binary --out a.md", 2, ""),
 ])

@@ -7,7 +7,9 @@ import multiprocessing
 import sqlite3
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -180,6 +182,57 @@ def test_ten_thousand_scores(tmp_path: Path) -> None:
     cached.score(found)
     cached.score(found)
     assert sum(metric.batches) == len(found)
+
+
+def test_a_score_is_of_its_texts(tmp_path: Path) -> None:
+    """Another response, knowledge or history is another score; an id changes nothing."""
+    metric, first = FakeMetric("nli"), Example("r", "k", ("h",), "1")
+    others = [Example("s", "k", ("h",)), Example("r", "l", ("h",)), Example("r", "k", ("i",)),
+              Example("r", "k"), Example("rk", "", ("h",)), Example("r", "k", ("h", ""))]
+    cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c"))
+    for example in [first, Example("r", "k", ("h",), "2"), *others]:
+        cached.score([example])
+    assert metric.batches == [1] * (1 + len(others))
+
+
+def test_blocks_are_kept_as_they_come(tmp_path: Path) -> None:
+    found = [Example(f"response {i}", "k") for i in range(600)]
+
+    class Stopping(FakeMetric):
+        def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+            if len(self.batches) == 2:
+                raise KeyboardInterrupt
+            return super().score(examples, evidence=evidence)
+
+    stopping, done = Stopping("nli"), list[int]()
+    with pytest.raises(KeyboardInterrupt):
+        CachedMetric("nli", lambda: stopping, Cache(tmp_path / "c")).score(
+            found, progress=done.append)
+    assert stopping.batches == [256, 256]
+    assert done == [0, 256, 256]
+    metric = FakeMetric("nli")
+    CachedMetric("nli", lambda: metric, Cache(tmp_path / "c")).score(found)
+    assert metric.batches == [88]
+
+
+@pytest.mark.parametrize("words", ["locking protocol", "disk I/O error", "database is locked"])
+def test_a_file_system_that_cannot_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    """As network folders are: each statement of SQLite fails."""
+    class Connection(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            if not sql.startswith("pragma"):
+                raise sqlite3.OperationalError(words)
+            return super().execute(sql, *parameters)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Connection))
+    told: list[str] = []
+    metric = FakeMetric("nli", {"a": 0.25})
+    cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c", warn=told.append))
+    assert [score.value for score in cached.score([Example("a", "k")])] == [0.25]
+    assert told == [
+        f"{tmp_path / 'c'}: cannot be used as a cache of scores ({words}); going on without"]
 
 
 # --- from the command line ---------------------------------------------------------------

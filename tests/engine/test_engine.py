@@ -19,8 +19,9 @@ from limits import largest_file
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
-from q2_metric.engine import job, manifest
+from q2_metric.engine import blocks, identity, job, manifest
 from q2_metric.engine import parts as parts_module
+from q2_metric.engine.cache import Cache
 from q2_metric.engine.manifest import difference
 from q2_metric.engine.parts import MARK, Parts, encoded, open_parts, parts_folder
 from q2_metric.engine.run import FileResult, Run
@@ -81,7 +82,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     run.out.write_text("earlier")
-    assert run(stop_at="r7").exit_code == 1
+    stopped = run(stop_at="r7")
+    assert stopped.exit_code == 130
+    assert stopped.stderr == (
+        f"q2: error: stopped; {run.out}.parts keeps what is finished: the same command goes on "
+        "from there, --restart begins anew\n"
+    )
     assert run.out.read_text() == "earlier"  # until the new output is complete
     assert len(list((run.folder / "out.jsonl.parts").glob("*/*.jsonl"))) == 2
     result = run("--json")
@@ -97,7 +103,10 @@ def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
 
 
 def test_a_run_without_a_finished_block_leaves_nothing(run: Runner) -> None:
-    assert run(stop_at="r0").exit_code == 1
+    stopped = run(stop_at="r0")
+    assert (stopped.exit_code, stopped.stderr) == (130, "q2: error: stopped\n")
+    assert "is in the cache: the same" in run("--cache", str(run.folder / "c"), stop_at="r0").stderr
+    (run.folder / "c").unlink()
     assert [*run.folder.iterdir()] == [run.rows]
 
 
@@ -179,6 +188,20 @@ def test_another_input_or_setting_is_refused(
     assert run(*arguments, "--restart", names="scale").exit_code == 0
 
 
+@pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
+def test_long_rows_make_short_blocks(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    assert run(out=f"whole-{out}").exit_code == 0
+    monkeypatch.setattr(blocks, "CHARACTERS", 6)  # two rows, each of "r1" and "k"
+    monkeypatch.setattr(job, "BLOCK", 5)
+    assert run(out=out, stop_at="r7").exit_code != 0
+    assert run.fakes["f1"].batches == [2, 2, 2], "of ten rows six are kept"
+    assert run(out=out).exit_code == 0
+    assert run.fakes["f1"].batches == [2, 2]
+    assert (run.folder / out).read_bytes() == (run.folder / f"whole-{out}").read_bytes()
+
+
 def retrain(model: Path) -> None:
     (model / "weights").write_text((model / "weights").read_text() + "1")
 
@@ -200,6 +223,73 @@ def test_a_model_that_is_trained_on_in_its_folder_is_another(run: Runner) -> Non
     assert refused.exit_code == 2
     assert f"but the contents of {model} have changed; run it as before" in refused.stderr
     assert run.fakes["scale"].batches == []
+
+
+def test_a_model_is_what_is_in_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not when they were written; a file is read once until it changes."""
+    model = tmp_path / "model"
+    (model / "tokens").mkdir(parents=True)
+    for name in ("weights", "tokens/a"):
+        (model / name).write_text(name)
+        os.utime(model / name, (1, 1))
+
+    def found() -> object:
+        monkeypatch.setattr(identity, "_HASHED", {})  # as another process
+        return identity.contents([str(model)], known)
+
+    monkeypatch.setattr(identity, "_SETTLED", 0)
+    read: list[str] = []
+    monkeypatch.setattr(
+        identity, "fingerprint", lambda path: read.append(Path(path).name) or fingerprint(path))
+    known = Cache(tmp_path / "c")
+    first = found()
+    assert found() == first
+    assert read == ["a", "weights"]
+    os.utime(model / "weights", (2, 2))
+    assert found() == first
+    assert read == ["a", "weights", "weights"]
+    (model / "weights").write_text("weighty")  # as long, and as old
+    os.utime(model / "weights", (2, 2))
+    assert found() != first
+    (model / "weights").write_text("weights")
+    (model / "checkpoint-1").mkdir()
+    (model / "checkpoint-1" / "config.json").touch()  # a model of its own
+    assert found() == first
+    (model / "tokens" / "b").touch()
+    assert found() != first
+    monkeypatch.setattr(identity, "_SETTLED", 2_000_000_000)
+    (model / "tokens" / "b").unlink()
+    (model / "weights").write_text("weights")
+    read.clear()
+    assert [found(), found()] == [first, first]
+    assert read == ["weights"] * 2, "what was just written may be written again at the same time"
+
+
+def test_the_code_is_what_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change in code, weights or graphs makes other scores, each in its folder."""
+    import q2_metric
+
+    package = tmp_path / "q2_metric"
+    for name in ("types.py", "metrics/a.py", "models/w.safetensors", "models/g.onnx",
+                 "models/h.json", "text/b.py", "models/README.md", "cli/c.py"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text("1")
+    monkeypatch.setattr(q2_metric, "__file__", str(package / "__init__.py"))
+    for name, neural, plain in [
+        ("types.py", True, True), ("metrics/a.py", True, True), ("text/b.py", True, True),
+        ("models/w.safetensors", True, False), ("models/g.onnx", True, False),
+        ("models/h.json", True, False), ("models/README.md", False, False),
+        ("cli/c.py", False, False),
+    ]:
+        def both() -> list[object]:
+            identity.code.cache_clear()
+            return [identity.identity(metric, {})["code"] for metric in ("q2", "f1")]
+
+        before = both()
+        (package / name).write_text("2")
+        after = both()
+        assert [after[0] != before[0], after[1] != before[1]] == [neural, plain], name
+    identity.code.cache_clear()
 
 
 def test_other_files_are_refused() -> None:
@@ -322,7 +412,7 @@ def test_a_full_disk(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
         calls, at = 0, [moment]
         result = run("--restart")
         if result.exit_code:
-            assert result.exit_code == 2
+            assert result.exit_code == 3
             assert "cannot be written: No space left on device" in result.stderr
             assert run.out.read_bytes() == whole
         at = []
@@ -392,7 +482,7 @@ def test_a_mark_that_is_a_link_is_not_followed(run: Runner) -> None:
     folder = run.folder / "out.jsonl.parts"
     folder.mkdir()
     (folder / MARK).symlink_to(run.rows)
-    assert run().exit_code == 2
+    assert run().exit_code == 3
     assert run.rows.exists()
 
 

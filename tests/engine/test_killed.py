@@ -72,7 +72,7 @@ def test_a_disk_that_is_full_midway(folder: Path) -> None:
     full = subprocess.run(
         command(folder, "full.jsonl"), preexec_fn=limit, capture_output=True, text=True, check=False
     )
-    assert full.returncode == 2
+    assert full.returncode == 3
     assert full.stderr.splitlines()[-1].startswith(f"q2: error: {folder / 'full.jsonl'}: cannot be")
     assert not (folder / "full.jsonl").exists()
     assert subprocess.run(command(folder, "full.jsonl"), check=False).returncode == 1
@@ -88,7 +88,7 @@ def test_two_at_once(folder: Path) -> None:
     second = subprocess.run(
         command(folder, "two.jsonl"), capture_output=True, text=True, check=False
     )
-    assert second.returncode == 2
+    assert second.returncode == 3
     assert "another process is writing it" in second.stderr
     assert first.wait() == 1
     assert (folder / "two.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()

@@ -161,7 +161,7 @@ def test_a_broken_model_ends_the_run_and_the_run_goes_on_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result, rows = run(tmp_path, monkeypatch, [f"odd {i}" for i in range(SYSTEMIC)])
-    assert (result.exit_code, rows) == (2, [])
+    assert (result.exit_code, rows) == (3, [])
     assert "scale: none of 8 responses could be scored: IndexError" in result.stderr
     monkeypatch.setattr(Fragile, "score", FakeMetric.score)
     result, rows = run(tmp_path, monkeypatch, [f"odd {i}" for i in range(SYSTEMIC)])

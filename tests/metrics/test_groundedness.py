@@ -10,6 +10,7 @@ import pytest
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.metrics import score_rows
 from q2_metric.metrics.groundedness import Groundedness, Head, evidence
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.types import Example, Part, Verdict
@@ -49,6 +50,18 @@ def test_same_value_in_any_batch_and_order() -> None:
     assert together == alone
     assert groundedness().score(examples[::-1]) == alone[::-1]
     assert max(together, key=lambda s: s.value or 0).example == examples[3]
+
+
+def test_beside_scale_it_is_computed_from_its_scores() -> None:
+    rows = [Example("Rome has 3 hills.", "Rome has 3 hills."), None, Example("", "Rome.")]
+    alone = score_rows([groundedness()], rows)
+    scale, grounded = Scale(FakeBackbone(), FakeSentences()), groundedness()
+    both = score_rows([scale, grounded], rows, evidence=True)
+    assert [row.get("groundedness") for row in both] == [row.get("groundedness") for row in alone]
+    assert grounded.scale.backbone.calls == 0  # type: ignore[attr-defined]
+    other = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=1))
+    score_rows([other, grounded], rows)
+    assert grounded.scale.backbone.calls == 1, "other settings"  # type: ignore[attr-defined]
 
 
 def test_nothing_to_judge_has_no_value() -> None:

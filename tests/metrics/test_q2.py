@@ -227,6 +227,54 @@ def test_empty_input_and_settings() -> None:
     assert settings <= set(signature.split("|"))
 
 
+# --- long responses ----------------------------------------------------------------------
+
+
+def hills(count: int) -> Example:
+    return Example(" ".join(f"Rome has {i} hills." for i in range(count)), "Rome has 7 hills.")
+
+
+def read_of(metric: Q2, example: Example) -> list[str]:
+    """The texts that questions were read in, but for the knowledge."""
+    metric.score([example])
+    asked = metric.reader.asked  # type: ignore[attr-defined]
+    return [text for _, text in asked if text != example.knowledge]
+
+
+def test_a_question_is_read_in_its_sentence_and_the_ones_beside_it() -> None:
+    example = hills(6)
+    read = read_of(q2(), example)
+    assert set(read) == {
+        " ".join(f"Rome has {i} hills." for i in range(first, first + 3)) for first in range(4)
+    }
+    assert set(read_of(q2(reading="response"), example)) == {example.response}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_up_to_three_sentences_are_read_whole(count: int) -> None:
+    example = hills(count)
+    assert set(read_of(q2(), example)) == {example.response}
+    metric = q2(reading="response")
+    assert q2().score([example]) == metric.score([example])
+
+
+def test_what_is_read_grows_with_the_response_and_not_with_its_square() -> None:
+    characters = [sum(map(len, read_of(q2(), hills(size)))) for size in (50, 200)]
+    assert characters[1] < 5 * characters[0]
+    squares = [sum(map(len, read_of(q2(reading="response"), hills(size)))) for size in (50, 200)]
+    assert squares[1] > 15 * squares[0]
+
+
+def test_a_comparison_keeps_its_place_in_the_whole_response() -> None:
+    example = hills(6)
+    [score] = q2().score([example])
+    spans = [c.question.span for c in score.because if isinstance(c, Comparison)]
+    assert len(spans) == 12
+    for span in spans:
+        assert span.example is example
+        assert example.response[span.start :].startswith(span.text)
+
+
 # --- settings that the papers do not have ------------------------------------------------
 
 SAID, KNOWN = "Rome has 3 hills.", "Rome has 7 hills."
@@ -275,8 +323,51 @@ def test_a_question_asked_twice_may_count_once() -> None:
     assert [c.question.span.start for c in dropped.because if isinstance(c, Comparison)] == [0]
 
 
+PLUMS = Example("He likes apples, pears and plums.", "Plums.")
+
+
+@pytest.mark.parametrize(("answer", "valid"), [
+    ("apples, pears and plums", True),
+    ("apples; plums", True),
+    ("pears & plums", True),
+    ("plums", True),
+    ("sour plums, pears", False),
+    ("the plumsand pears", False),
+])
+def test_a_list_may_hold_the_span(answer: str, valid: bool) -> None:
+    example = Example(f"He likes {answer}.", PLUMS.knowledge)
+    reader = FakeReader({("What does he like?", example.response): answer})
+    spans = {example.response: ["plums"]}
+    asked = {"plums": ["What does he like?"]}
+    [exact] = q2(spans, asked, reader).score([example])
+    [listed] = q2(spans, asked, reader, round_trip="list").score([example])
+    assert bool(exact.because) == (answer == "plums")
+    assert bool(listed.because) == valid
+
+
+def test_without_a_round_trip_only_the_knowledge_is_read() -> None:
+    example = Example("Ann met Bob", "Ann met Bob.")
+    asked = {"Ann": ["bad?", "What about Ann?"], "Bob": []}
+    metric = q2(questions=asked, round_trip="off")
+    [score] = metric.score([example])
+    assert metric.reader.asked == [("bad?", example.knowledge)]  # type: ignore[attr-defined]
+    assert [c.how for c in score.because] == ["no_answer"]  # type: ignore[union-attr]
+    [every] = q2(questions=asked, round_trip="off", questions_per_span="all").score([example])
+    assert len(every.because) == 2
+
+
+def test_a_span_that_normalises_to_nothing_is_not_even_read() -> None:
+    example = Example("it is the hat", "the the")
+    metric = q2({example.response: ["the"]}, {"the": ["What?"]})
+    assert metric.score([example])[0].fallback
+    assert metric.reader.asked == []  # type: ignore[attr-defined]
+
+
 def test_only_settings_beyond_the_papers_are_signed() -> None:
     assert "shrink" not in q2().signature
+    assert "|reading:neighbours|" in q2().signature
+    assert "reading" not in q2(reading="response").signature
+    assert "|round_trip:off|" in q2(round_trip="off").signature
     assert "|shrink:1|" in q2(shrink=1.0).signature
 
 

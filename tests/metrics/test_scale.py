@@ -70,15 +70,63 @@ def test_one_batch_for_all_and_equal_work_once() -> None:
     assert [s.example.id for s in scores] == [str(i) for i in range(40)]
 
 
+def test_evidence_judges_nothing_twice() -> None:
+    """Knowledge of one sentence is a chunk and the search's only unit."""
+    metric = scale()
+    examples = [Example("red cat. blue dog.", "the red cat.", id=str(i)) for i in range(3)]
+    scores = metric.score(examples, evidence=True)
+    assert metric.backbone.calls == 1  # type: ignore[attr-defined]
+    for evidence in scores[0].because:
+        assert isinstance(evidence, Evidence)
+        assert (evidence.support, evidence.support_score) == ("the red cat.", evidence.score)
+
+
 def test_nothing_to_judge_has_no_value() -> None:
     [empty, blank] = scale().score([Example("...", "text"), Example("a cat.", "   ")])
     assert (empty.value, blank.value) == (None, None)
     assert scale().score([]) == []
 
 
+FAR = Example(
+    "The red cat sat. A dog ran off.",
+    "a red cat sat here . some people say nothing else . one brown dog ran off today",
+)
+
+
+def test_with_top_chunks_a_sentence_is_judged_by_those_that_share_its_rare_words() -> None:
+    every, few = scale(chunk_size=6, overlap=0.0), scale(chunk_size=6, overlap=0.0, top_chunks=1)
+    [whole], [part] = every.score([FAR]), few.score([FAR])
+    assert part.value == whole.value
+    assert set(every.backbone.asked) > set(few.backbone.asked)  # type: ignore[attr-defined]
+    assert set(few.backbone.asked) == {  # type: ignore[attr-defined]
+        ("a red cat sat here .", "The red cat sat."),
+        ("one brown dog ran off today", "A dog ran off."),
+    }
+    assert "top:1" in few.signature
+    assert "top" not in every.signature
+
+
+def test_with_top_chunks_the_support_is_sought_in_the_best_chunk() -> None:
+    knowledge = " ".join(f"filler number {i}." for i in range(30)) + " The cat is red. Bye."
+    metric = scale(chunk_size=40, overlap=0.0, top_chunks=2, branches=64)
+    [score] = metric.score([Example("red cat.", knowledge)], evidence=True)
+    [found] = score.because
+    assert isinstance(found, Evidence)
+    assert (found.support, found.support_score) == ("The cat is red.", 1.0)
+    assert knowledge[found.support_start :].startswith("The cat is red.")
+    assert metric.backbone.calls == 2, "the chunks, and their sentences"  # type: ignore[attr-defined]
+
+
+def test_as_many_top_chunks_as_there_are_is_all() -> None:
+    [whole], [part] = (scale(chunk_size=6, top_chunks=most).score([FAR], evidence=True)
+                       for most in (0, 9))
+    assert part.value == whole.value
+
+
 @pytest.mark.parametrize(
     "settings",
-    [{"chunk_size": 0}, {"overlap": 1.0}, {"overlap": -0.1}, {"branches": 1},
+    [{"top_chunks": -1}, {"top_chunks": 2, "chunking": "prompt"}, {"chunk_size": 0},
+     {"overlap": 1.0}, {"overlap": -0.1}, {"branches": 1},
      {"aggregate": "median"}],
 )
 def test_settings_that_make_no_sense(settings: dict[str, object]) -> None:

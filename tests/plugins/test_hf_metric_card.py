@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -37,11 +38,32 @@ def _module(path: Path) -> ModuleType:
 def spaces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Both Spaces as they would be pushed."""
     folder = tmp_path_factory.mktemp("spaces")
-    _module(CARD / "scale_space.py").build(folder / "scale")
-    (folder / "q2").mkdir()
-    for file in CARD.glob("*.*"):
-        (folder / "q2" / file.name).write_bytes(file.read_bytes())
+    for name in ("q2", "scale"):
+        _module(CARD / "space.py").build(name, folder / name)
     return {name: folder / name for name in ("q2", "scale")}
+
+
+def test_the_script_in_the_folder_is_the_packages() -> None:
+    import q2_metric
+
+    assert (CARD / "q2.py").read_bytes() == Path(q2_metric.path("q2"), "q2.py").read_bytes()
+
+
+def test_the_requirements_install_the_wheel_beside_them(tmp_path: Path) -> None:
+    """A wheel with nothing but its name: pip reads what it would install."""
+    wheel = tmp_path / "q2_metric-0.1.0-py3-none-any.whl"
+    info = "q2_metric-0.1.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: q2-metric\n"
+                      "Version: 0.1.0\nProvides-Extra: evaluate\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+    _module(CARD / "space.py").build("q2", tmp_path / "space", wheel)
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--no-deps",
+         "--ignore-installed", "-r", "requirements.txt"],
+        cwd=tmp_path / "space", capture_output=True, text=True)
+    assert "Would install q2-metric-0.1.0" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("name", ["q2", "scale"])
@@ -66,6 +88,7 @@ def test_the_front_matter_is_what_the_hub_reads(name: str, spaces: dict[str, Pat
     front = yaml.safe_load(text.split("---\n")[1])
     assert front["title"] == {"q2": "Q²", "scale": "SCALE"}[name]
     assert front["sdk"] == "gradio"
+    assert front["python_version"] == "3.11"
     assert (spaces[name] / front["app_file"]).is_file()
     assert {"evaluate", "metric"} <= set(front["tags"])
     assert front["description"].strip()
@@ -136,10 +159,15 @@ def test_the_page_shows_the_explanation_and_asks_nobody_else(app: str) -> None:
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(app)
+        frame = page.frame_locator("iframe[title=Explanation]")
+        frame.locator(".questions").wait_for(timeout=240_000)  # of the first example
+        page.get_by_label("Response").fill(" ")
+        page.get_by_role("button", name="Score").click()
+        page.get_by_text("The response is empty.").wait_for(timeout=240_000)
+        assert page.locator("iframe[title=Explanation]").count() == 0  # the old result is away
         page.get_by_label("Response").fill(RESPONSE)
         page.get_by_label("Knowledge").fill(KNOWLEDGE)
         page.get_by_role("button", name="Score").click()
-        frame = page.frame_locator("iframe[title=Explanation]")
         frame.locator(".questions").wait_for(timeout=240_000)
         assert RESPONSE in frame.locator(".sentences").inner_text()
         assert "q2|preset:bundled" in frame.locator(".signatures").text_content()

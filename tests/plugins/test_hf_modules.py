@@ -7,13 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import q2_metric
-from hf_plugin.register import NAMES, OPT_OUT, cache_folder, register
+from hf_plugin.register import NAMES, OPT_OUT, cache_folder, register, register_quietly
 from q2_metric import Q2, Example, InputError, Scale
 from q2_metric.metrics.calibration import Calibration
 
@@ -101,7 +102,7 @@ def test_register_is_repeatable_and_stays_the_newest() -> None:
     assert script.is_relative_to(cache_folder())
     other = script.parent.parent / ("0" * 64) / "q2.py"
     other.parent.mkdir(exist_ok=True)
-    other.write_text("raise RuntimeError('an older script')")
+    other.write_text("from hf_plugin.modules import An_older_one as Q2")
     ahead = script.stat().st_mtime - 5
     os.utime(other, (ahead, ahead))
     before = script.stat().st_mtime
@@ -111,6 +112,48 @@ def test_register_is_repeatable_and_stays_the_newest() -> None:
     register()
     assert script.stat().st_mtime > other.stat().st_mtime
     shutil.rmtree(other.parent)
+
+
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(folder))
+
+
+def test_what_is_anothers_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another's cached ``scale`` was replaced for programs that never import us."""
+    _elsewhere(monkeypatch, tmp_path)
+    theirs = cache_folder() / "metrics" / "evaluate-metric--scale" / ("0" * 64) / "scale.py"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("class Scale: pass")
+    before = theirs.stat().st_mtime_ns
+    with pytest.raises(InputError, match="is another metric's"):
+        register()
+    assert (theirs.stat().st_mtime_ns, theirs.read_text()) == (before, "class Scale: pass")
+    assert [path.name for path in theirs.parent.parent.iterdir()] == ["0" * 64]
+    assert list((cache_folder() / "metrics").glob("evaluate-metric--q2/*/q2.py"))
+    with pytest.warns(UserWarning, match=r'load\(q2_metric.path\("scale"\)\)'):
+        register_quietly()
+    monkeypatch.setenv(OPT_OUT, "1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        register_quietly()
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 50, b"from hf_pl"])
+def test_a_damaged_script_is_mended(
+    damage: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _elsewhere(monkeypatch, tmp_path)
+    script = register()[0]
+    whole = script.read_bytes()
+    script.write_bytes(damage)
+    assert register()[0] == script
+    assert script.read_bytes() == whole
+    older = script.parent.parent / ("0" * 64) / "q2.py"  # nobody's: a disk that was full
+    older.parent.mkdir()
+    older.write_bytes(b"")
+    assert register()[0] == script
+    assert script.stat().st_mtime >= older.stat().st_mtime
+    assert sorted(path.name for path in script.parent.iterdir()) == ["__init__.py", "q2.py"]
 
 
 def test_import_survives_a_cache_that_cannot_be_written(tmp_path: Path) -> None:

@@ -88,6 +88,21 @@ def callback(trainer: Any, **keywords: Any) -> Any:
     return found
 
 
+@pytest.mark.parametrize(("strategy", "never"), [("no", True), ("epoch", False)])
+def test_a_training_that_never_evaluates_is_warned_of(
+    tokenizer: Any, tmp_path: Path, caplog: Any, strategy: str, never: bool
+) -> None:
+    trainer = make_trainer(
+        tokenizer, tmp_path, max_steps=1, save_strategy="no", eval_strategy=strategy)
+    own = callback(trainer, metrics=["word_share"])
+    trainer.train()
+    warned = [line for line in caplog.messages if "no evaluation is scheduled" in line]
+    assert len(warned) == never
+    assert all('so eval_word_share and the like will not be logged: set eval_strategy="epoch"'
+               in line for line in warned)
+    assert bool(own.responses) is not never
+
+
 def test_a_run_logs_and_keeps_the_best_checkpoint(tokenizer: Any, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

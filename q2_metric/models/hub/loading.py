@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ AutoClass = Literal[
 
 EXTRA = "torch"
 """The extra of q2-metric that installs torch and transformers."""
+
+PICKLES = "Q2_ALLOW_PICKLES"
+"""Environment variable: models, with commas between, that may be read from a pickle."""
+
+_SAFE = ("model.safetensors", "model.safetensors.index.json")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -134,9 +140,10 @@ def load_pretrained(
 ) -> Loaded:
     """Load a tokenizer and a model from the Hub or from a local folder.
 
-    safetensors are preferred; a pickled checkpoint is read only where the model has
-    nothing else (several of the paper's models), and then by torch's weights-only reader.
-    Code that comes with a model is never run.
+    Weights are read from safetensors. A pickled checkpoint is refused unless :data:`PICKLES`
+    names the model, and then read by torch's weights-only reader where the model has nothing
+    else. Code that comes with a model is never run, and the Hub's service that converts
+    pickles is not asked: transformers would send it the caller's token.
 
     Args:
         auto_class: name of the transformers class, which says what the model is for.
@@ -152,13 +159,15 @@ def load_pretrained(
         InputError: an unknown device or dtype.
         MissingExtra: torch, transformers or a tokenizer's package is not installed.
         ModelError: no such model, the Hub cannot be reached, the model is for another
-            task (its head would be random), or its tokenizer gives no offsets.
+            task (its head would be random), it has no safetensors, or its tokenizer
+            gives no offsets.
     """
     place, kind = resolve_device(device), resolve_dtype(dtype)
     # One quick request first: an unreachable Hub then costs one round of retries, not three.
     config = load_config(name)
     import transformers
 
+    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     folder = _check_folder(name)
     attention = {"attn_implementation": attn_implementation} if attn_implementation else {}
     with _errors_about(name), _quiet():
@@ -168,6 +177,7 @@ def load_pretrained(
             config=config,
             dtype=kind,
             trust_remote_code=False,
+            use_safetensors=None if pickle_allowed(name) else True,
             output_loading_info=True,
             **attention,
         )
@@ -180,6 +190,36 @@ def load_pretrained(
     if compile:
         model.compile(dynamic=True)  # lengths differ from batch to batch
     return Loaded(label, tokenizer, model, place)
+
+
+def pickle_allowed(name: str) -> bool:
+    """Whether :data:`PICKLES` names the model, as it was given."""
+    return name in (one.strip() for one in os.environ.get(PICKLES, "").split(","))
+
+
+def refuse_pickle(name: str) -> None:
+    """Refuse a model that another library will load, where it has no safetensors.
+
+    Raises:
+        ModelError: it has none, and :data:`PICKLES` does not name it.
+    """
+    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
+    if pickle_allowed(name):
+        return
+    from transformers.utils.hub import cached_file
+
+    for file in _SAFE:
+        with contextlib.suppress(OSError), _quiet():
+            if cached_file(name, file):
+                return
+    raise ModelError(f"{name}: {_no_safetensors(name)}")
+
+
+def _no_safetensors(name: str) -> str:
+    return (
+        "has no weights as safetensors, and a pickle can hold code; if you trust it, "
+        f"{PICKLES}={name} in the environment has it read"
+    )
 
 
 def _check_folder(name: str) -> str:
@@ -216,7 +256,7 @@ def _errors_about(name: str) -> Iterator[None]:
         raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
     except Exception as error:
         # transformers, huggingface_hub, httpx and safetensors each raise their own kinds.
-        raise ModelError(f"{name}: {_reason(error)}") from error
+        raise ModelError(f"{name}: {_reason(name, error)}") from error
 
 
 def _package_named_in(message: str) -> str:
@@ -224,7 +264,7 @@ def _package_named_in(message: str) -> str:
     return next((package for package in known if package in message.lower()), "transformers")
 
 
-def _reason(error: BaseException) -> str:
+def _reason(name: str, error: BaseException) -> str:
     """Why a model could not be loaded, and what to do, in one line."""
     chain: list[BaseException] = []
     link: BaseException | None = error
@@ -249,6 +289,8 @@ def _reason(error: BaseException) -> str:
         or "offline mode" in text
     ):
         return "the Hub cannot be reached and the model is not in the local cache: " + offline
+    if _SAFE[0] in text and ("no file named" in text or "loaded with `safetensors`" in text):
+        return _no_safetensors(name)
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return f"cannot be loaded ({type(error).__name__}: {first[:200]})"
 

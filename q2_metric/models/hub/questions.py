@@ -11,9 +11,11 @@ from q2_metric.models.hub.batches import Batches, Row
 from q2_metric.models.hub.loading import Loaded
 from q2_metric.models.hub.templates import HIGHLIGHT, TEMPLATES
 from q2_metric.models.hub.tokens import raw_offsets, token_ids
+from q2_metric.text.passages import in_passages
 from q2_metric.types import Span
 
 Decoding = Literal["beam", "greedy", "sample"]
+Reading = Literal["neighbours", "response"]
 
 BEAMS = 5
 """Beams searched and questions returned (authors' code, get_questions_beam)."""
@@ -44,6 +46,8 @@ class Seq2SeqQuestions:
             (top-k 50, top-p 0.95, 5 questions).
         seed: seed of "sample". Each input is sampled alone, seeded by ``seed`` and its own
             text, so that its questions depend on nothing else in the batch.
+        reading: whether the model reads the sentence of a span with its "neighbours", or the
+            whole "response".
         batch_size: spans at a time ("sample" takes one); ``None`` for as many as fit
             (see ``Batches``).
         max_input: longest input in tokens; a longer text is cut around its span.
@@ -60,6 +64,7 @@ class Seq2SeqQuestions:
         template: str | None = None,
         decoding: Decoding = "beam",
         seed: int = 0,
+        reading: Reading = "neighbours",
         batch_size: int | None = None,
         max_input: int = MAX_INPUT,
     ) -> None:
@@ -79,6 +84,7 @@ class Seq2SeqQuestions:
         self.template = template
         self.decoding: Decoding = decoding
         self.seed = seed
+        self.reading: Reading = reading
         self.batches = Batches(
             model,
             1 if decoding == "sample" else batch_size,
@@ -96,6 +102,8 @@ class Seq2SeqQuestions:
         the response; where the span is not there (it was found in a resolved text), its
         first occurrence is taken, and without one the span is set before the response.
         """
+        if self.reading == "neighbours":
+            spans = in_passages(spans)
         inputs = [self._input(span) for span in spans]
         unique = list(dict.fromkeys(inputs))
         found = dict(zip(unique, self._generate(unique), strict=True))

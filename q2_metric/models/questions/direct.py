@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from q2_metric.models.english.clauses import Clause
 from q2_metric.models.english.phrases import core, named, spell
 from q2_metric.models.english.tree import Tree, Word, bits_of, is_plural
 from q2_metric.models.english.verbs import finite_word, is_finite_clause
 from q2_metric.models.english.vocabulary import LOCATIONS, NOUN_TAGS, VAGUE
 from q2_metric.models.questions.asking import tidy
-from q2_metric.models.questions.nouns import is_example, top_of
+from q2_metric.models.questions.nouns import is_example, own_phrase, top_of
 from q2_metric.models.questions.words import is_person
+
+
+def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
+    """ "How does Alaska compare to Texas?": for "bigger" in "Alaska is bigger than Texas"."""
+    than = next((c for c in tree.children[root.i] if c.dep == "prep" and c.lower == "than"), None)
+    other = tree.child(than, ("pobj",)) if than is not None else None
+    if root.dep != "acomp" or root.head != clause.verb.i or other is None or not clause.subject:
+        return None
+    past = clause.auxiliary in ("was", "were")
+    do = "did" if past else "do" if clause.auxiliary in ("are", "am") else "does"
+    compared = spell(tree, tree.members(own_phrase(tree, other)))
+    return tidy(["how", do, clause.subject, "compare to", compared])
 
 
 def direct_questions(tree: Tree, root: Word, label: str) -> Iterator[str]:

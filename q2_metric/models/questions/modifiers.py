@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from q2_metric.models.english.phrases import spell
 from q2_metric.models.english.tree import Tree, Word, bits_of
-from q2_metric.models.english.vocabulary import AGE, LOOSE, YEAR
+from q2_metric.models.english.vocabulary import AGE, IDIOMS, LIGHT_NOUNS, LOOSE, YEAR
 from q2_metric.models.questions.gap import Gap
 
 
@@ -38,6 +38,9 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
             gone |= tree.below[child.i]
     if AGE.search(text):
         return None
+    if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in IDIOMS | LIGHT_NOUNS:
+        bare = [word for word in members if word.dep != "poss" and word.text != "'s"]
+        return Gap(f"what number {spell(tree, bare)}", gone)
     if label == "DATE":
         if not YEAR.match(text) or not phrase:
             return None

@@ -18,12 +18,12 @@ import re
 from collections.abc import Sequence
 
 from q2_metric.models.english.clauses import clause_of, is_askable
-from q2_metric.models.english.parser import Parser, default_parser
+from q2_metric.models.english.parser import COMPARATIVE, Parser, default_parser
 from q2_metric.models.english.tree import Tree
 from q2_metric.models.english.verbs import clause_verb
 from q2_metric.models.english.vocabulary import IDIOMS, LIGHT_NOUNS, NOT_ASKED
 from q2_metric.models.questions.asking import ask
-from q2_metric.models.questions.direct import direct_questions
+from q2_metric.models.questions.direct import comparing_question, direct_questions
 from q2_metric.models.questions.gaps import gaps
 from q2_metric.models.questions.nouns import has_complement
 from q2_metric.text.normalise import normalise
@@ -73,6 +73,9 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
     clause = clause_of(tree, verb) if verb is not None else None
     if clause is None or not is_askable(tree, clause):
         return list(found)
+    if label == COMPARATIVE:
+        compared = comparing_question(tree, clause, root)
+        return [compared] if compared and is_sound(compared, text) else []
     if not label and root.label not in ("CARDINAL", "ORDINAL"):
         label = root.label  # "the us" is where, as "us" is
     for full in (False, True):

@@ -124,6 +124,13 @@ def test_places_go_there_and_back(text: str, start: int, length: int) -> None:
         ("Really?! Yes… maybe.", ["Really?!", "Yes… maybe."]),
         ("so do i . i know .", ["so do i .", "i know ."]),
         ('he said it . " ok', ['he said it . "', "ok"]),
+        ("a big business.global sales rose .", ["a big business.", "global sales rose ."]),
+        ("He left.Then he came.", ["He left.", "Then he came."]),
+        ("see example.com or bbc.co.uk .", ["see example.com or bbc.co.uk ."]),
+        ("Read file.Name at w3.org/Some.Page now", ["Read file.", "Name at w3.org/Some.Page now"]),
+        ("Mrs.Smith of St.Louis uses Node.js", ["Mrs.Smith of St.Louis uses Node.js"]),
+        ("a cased Text.with no capital after", ["a cased Text.with no capital after"]),
+        ("ann.lee@home.now writes e.g.this", ["ann.lee@home.now writes e.g.this"]),
     ],
 )
 def test_sentences(text: str, sentences: list[str]) -> None:
@@ -143,7 +150,7 @@ def test_sentences_cover_the_text_once(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["it ' s a long text . ", "word ", "x", "a . b . ", "!", "“ a ", "? ! "]
+    "unit", ["it ' s a long text . ", "word ", "x", "a . b . ", "!", "“ a ", "? ! ", "one.two"]
 )
 def test_long_texts(unit: str) -> None:
     text = unit * (100_000 // len(unit)) + "x"
@@ -225,6 +232,23 @@ def test_a_very_long_text(parser: Parser) -> None:
     assert all(text[span.start : span.start + len(span.text)] == span.text for span in found)
 
 
+def test_a_quoted_title_is_one_span_and_speech_is_not(parser: Parser) -> None:
+    assert "My Way" in dict(texts(parser, '"My Way" was written by Paul Anka.'))
+    assert "i will always love you" in dict(
+        texts(parser, '" i will always love you " is by dolly parton .'))
+    said = dict(texts(parser, 'He said " I love you " to Ann in Paris.'))
+    assert not any("love" in text for text in said)
+
+
+def test_what_compares_is_a_span_where_it_is_asked_for(parser: Parser) -> None:
+    example = Example("it is bigger than texas and less expensive than ohio .", "")
+    plain, more = SpacySpans(parser), SpacySpans(parser, comparatives=True)
+    [found], [further] = plain.find([example]), more.find([example])
+    assert [span.text for span in further if span not in found] == ["bigger", "less expensive"]
+    assert set(found) < set(further)
+    assert (plain.name, more.name) == ("spacy", "spacy+comparatives")
+
+
 # --- the parser's memory -------------------------------------------------------------
 
 
@@ -267,6 +291,9 @@ def test_a_missing_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
         ("What is the name of the youngest king?", False),
         ("Who is he married to?", False),
         ("", False),
+        ('Who released "I Want to Hold Your Hand" in 1963?', False),
+        ('When did they sing "i want to hold your hand"?', False),
+        ('What do I think of "My Way"?', True),
     ],
 )
 def test_personal(question: str, personal: bool, parser: Parser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,7 @@ from hub_models import (
 from local_models import ENCODERS, encoder, t5
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.metrics.bertscore import BertScore
 from q2_metric.models.hub import loading, tokens
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.nli import TorchNli
@@ -119,7 +121,9 @@ def test_a_tokenizers_missing_package_is_named() -> None:
         raise ImportError("T5Tokenizer requires the SentencePiece library")
 
 
-def test_safetensors_are_preferred_to_pickles(tmp_path: Path) -> None:
+def test_pickles_are_refused_unless_they_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = encoder(tmp_path / "m", "bert", NLI, id2label=THREE)
     (folder / "pytorch_model.bin").write_bytes(b"not a checkpoint")
     (verdict,) = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
@@ -128,9 +132,24 @@ def test_safetensors_are_preferred_to_pickles(tmp_path: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     torch.save(weights, folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
+    monkeypatch.setenv(loading.PICKLES, f"{folder}2, other/model")
+    for refused in (lambda: load(TorchNli, str(folder)), lambda: BertScore(str(folder))):
+        with pytest.raises(ModelError, match=f"no weights as safetensors.*PICKLES={folder} in"):
+            refused()
+    monkeypatch.setenv(loading.PICKLES, f"other/model, {folder}")
+    loading.refuse_pickle(str(folder))
     (again,) = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
     # Where the weights lie in memory decides the last bit.
     assert again.entailment == pytest.approx(verdict.entailment, abs=1e-6)
+
+
+def test_the_service_that_converts_pickles_is_not_asked(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers would send it the caller's token."""
+    monkeypatch.delenv("DISABLE_SAFETENSORS_CONVERSION", raising=False)
+    load(TorchNli, str(folders("bert/nli")))
+    assert os.environ["DISABLE_SAFETENSORS_CONVERSION"] == "1"
 
 
 def test_loading_is_silent(folders: Folders, capfd: pytest.CaptureFixture[str]) -> None:

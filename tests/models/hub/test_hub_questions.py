@@ -90,6 +90,18 @@ def test_beam_batches_equal_single_spans(loaded: Load) -> None:
 
 
 @pytest.mark.usefixtures("short")
+def test_a_long_response_is_read_around_its_span(loaded: Load) -> None:
+    model = loaded("t5/untied")
+    beside = "Paris is the capital. It has a river. The ship sails north."
+    far = Example(f"{beside} She sleeps. The dog runs.", "")
+    near = Span(Example(beside, ""), "Paris", 0)
+    whole = Seq2SeqQuestions(model, decoding="greedy", reading="response")
+    cut = Seq2SeqQuestions(model, decoding="greedy")
+    assert cut.generate([Span(far, "Paris", 0)]) == whole.generate([near])
+    assert whole._input(Span(far, "Paris", 0)) != whole._input(near)
+
+
+@pytest.mark.usefixtures("short")
 def test_greedy_gives_one_question(loaded: Load) -> None:
     model = loaded("t5/untied")
     found = Seq2SeqQuestions(model, decoding="greedy").generate(SPANS)

@@ -44,7 +44,8 @@ def parser() -> Parser:
 def spans(parser: Parser) -> dict[tuple[str, str], Span]:
     """The first span of each (sentence, text)."""
     sentences = list(dict.fromkeys(sentence for sentence, _, _ in golden()))
-    found = SpacySpans(parser).find([Example(sentence, "") for sentence in sentences])
+    finder = SpacySpans(parser, comparatives=True)
+    found = finder.find([Example(sentence, "") for sentence in sentences])
     table: dict[tuple[str, str], Span] = {}
     for sentence, members in zip(sentences, found, strict=True):
         for span in members:

@@ -1,0 +1,47 @@
+"""``python hf_metric_card/space.py q2|scale FOLDER [WHEEL]``: a Space, ready to be pushed.
+
+The two share card, page and tests; the card's title and the module differ. With a wheel of
+this package (``pip wheel --no-deps .``) it lies beside the page and is what is installed, which
+is needed until the package is published.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SCRIPTS = HERE.parent / "hf_plugin" / "scripts"
+SHARED = ("app.py", "requirements.txt", "tests.py", "README.md")
+CHANGES = (
+    ("title: Q²\n", "title: SCALE\n"),
+    ("description: >-\n  Q² ", "description: >-\n  SCALE, beside Q², "),
+    ("# Metric card for Q² and SCALE", "# Metric card for SCALE and Q²"),
+)
+
+
+def build(name: str, folder: Path, wheel: Path | None = None) -> None:
+    """Writes the Space of "q2" or "scale" into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in SHARED:
+        shutil.copyfile(HERE / file, folder / file)
+    shutil.copyfile(SCRIPTS / name / f"{name}.py", folder / f"{name}.py")
+    if name == "scale":
+        card = (HERE / "README.md").read_text(encoding="utf-8")
+        for old, new in CHANGES:
+            if old not in card:
+                raise SystemExit(f"README.md has no {old!r}: space.py must follow it")
+            card = card.replace(old, new, 1)
+        (folder / "README.md").write_text(card, encoding="utf-8")
+    if wheel is not None:
+        shutil.copyfile(wheel, folder / wheel.name)
+        needed = (folder / "requirements.txt").read_text(encoding="utf-8")
+        (folder / "requirements.txt").write_text(
+            needed.replace("q2-metric[", f"./{wheel.name}["), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("q2", "scale"):
+        raise SystemExit(__doc__)
+    build(sys.argv[1], *map(Path, sys.argv[2:]))

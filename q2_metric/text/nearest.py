@@ -1,0 +1,39 @@
+"""Which parts of a text say something about a sentence, by the words that they share."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from q2_metric.text.alignment import stem
+from q2_metric.text.overlap import content_words
+
+
+class Parts:
+    """The parts of one text, to be ranked for many sentences."""
+
+    def __init__(self, parts: Sequence[str]) -> None:
+        self._words = [_stems(part) for part in parts]
+        found_in = Counter(word for words in self._words for word in words)
+        self._weights = {w: math.log(1 + len(parts) / n) for w, n in found_in.items()}
+
+    def nearest(self, sentence: str, most: int) -> list[int]:
+        """Places of at most so many parts, in order: those that share most with the sentence.
+
+        A content word that few parts have counts more: log(1 + parts / parts that have it).
+        Of equal ones the earlier is taken.
+
+        >>> Parts(["The tower.", "Lit in 1882.", "The tower was lit."]).nearest("It was lit.", 2)
+        [1, 2]
+        """
+        if most >= len(self._words):
+            return list(range(len(self._words)))
+        said = _stems(sentence)
+        shared = [math.fsum(self._weights[w] for w in said & words) for words in self._words]
+        best = sorted(range(len(shared)), key=lambda place: (-shared[place], place))
+        return sorted(best[:most])
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word) for word in content_words(text)}

@@ -1,0 +1,68 @@
+"""The part of a response that a question about a span is made from and read in.
+
+A question read over the whole response costs as much as the response is long, and there are as
+many as it has spans: a square. Its sentence with the ones beside it is all that it needs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+
+from q2_metric.text.sentences import split_sentences
+from q2_metric.types import Example, Span
+
+SENTENCES = 3
+"""Of a passage: a span's own, one before and one after; at an end of the response, two on one
+side, so that a response of up to three sentences is its own passage."""
+
+
+class Passages:
+    """The passages of a text."""
+
+    def __init__(self, text: str) -> None:
+        sentences = split_sentences(text)
+        self._size = len(text)
+        self._starts = [start for start, _ in sentences]
+        self._ends = [end for _, end in sentences]
+
+    def around(self, start: int, end: int) -> tuple[int, int]:
+        """(start, end) of the passage of the text's characters [start, end)."""
+        first = bisect_right(self._starts, start) - 2
+        last = bisect_left(self._ends, end) + 2
+        first = max(0, min(first, len(self._starts) - SENTENCES))
+        last = max(last, SENTENCES)
+        return (
+            self._starts[first] if first else 0,
+            self._ends[last - 1] if last < len(self._ends) else self._size,
+        )
+
+
+def in_passages(spans: Sequence[Span]) -> list[Span]:
+    """The spans, each in an example whose response is only the passage around it.
+
+    A response of up to three sentences stays whole, and so does one that does not hold the
+    span at its place.
+
+    >>> text = "Ann sings. Bob reads. Cid swims. Dan runs. Eve rows."
+    >>> in_passages([Span(Example(text, ""), "Eve", 43)])[0].example.response
+    'Cid swims. Dan runs. Eve rows.'
+    """
+    passages: dict[str, Passages] = {}
+    cut: dict[tuple[Example, int, int], Example] = {}
+    found = []
+    for span in spans:
+        example, end = span.example, span.start + len(span.text)
+        text = example.response
+        if text not in passages:
+            passages[text] = Passages(text)
+        left, right = passages[text].around(span.start, end)
+        if (left, right) == (0, len(text)) or text[span.start : end] != span.text:
+            found.append(span)
+            continue
+        key = (example, left, right)
+        if key not in cut:
+            cut[key] = replace(example, response=text[left:right])
+        found.append(replace(span, example=cut[key], start=span.start - left))
+    return found

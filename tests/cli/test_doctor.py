@@ -1,0 +1,104 @@
+"""``q2 doctor``, and what the demo says at its end."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hf_plugin import command, register
+from q2_metric import __version__
+from q2_metric.cli import doctor
+from q2_metric.cli.main import main
+from q2_metric.errors import InputError, ModelError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run() -> Result:
+    return CliRunner().invoke(main, ["doctor"], prog_name="q2")
+
+
+def test_it_names_versions_models_folders_and_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("Q2_CACHE", str(tmp_path / "scores"))
+    monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(doctor, "PACKAGES", ("numpy", "no-such-package"))
+    monkeypatch.setattr(doctor, "_is_here", lambda model: "albert" in model)
+    found = run()
+    assert found.exit_code == 0, found.output
+    lines = found.output
+    assert f"q2-metric   {__version__} in {ROOT}" in lines
+    assert "numpy " in lines
+    assert "not installed: no-such-package" in lines
+    assert f"cache       {tmp_path / 'scores'} (not there yet, not used: Q2_NO_CACHE" in lines
+    assert f"before it {tmp_path} (Q2_DATA_DIR)" in lines
+    assert "models of the package, ONNX Runtime on the CPU" in lines
+    [paper] = [line for line in lines.splitlines() if line.startswith("paper ")]
+    assert "google/flan-t5-xl" in paper
+    assert "albert" not in paper
+    assert "scores      q2 0.000, scale 0." in lines
+    assert "q2|preset:bundled|" in lines
+    assert "scale|preset:bundled|" in lines
+
+
+def test_models_that_do_not_load_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> list[doctor.Line]:
+        raise ModelError("the bundled weights are missing: reinstall q2-metric")
+
+    monkeypatch.setattr(doctor, "_trial", broken)
+    found = run()
+    assert found.exit_code == 2
+    assert "missing     the bundled weights are missing" in found.output
+
+
+def test_a_framework_without_its_shell_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "SHELLS", {"mine": f"{__name__}:_not_found"})
+    monkeypatch.setattr(doctor, "_trial", list)
+    assert "mine        not usable: install it" in run().output
+
+
+def _not_found() -> str:
+    raise InputError("install it")
+
+
+def test_evaluate_is_said_to_find_the_package_only_where_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (command, register):
+        monkeypatch.setattr(module, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(command, "version", lambda _name: "0.4.6")
+    monkeypatch.setattr(register, "find_spec", lambda _name: True)
+    with pytest.raises(InputError, match=r'evaluate.load\("q2"\) does not find .* run q2 register'):
+        command.state()
+    register.register()
+    assert command.state().endswith(f"finds it in {tmp_path}")
+
+
+def test_the_demo_ends_with_its_files_and_two_commands_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("Makefile", "setup.cfg"):
+        shutil.copy(ROOT / name, tmp_path)
+    done = subprocess.run(["make", "demo", "BIN=true ||", "-o", ".venv/demo.done"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *_, where, _, report, explain = done.stdout.rstrip().splitlines()
+    assert f"{tmp_path}/scores.jsonl" in where
+
+    monkeypatch.chdir(tmp_path)
+    rows = [str(ROOT / "examples" / "dialogues.jsonl"), "--metrics", "f1"]
+    for words in (["score", *rows, "--out", "scores.jsonl"], _after_q2(report)):
+        assert CliRunner().invoke(main, words).exit_code == 0
+    assert (tmp_path / "report.html").is_file()
+    assert CliRunner().invoke(main, [*_after_q2(explain), "--metrics", "f1"]).exit_code == 0
+
+
+def _after_q2(line: str) -> list[str]:
+    words = shlex.split(line)
+    return words[[word.endswith("/q2") for word in words].index(True) + 1:]

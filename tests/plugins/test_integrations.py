@@ -1,0 +1,209 @@
+"""The same rows get the same numbers in every framework that has one file."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from fakes import FakeClaims
+
+from q2_integrations.judge import Judge, example
+from q2_metric import InputError, metrics, scoring
+from q2_metric.types import Example
+
+KNOWLEDGE = "Rome has 7 hills. It lies on the Tiber."
+TABLE = {"Rome has 7 hills.": 0.9, "Rome lies on the Rhine.": 0.2}
+SAID = [*TABLE, "lol", "", "Is it big?"]
+ROWS = [Example(said, KNOWLEDGE) for said in SAID]
+NAMES = ("q2", "q2_no_nli", "coverage", "fallback", "no_claim")
+
+
+@pytest.fixture(autouse=True)
+def _fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What claims something has the value of the table."""
+    monkeypatch.setattr(
+        metrics, "load_metrics", lambda names, *_, **__: [FakeClaims(n, TABLE) for n in names])
+    monkeypatch.chdir(tmp_path)  # some write logs where they stand
+
+
+def needs(package: str, extra: str = "") -> Any:
+    """The package, which is not among those that every developer installs."""
+    return pytest.importorskip(
+        package, reason=f'{package} is not here: pip install "q2-metric[{extra or package}]"')
+
+
+Numbers = dict[str, list[float | None]]
+
+
+def by_trl(no_claim: str) -> Numbers:
+    from q2_integrations.trl import Reward
+
+    if no_claim != "zero":
+        pytest.skip("a reward of a completion that claims nothing is 0")
+    found = Reward("q2")(["?"] * len(SAID), SAID, knowledge=[KNOWLEDGE] * len(SAID))
+    return {"q2": found}
+
+
+def by_torchmetrics(no_claim: str) -> Numbers:
+    needs("torchmetrics")
+    from q2_integrations.torchmetrics import Grounded
+
+    found: Numbers = {name: [] for name in NAMES}
+    for said in SAID:
+        grounded = Grounded("q2", no_claim=no_claim)
+        grounded.update([said], [KNOWLEDGE])
+        for name, value in grounded.compute().items():
+            found[name].append(None if value.isnan() else float(value))
+    return found
+
+
+def by_lighteval(no_claim: str) -> Numbers:
+    needs("lighteval")
+    from lighteval.metrics import apply_metric
+    from lighteval.models.model_output import ModelResponse
+    from lighteval.tasks.requests import Doc
+
+    from q2_integrations.lighteval import grounded
+
+    docs = [Doc(query="?", choices=[], gold_index=[], specific={"knowledge": KNOWLEDGE})
+            for _ in SAID]
+    found = apply_metric(
+        [ModelResponse(text=[said]) for said in SAID], docs, grounded("q2", no_claim=no_claim))
+    return {name: [None if one[name] != one[name] else one[name] for one in found]
+            for name in NAMES}
+
+
+def by_inspect(no_claim: str) -> Numbers:
+    needs("inspect_ai", "inspect-ai")
+    import asyncio
+
+    from inspect_ai.scorer import Target
+
+    from q2_integrations.inspect_ai import grounded
+
+    score = grounded("q2", no_claim=no_claim)
+    found = []
+    for said in SAID:
+        state: Any = SimpleNamespace(
+            metadata={"knowledge": KNOWLEDGE}, sample_id=1,
+            output=SimpleNamespace(completion=said))
+        found.append(asyncio.run(score(state, Target(""))).value)
+    return {name: [None if one[name] != one[name] else one[name] for one in found]
+            for name in NAMES}
+
+
+def by_mlflow_scorer(no_claim: str) -> Numbers:
+    needs("mlflow")
+    from q2_integrations.mlflow import grounded_scorer
+
+    scorer = grounded_scorer("q2", no_claim=no_claim)
+    found = [
+        {one.name: one.value for one in scorer(
+            inputs={"knowledge": KNOWLEDGE}, outputs=said, expectations=None)}
+        for said in SAID
+    ]
+    return {name: [one.get(name) for one in found] for name in NAMES}
+
+
+def by_mlflow_metric(no_claim: str) -> Numbers:
+    needs("mlflow")
+    from q2_integrations.mlflow import grounded_metrics
+
+    return {
+        metric.name: metric.eval_fn(SAID, [KNOWLEDGE] * len(SAID)).scores
+        for metric in grounded_metrics("q2", no_claim=no_claim)
+    }
+
+
+def by_deepeval(no_claim: str) -> Numbers:
+    needs("deepeval")
+    from deepeval.test_case import LLMTestCase
+
+    from q2_integrations.deepeval import Grounded
+
+    if no_claim != "zero":
+        pytest.skip("a test case that claims nothing fails with 0")
+    grounded = Grounded("q2")
+    found = []
+    for said in SAID:
+        grounded.measure(LLMTestCase(
+            input="?", actual_output=said, retrieval_context=[KNOWLEDGE]))
+        found.append(grounded.score_breakdown)
+        assert grounded.is_successful() == (said == "Rome has 7 hills.")
+    return {name: [one[name] for one in found] for name in NAMES}
+
+
+@pytest.mark.parametrize("no_claim", ["zero", "exclude"])
+@pytest.mark.parametrize("framework", [
+    by_trl, by_torchmetrics, by_lighteval, by_inspect, by_mlflow_scorer, by_mlflow_metric,
+    by_deepeval,
+])
+def test_the_same_numbers(framework: Callable[[str], Numbers], no_claim: Any) -> None:
+    found = framework(no_claim)
+    loaded = scoring.load("q2", {})
+    assert [0.9, 0.2, 0.0, 0.0, 0.0] == [
+        scoring.numbers(row["q2"], "q2", "zero")["q2"] for row in scoring.score(loaded, ROWS)]
+    for name, values in found.items():
+        wanted = [scoring.numbers(row["q2"], "q2", no_claim)[name]
+                  for row in scoring.score(loaded, ROWS)]
+        assert values == [None if one is None else pytest.approx(one) for one in wanted], name
+    if no_claim == "exclude":
+        assert found["q2"][2:] == [None] * 3
+
+
+def test_what_a_score_rests_on_is_said() -> None:
+    judge = Judge("scale,q2")
+    first, _, silent, empty, _ = judge(ROWS)
+    assert first.why == "SCALE: 0.900\n  0.90 Rome has 7 hills.\nQ²: 0.900"
+    assert silent.why.startswith("SCALE: the response claims nothing")
+    assert "the response is empty" in empty.why
+    (unknown,) = judge([Example("Rome has 7 hills.", " ")])
+    assert unknown.numbers["q2"] is None
+    assert "no knowledge" in unknown.why
+
+
+def test_rows_are_scored_once() -> None:
+    judge = Judge("q2")
+    assert judge(ROWS) == judge(list(ROWS))
+    (metric,) = judge.metrics
+    assert isinstance(metric, FakeClaims)
+    assert len(metric.batches) == 1
+
+
+def test_a_judge_can_be_copied_and_pickled() -> None:
+    judge = Judge("q2", "exclude")
+    assert copy.deepcopy(judge) is copy.copy(judge) is judge
+    again = pickle.loads(pickle.dumps(judge))
+    assert (again.no_claim, again(ROWS)) == ("exclude", judge(ROWS))
+
+
+def test_a_row_that_a_metric_fails_on_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(FakeClaims):
+        def score(self, examples: Sequence[Example], **_: Any) -> Any:
+            if any("Rhine" in example.response for example in examples):
+                raise InputError("too long")
+            return super().score(examples)
+
+    monkeypatch.setattr(metrics, "load_metrics", lambda *_, **__: [Failing("q2", TABLE)])
+    found = Judge("q2")(ROWS)
+    assert [one.numbers["q2"] for one in found] == [0.9, None, 0.0, 0.0, 0.0]
+    assert "response 2 has no score" in caplog.text
+    assert "failed" in found[1].why
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ((3, KNOWLEDGE, None), "the response of row 3 is a number"),
+    (("a", {"text": "b"}, None), "the knowledge of row 3 is an object"),
+    (("a", ["b", None], None), r"the knowledge of row 3\[1\]"),
+    (("a", "b", [1]), r"the history of row 3\[0\]"),
+])
+def test_a_value_that_is_no_text_is_named(values: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        example(*values, "row 3")

@@ -1,0 +1,68 @@
+"""Two ranks of lm-evaluation-harness, of which one has no value for some metrics."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lm_eval")
+
+TESTS = Path(__file__).parents[1]
+ROWS = [{"knowledge": "Rome has 7 hills.", "gold": "rome has 7 hills ."},  # of the first rank
+        {"knowledge": "Tea is hot.", "gold": "lol"},  # of the second, which has no claim
+        {"knowledge": "Milk is white.", "gold": "milk is red ."},
+        {"knowledge": "Cats sleep.", "gold": "haha"}]
+
+SCRIPT = """
+import json, sys
+import torch.distributed as dist
+dist.init_process_group("gloo")
+from fakes import FakeClaims
+from q2_metric import metrics
+metrics.load_metrics = lambda names, *_, **__: [FakeClaims(name) for name in names]
+from harness_models import GlooOracle
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+from lm_eval_plugin import tasks_folder
+
+rows, out, fail = sys.argv[1:]
+if dist.get_rank() == int(fail):
+    def score(*_, **__):
+        raise OSError("the disk is full")
+    FakeClaims.score = score
+manager = TaskManager(include_path=str(tasks_folder()), include_defaults=False,
+                      metadata={"data_files": rows, "metric_no_claim": "exclude"})
+found = simple_evaluate(GlooOracle(), tasks=["q2_custom"], task_manager=manager,
+                        bootstrap_iters=10)
+if found is not None:
+    with open(out, "w") as file:
+        json.dump([found["results"]["q2_custom"], found["samples"]["q2_custom"]], file,
+                  default=str)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("fail", [-1, 1])
+def test_a_rank_without_a_value_is_waited_for(tmp_path: Path, fail: int) -> None:
+    rows, out, script = tmp_path / "rows.jsonl", tmp_path / "out.json", tmp_path / "run.py"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    script.write_text(SCRIPT)
+    path = os.pathsep.join([str(TESTS.parent), str(TESTS)])
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2",
+         str(script), str(rows), str(out), str(fail)],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "DISABLE_MULTIPROC": "1"},
+        capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr[-3000:]
+    table, samples = json.loads(out.read_text())
+    assert table["q2,none"] == 0.5  # of the two responses that claim something
+    assert table["q2_stderr,none"] == 0.0
+    assert len(samples) == 4
+    assert table["f1,none"] == 1.0
+    assert table["no_claim,none"] == (0.5 if fail < 0 else 0.0)
+    assert ("the disk is full" in done.stderr) is (fail == 1)
