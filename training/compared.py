@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from q2_metric.metrics.q2 import Q2, answer_sentence
+from q2_metric.metrics.answers import answer_sentence
+from q2_metric.metrics.q2 import Q2
 from q2_metric.types import Comparison
 from q2_metric.types import Example as Pair
 from training.examples import Example, Source, held_out

@@ -7,16 +7,16 @@ Question Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
+from q2_metric.metrics.answers import agrees, answer_sentence, compare
 from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import parse, signature
-from q2_metric.text.normalise import normalise, token_f1
+from q2_metric.text.normalise import normalise
 from q2_metric.text.passages import in_passages
 from q2_metric.types import (
     Answer,
@@ -298,7 +298,7 @@ class Q2:
             if settings.round_trip != "off":
                 answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
                 for i, answer in zip(turn, answers, strict=True):
-                    if answer and _agrees(answer, spans[i], settings.round_trip == "list"):
+                    if answer and agrees(answer, spans[i], settings.round_trip == "list"):
                         valid[i].append(candidates[i][rank])
                     else:
                         asked = Question(spans[i], candidates[i][rank])
@@ -356,52 +356,6 @@ class Q2:
         if self.settings.fallback_score == "expected":
             return verdict.entailment + 0.5 * verdict.neutral
         return FALLBACK_SCORE[verdict.label]
-
-
-_BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
-
-
-def _agrees(answer: Answer, span: Span, lists: bool) -> bool:
-    """The round trip: the answer in the response is the span or, of ``lists``, has it as item."""
-    wanted = normalise(span.text)
-    items = [answer.text, *(_BETWEEN_ITEMS.split(answer.text) if lists else ())]
-    return any(normalise(item) == wanted for item in items)
-
-
-def answer_sentence(question: str, answer: str) -> str:
-    """A question with its answer as the NLI model reads it (section 2.3).
-
-    >>> answer_sentence("Who owns it?", "Acme Corp.")
-    'Who owns it? Acme Corp.'
-    """
-    return f"{question} {answer.rstrip(' .')}."
-
-
-def compare(
-    question: Question,
-    answer: Answer | None,
-    verdict: Verdict | None,
-    comparison: Literal["verdict", "expected"] = "verdict",
-) -> Comparison:
-    """One question's score (section 2.3).
-
-    No answer 0; equal after normalisation 1; entailment 1, contradiction 0; neutral, or
-    no verdict, token F1. With ``comparison="expected"`` the mean of the three, weighted
-    with their probabilities.
-    """
-    span = question.span.text
-    if answer is None:
-        return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
-    if normalise(answer.text) == normalise(span):
-        return Comparison(question, span, answer.text, 1.0, None, "equal", 1.0, answer.start)
-    f1 = token_f1(span, answer.text)
-    if verdict is not None and comparison == "expected":
-        score = verdict.entailment + verdict.neutral * f1
-        return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
-    if verdict is None or verdict.label == "neutral":
-        return Comparison(question, span, answer.text, f1, verdict, "token_f1", f1, answer.start)
-    score = 1.0 if verdict.label == "entailment" else 0.0
-    return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)
 
 
 def without_nli(signed: str) -> str:

@@ -13,7 +13,8 @@ from fakes import (
 )
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.q2 import Q2, Q2Settings, answer_sentence
+from q2_metric.metrics.answers import answer_sentence
+from q2_metric.metrics.q2 import Q2, Q2Settings
 from q2_metric.types import Comparison, Example, Verdict
 
 
