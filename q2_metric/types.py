@@ -31,13 +31,15 @@ class Example:
     """A generated response and the text that it should be grounded in.
 
     ``id`` names the row for people; two examples with the same texts are equal
-    whatever their ids, so that a stage computes equal work once.
+    whatever their ids, so that a stage computes equal work once. ``label`` is what people said,
+    where the row has it: whether the response is supported. No metric looks at it.
     """
 
     response: str
     knowledge: str
     history: tuple[str, ...] = ()
     id: str | None = field(default=None, compare=False)
+    label: bool | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

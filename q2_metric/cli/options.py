@@ -227,4 +227,6 @@ COLUMN_OPTIONS = all_options(
     ),
     click.option("--history", metavar="COL", help='Column of the history; "" for none.'),
     click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]"),
+    click.option("--label", metavar="COL",
+                 help="Column of people's label, for the page.  [default: by name]"),
 )

@@ -33,11 +33,14 @@ def report(
     """Make one web page of scores, from what q2 score --out wrote.
 
     Several files, or one with several scored files in it, are also compared: each with the
-    first, response by response, matched by id or by their knowledge and history.
+    first, response by response, matched by id or by their knowledge and history. Three files
+    or more whose names differ in one number are the checkpoints of a run: curves of each
+    number, and what changed from one to the next.
     """
     from q2_metric.files import STDIN, check_place
     from q2_metric.report.page import write_page
     from q2_metric.report.read import read_scores
+    from q2_metric.report.systems import in_order
     from q2_metric.rows.columns import Columns
 
     for name in scores:
@@ -48,7 +51,9 @@ def report(
     check_place(out)
     with ExitStack() as files:
         columns = Columns(response, knowledge, history, id_)
-        found = read_scores(scores, files, texts=texts, columns=columns)
+        # Texts go with the scores in the order in which both are named.
+        names = list(scores) if texts else in_order(scores)
+        found = read_scores(names, files, texts=texts, columns=columns)
         write_page(out, found.runs, found)
     bare = sum(run.without_texts for run in found.runs)
     if bare:

@@ -216,7 +216,8 @@ def _job(options: Mapping[str, Any]) -> Job:
     knowledge = options["knowledge"] if pool in (None, ROW) else ""
     return Job(
         files=options["files"],
-        columns=Columns(options["response"], knowledge, options["history"], options["id_"]),
+        columns=Columns(options["response"], knowledge, options["history"], options["id_"],
+                        options["label"]),
         metrics=tuple(options["metrics"]),
         preset=options["preset"],
         keywords=load_keywords(options),

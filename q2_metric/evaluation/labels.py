@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError
 from q2_metric.evaluation.scores import number_of
-from q2_metric.rows.columns import Columns
+from q2_metric.rows.columns import ALIASES, Columns, as_label
 from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import BadRow, read_rows
-
-LABEL_NAMES = ("label", "consistent", "agg_label", "gold", "human")
-"""Columns that are taken for the label, the first that is there."""
-
-LABELS: Mapping[str, bool] = {
-    **dict.fromkeys(("1", "1.0", "true", "yes", "consistent", "supported"), True),
-    **dict.fromkeys(("0", "0.0", "false", "no", "inconsistent", "not_supported"), False),
-}
-"""Labels that are understood; case does not matter."""
 
 
 def read_labelled(
     path: str | Path, columns: Columns, label: str | None = None
 ) -> list[Labelled]:
-    """The rows of a file with people's labels (see :data:`LABELS`), in order.
+    """The rows of a file with people's labels (:data:`~q2_metric.rows.columns.LABELS`), in order.
 
     Raises:
         InputError: a row cannot be read, or there is no label; the message says where.
@@ -46,7 +36,7 @@ def read_labels(path: str | Path, label: str | None = None) -> list[bool]:
     """The labels of a file.
 
     Args:
-        label: their column; by default the first of :data:`LABEL_NAMES` that is there.
+        label: their column; by default the first of the usual names that is there.
 
     Raises:
         InputError: there is no such column, or a value is no label.
@@ -55,17 +45,17 @@ def read_labels(path: str | Path, label: str | None = None) -> list[bool]:
     for where, fields in read_fields(path):
         if label is None:
             by_lower = {key.strip().lower(): key for key in fields}
-            label = next((by_lower[name] for name in LABEL_NAMES if name in by_lower), None)
+            label = next((by_lower[name] for name in ALIASES["label"] if name in by_lower), None)
         if label is None or label not in fields:
             columns = ", ".join(map(repr, fields))
             raise InputError(
                 f"{where}: there is no column {label or 'label'!r}; the columns are {columns}; "
                 "name the one with people's labels with --label"
             )
-        key = str(fields[label]).strip().lower()
-        if key not in LABELS:
+        known = as_label(fields[label])
+        if known is None:
             raise InputError(f"{where}: the label is {fields[label]!r}, not 0 or 1")
-        found.append(LABELS[key])
+        found.append(known)
     return found
 
 

@@ -228,7 +228,7 @@ function knowledge(...of) {
   const shown = text("p", "knowledge", "");
   shown.replaceChildren(marked(row.knowledge, list));
   return element("div",
-    {class: "beside", tabindex: "0", role: "region", "aria-label": "Knowledge"},
+    {class: "beside", tabindex: "0", role: "group", "aria-label": "Knowledge"},
     part("Knowledge", shown));
 }
 

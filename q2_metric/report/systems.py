@@ -86,6 +86,16 @@ def series(names: Sequence[str]) -> list[int] | None:
     return steps if steps == sorted(set(steps)) else None
 
 
+def in_order(names: Sequence[str]) -> list[str]:
+    """Checkpoints by their numbers; other names as they are.
+
+    >>> in_order(["step-1000.jsonl", "step-1500.jsonl", "step-500.jsonl"])
+    ['step-500.jsonl', 'step-1000.jsonl', 'step-1500.jsonl']
+    """
+    ordered = sorted(names, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
+    return ordered if series(ordered) is not None else list(names)
+
+
 def curves(runs: Sequence[Run]) -> dict[str, list[list[float | None]]]:
     """By column, [mean, low, high] of each system; nulls where it has no score."""
     names = dict.fromkeys(score.name for run in runs for score in run.scores)

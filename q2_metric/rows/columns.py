@@ -37,6 +37,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     ),
     "history": ("history", "dialogue", "dialog", "message", "messages", "conversation", "turns"),
     "id": ("id", "idx", "example_id", "row_id", "uid"),
+    "label": ("label", "consistent", "agg_label", "gold", "human"),
 }
 """Column names that are recognised, the first that is there wins; case does not matter."""
 
@@ -52,6 +53,19 @@ class Columns:
     knowledge: str | None = None
     history: str | None = None
     id: str | None = None
+    label: str | None = None
+
+
+LABELS: Mapping[str, bool] = {
+    **dict.fromkeys(("1", "1.0", "true", "yes", "consistent", "supported"), True),
+    **dict.fromkeys(("0", "0.0", "false", "no", "inconsistent", "not_supported"), False),
+}
+"""People's labels that are understood, in lower case."""
+
+
+def as_label(value: object) -> bool | None:
+    """Whether a label says supported; ``None`` for one that is not understood."""
+    return LABELS.get(str(value).strip().lower())
 
 
 def resolve(

@@ -118,6 +118,8 @@ SELECTED = Field("selected", "object", fields=(
 
 FILE, ID, ERROR = (Field(name, "text") for name in ("file", "id", "error"))
 TEXT_FIELDS = (Field("response", "text"), Field("knowledge", "text"), Field("history", "texts"))
+LABEL = Field("label", "yes-no")
+"""What people said, where the row that was scored has it."""
 TEXTS = tuple(field.name for field in TEXT_FIELDS)
 """Fields of an output row that repeat what was scored; ``history`` is a list of turns."""
 
@@ -134,7 +136,7 @@ class Layout:
         metrics: the requested metrics.
         with_file: whether rows say which file they are of.
         decided: metrics that have a calibration, and with it a field ``METRIC_consistent``.
-        texts: whether rows repeat their texts.
+        texts: whether rows repeat their texts, and people's label.
         selected: whether rows say which snippet was chosen as their knowledge.
     """
 
@@ -152,7 +154,7 @@ class Layout:
             ID,
             *(field for _, field in self._numbers() + self._marks()),
             ERROR,
-            *(TEXT_FIELDS if self.texts else ()),
+            *((*TEXT_FIELDS, LABEL) if self.texts else ()),
             *(field for _, field in self._details()),
             *([SELECTED] if self.selected else []),
         ]
@@ -218,7 +220,7 @@ def output_row(
 
 
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
-    """The row with the :data:`TEXTS` of what was scored, where it could be read.
+    """The row with the :data:`TEXTS` and label of what was scored, where it could be read.
 
     Knowledge that was chosen for the row stands in ``selected``.
     """
@@ -226,4 +228,4 @@ def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
         return row
     knowledge = (row.get("selected") or {}).get("text", scored.knowledge)
     texts = (scored.response, knowledge, list(scored.history))
-    return row | dict(zip(TEXTS, texts, strict=True))
+    return row | dict(zip(TEXTS, texts, strict=True)) | {LABEL.name: scored.label}

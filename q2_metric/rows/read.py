@@ -12,7 +12,7 @@ from pathlib import Path
 
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN
-from q2_metric.rows.columns import ALIASES, Columns, resolve
+from q2_metric.rows.columns import ALIASES, Columns, as_label, resolve
 from q2_metric.rows.formats import records
 from q2_metric.rows.record import Record
 from q2_metric.rows.texts import all_text, encodable, is_blank, kind
@@ -55,7 +55,9 @@ def read_rows(
 
     The response is a string; the knowledge a string or a list of strings, joined by a
     newline; the history, if any, a string with one turn a line or a list of turns, each
-    a string or a chat message (an object with a string ``content``).
+    a string or a chat message (an object with a string ``content``). People's label is 0 or 1
+    (:data:`~q2_metric.rows.columns.LABELS`) or missing; a column that is only called like one
+    and has something else in the first rows is none.
 
     Args:
         path: file to read, or ``-``.
@@ -83,17 +85,43 @@ def read_rows(
     needs = {"response": need_response, "knowledge": columns.knowledge != ""}
     needed = [field for field, need in needs.items() if need]
     resolved = resolve(columns, first, name, aliases, needed)
+    if columns.label is None and not _labelled(first, resolved):
+        resolved["label"] = None
     if on_columns is not None:
         on_columns(Columns(**resolved))
     for index, record in enumerate(chain(first, found)):
         if record.note is not None and on_note is not None:
             on_note(f"{record.where}: {record.note}")
             on_note = None
-        yield _row(index, record, resolved, needs)
+        yield _row(index, record, resolved, needs, named_label=columns.label is not None)
+
+
+def _labelled(records: Sequence[Record], columns: Mapping[str, str | None]) -> bool:
+    """Whether the column that is called like a label has labels, and not something else."""
+    column = columns.get("label")
+    values = [one.fields[column] for one in records if column in one.fields] if column else []
+    return any(map(_has, values)) and all(
+        as_label(value) is not None for value in values if _has(value))
+
+
+def _has(value: object) -> bool:
+    return value is not None and value != ""
+
+
+def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) -> bool | None:
+    """What people said; a label that is not understood is an error where its column was named."""
+    value = fields.get(column) if column else None
+    if not _has(value):
+        return None
+    label = as_label(value)
+    if label is None and needed:
+        raise InputError(f"the label (field {column!r}) is {str(value)[:40]!r}, not 0 or 1")
+    return label
 
 
 def _row(
-    index: int, record: Record, columns: Mapping[str, str | None], needs: Mapping[str, bool]
+    index: int, record: Record, columns: Mapping[str, str | None], needs: Mapping[str, bool],
+    *, named_label: bool,
 ) -> Row:
     if record.problem:
         return BadRow(index, None, f"{record.where}: {record.problem}")
@@ -109,6 +137,7 @@ def _row(
             knowledge=text("knowledge"),
             history=_history(record.fields, columns["history"]),
             id=id_,
+            label=_label(record.fields, columns.get("label"), needed=named_label),
         )
     except InputError as error:
         return BadRow(index, id_, f"{record.where}: {error}")

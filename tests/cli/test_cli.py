@@ -141,7 +141,8 @@ def test_score_json(tmp_path: Path, loader: Loader) -> None:
     assert q2["no_answer_rate"] == 0.25
     assert q2["interval"][0] <= q2["value"] <= q2["interval"][1]
     assert list(found["scores"]) == ["q2", "q2_no_nli", "scale"]
-    columns = {"response": "response", "knowledge": "knowledge", "history": None, "id": "id"}
+    columns = {"response": "response", "knowledge": "knowledge", "history": None, "id": "id",
+               "label": None}
     assert found["columns"] == columns
 
 

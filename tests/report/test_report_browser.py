@@ -461,3 +461,83 @@ def test_why_there_is_no_score(tab: Tab, tmp_path: Path) -> None:
     tab.page.goto(path.as_uri())
     assert "claims nothing that could be checked" in tab.page.locator(
         ".badge").all_inner_texts()
+
+
+def test_labels_and_the_threshold(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "labels.html"
+    said = {"a": (0.9, 0.9, True), "b": (0.6, 0.2, False), "c": (0.2, 0.8, True),
+            "d": (0.5, 0.1, False), "e": (1.0, 0.7, None)}
+    rows = [row(id_, TEXT, q2, scale=scale, label=label)
+            for id_, (q2, scale, label) in said.items()]
+    write_page(path, [run("labels.jsonl", rows)], rows)
+    page = tab.page
+    page.goto(path.as_uri())
+    assert page.locator(".badge").all_inner_texts() == [
+        f"people: {word}supported" for word in ("", "not ", "", "not ")]
+    precision = page.locator(".precision")
+    assert precision.nth(0).inner_text() == "above 0.50: precision 50 % (1 of 2), recall 50 %"
+    assert precision.nth(2).inner_text() == "above 0.50: precision 100 % (2 of 2), recall 100 %"
+    page.get_by_label("Show").select_option("metric and label disagree (2)")
+    assert tab.ids() == ["b", "c"]
+    page.get_by_label("Show").select_option("Q² and SCALE disagree (2)")
+    assert tab.ids() == ["b", "c"]
+    page.get_by_label("Show").select_option("all (5)")
+    slider = page.get_by_label("Threshold")
+    slider.focus()
+    for _ in range(4):  # 0.5 to 0.7 in steps of 0.05
+        page.keyboard.press("ArrowRight")
+    tab.wait("location.hash.includes('threshold=0.7')")
+    assert precision.nth(0).inner_text() == "above 0.70: precision 100 % (1 of 1), recall 50 %"
+    page.get_by_label("Show").select_option("metric and label disagree (1)")
+    assert tab.ids() == ["c"]
+
+
+def test_the_checkpoints_of_a_run(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "runs.html"
+    names = [f"runs/step-{step}.jsonl" for step in (500, 1000, 2000)]
+    rows = [[row(f"t{i}", TEXT, value + i / 100) for i in range(3)] for value in (0.1, 0.6, 0.2)]
+    runs = [run(*one) for one in zip(names, rows, strict=True)]
+    write_page(path, runs, [one for some in rows for one in some])
+    page = tab.page
+    page.goto(path.as_uri())
+    curve = page.locator(".curve").first
+    label = curve.locator("svg").get_attribute("aria-label")
+    assert label.startswith("Q² by checkpoint: 500: 0.500 (0.250 to 0.750); 1000: 0.500")
+    assert page.get_by_label("System").input_value() == "pair-0-2"  # the last beside the first
+    curve.get_by_role("button", name="2,000").click()
+    assert page.get_by_label("System").input_value() == "pair-1-2"
+    assert page.locator("#list .score b").first.inner_text() == "▼ −0.400"
+    assert page.evaluate("document.activeElement.id") == "count"
+    page.get_by_label("Show").select_option("on the other side of the threshold (3)")
+    assert tab.count() == "3 pairs"
+
+
+def test_all_on_one_page_are_made_as_they_come_into_view(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "many.html"
+    many = [{**FIRST, "id": f"r{i}"} for i in range(2000)]
+    write_page(path, [run("many.jsonl", many)], many)
+    page = tab.page
+    page.goto(path.as_uri())
+    page.get_by_label("On a page").select_option("all")
+    assert 50 <= page.locator("#list > li").count() < 200
+    page.keyboard.press("End")
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    tab.wait("document.querySelectorAll('#list > li').length > 100")
+    # The row with the id stands before those that have it in their texts or ids.
+    page.get_by_label("Search").fill("r12")
+    tab.wait("document.querySelector('#list .id').innerText === 'r12'")
+    assert tab.count().startswith("111 of 2,000")
+
+
+@pytest.mark.parametrize("which", ["address", "two"])
+def test_axe(tab: Tab, which: str, request: pytest.FixtureRequest) -> None:
+    """Deque's checks of WCAG 2.2 A and AA, with everything open."""
+    axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+    page = tab.page
+    page.goto(request.getfixturevalue(which))
+    page.get_by_role("button", name="Open all").click()
+    script = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    page.evaluate(script)
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
+    assert {one["id"]: [node["html"][:120] for node in one["nodes"][:3]]
+            for one in found["violations"]} == {}

@@ -489,7 +489,7 @@ def test_fields_of_the_output() -> None:
         *("questions", "dropped", "evidence"),
     ]
     assert names(Layout(["f1"], with_file=True)) == ["file", "id", "f1", "error"]
-    assert names(Layout(["f1"], texts=True)) == ["id", "f1", "error", *TEXTS]
+    assert names(Layout(["f1"], texts=True)) == ["id", "f1", "error", *TEXTS, "label"]
 
 
 def test_rows_of_the_output() -> None:
@@ -625,3 +625,31 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert read(data) == [Example("r", "k")]  # untouched
     (tmp_path / "folder.csv").mkdir()
     assert "cannot be written: it is a folder" in refuse(tmp_path / "folder.csv")
+
+
+# --- labels ----------------------------------------------------------------------------
+
+
+def test_peoples_labels_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+
+    def labels(*values: object, **columns: str) -> list[object]:
+        path.write_text("".join(
+            json.dumps({"response": "r", "knowledge": "k", "label": value}) + "\n"
+            for value in values))
+        return [row.label if isinstance(row, Example) else row.error
+                for row in read(path, **columns)]
+
+    assert labels(1, "no", "Supported", None, False, "") == [True, False, True, None, False, None]
+    # A column that is only called like one, unless it is named.
+    assert labels("chit-chat", 1) == [None, None]
+    assert labels("chit-chat", 1, label="label") == [
+        f"{path}, line 1: the label (field 'label') is 'chit-chat', not 0 or 1", True]
+    # Scores do not depend on it.
+    assert Example("r", "k", label=True) == Example("r", "k", label=False)
+
+
+def test_labels_go_out_with_the_texts() -> None:
+    row = Example("r", "k", label=False)
+    assert output_row(0, row, {}, Layout(["f1"], texts=True))["label"] is False
+    assert "label" not in output_row(0, row, {}, Layout(["f1"]))
