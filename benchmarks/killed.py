@@ -6,9 +6,10 @@
 
 Repeats the annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download
 wow_q2``) with new ids, scores them once undisturbed and in this process's engine, then again
-while SIGKILL hits the command at random moments (with Ray, by turns the command and one of
-its actors), and compares the two files byte for byte. ``--cached`` gives each of the two
-runs a score cache of its own, empty at first; without it there is none.
+while SIGKILL hits the command at random moments within blocks (with Ray, by turns the command
+and one of its actors), and compares the two files byte for byte. It fails where they differ,
+and where the run ended before it was killed as often as it was to be. ``--cached`` gives each of
+the two runs a score cache of its own, empty at first; without it there is none.
 ``--no-evidence`` is that of ``q2 score``.
 """
 
@@ -22,6 +23,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,21 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
     return "actor"
 
 
+def finished(parts: Path) -> list[float]:
+    """When each finished block was written, the first one first."""
+    found = []
+    for path in parts.glob("*/*.jsonl"):
+        with suppress(FileNotFoundError):  # the run has just ended
+            found.append(path.stat().st_mtime)
+    return sorted(found)
+
+
+def pace(done: list[float]) -> float:
+    """Seconds of a block, by the last ones."""
+    last = done[-5:]
+    return (last[-1] - last[0]) / (len(last) - 1) if len(last) > 1 else 0.1
+
+
 def disturbed(
     command: list[str], parts: Path, moments: list[int], ray: bool
 ) -> tuple[float, list[dict[str, Any]]]:
@@ -85,18 +102,22 @@ def disturbed(
     started = time.monotonic()
     run = subprocess.Popen(command)
     while run.poll() is None:
-        done = len(list(parts.glob("*/*.jsonl")))
-        if moments and done >= moments[0]:
-            time.sleep(random.random() / 5)
+        done = finished(parts)
+        if moments and len(done) >= moments[0]:
+            share = random.random()
+            time.sleep(share * pace(done))
             what = kill(run, ray and len(moments) % 2 == 0)
             if what is not None:
-                events.append({"killed": what, "finished_blocks": done})
+                events.append({"killed": what, "finished_blocks": len(done),
+                               "into_the_next": round(share, 2)})
                 moments.pop(0)
             if what == "command":
                 run = subprocess.Popen(command)
         time.sleep(0.02)
     if run.returncode:
         sys.exit(f"the last run ended with {run.returncode}")
+    if moments:
+        sys.exit(f"it ended after {len(events)} kills, before the other {len(moments)}")
     return time.monotonic() - started, events
 
 
@@ -171,6 +192,8 @@ def main() -> None:
         "equal_to_undisturbed": killed.read_bytes() == whole.read_bytes(),
     }
     print(json.dumps(figures, indent=1))
+    if not figures["equal_to_undisturbed"]:
+        sys.exit(f"{killed} is not what an undisturbed run writes")
     if given.json:
         with open(given.json, "a", encoding="utf-8") as out:
             out.write(json.dumps(figures) + "\n")

@@ -37,7 +37,7 @@ ANSWERS = 20
 """Seconds in which an address must answer."""
 
 STARTS = 3
-"""Times that a cluster is started here: Ray gives up on itself after 30 s, when busy too."""
+"""Times that a cluster is started here: on a busy machine Ray gives up on itself after 30 s."""
 
 JOINS = 120
 """Seconds in which the cluster behind it must take us in."""

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -36,26 +37,40 @@ def command(folder: Path, out: str) -> list[str]:
     ]
 
 
+def seconds_of_a_block(parts: Path) -> float:
+    """Between the last two that were written, at most a second; 0 where there are not two."""
+    written = []
+    for path in parts.glob("*/*.jsonl"):
+        with suppress(FileNotFoundError):
+            written.append(path.stat().st_mtime)
+    *_, before, last = sorted([0.0, 0.0, *written])
+    return min(last - before, 1.0) if before else 0.0
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_at_random_moments(folder: Path, seed: int) -> None:
-    """Wherever it is when a few more of its 12 blocks are there."""
+    """In the midst of a block, after a few more of its 12 are there."""
     rng, out = random.Random(seed), f"killed-{seed}.jsonl"
 
     def blocks() -> int:
         return len(list(folder.glob(f"{out}.parts/*/*.jsonl")))
 
-    killed_in_between = 0
+    kills: list[tuple[int, float]] = []
     while True:
         wanted = blocks() + rng.randrange(1, 6)
         run = subprocess.Popen(command(folder, out), stderr=subprocess.DEVNULL)
         while run.poll() is None and blocks() < wanted:
-            time.sleep(0.005)
+            time.sleep(0.001)
+        share = rng.random()
+        time.sleep(share * seconds_of_a_block(folder / f"{out}.parts"))
         run.kill()
         if run.wait() != -signal.SIGKILL:
             assert run.returncode == 1  # the empty response
             break
-        killed_in_between += bool(blocks())
-    assert killed_in_between
+        kills.append((blocks(), share))
+    midway = [share for done, share in kills if 0 < done < -(-ROWS // 256)]
+    assert midway, f"nothing was killed between its first block and its last: {kills}"
+    assert any(share > 0.02 for share in midway), "only ends of blocks were hit"
     assert (folder / out).read_bytes() == (folder / "whole.jsonl").read_bytes()
     assert not list(folder.glob(f"{out}.parts*"))
     found = json.loads((folder / f"{out}.manifest.json").read_text())
