@@ -59,6 +59,7 @@ class Judge:
         no_claim: str = "zero",
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        metrics = metrics if isinstance(metrics, str) else list(metrics)
         self._made_with = (metrics, no_claim, dict(settings or {}))
         self.no_claim = scoring.check_no_claim(no_claim)
         self.metrics = scoring.load(metrics, settings or {})
