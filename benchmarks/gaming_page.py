@@ -47,16 +47,17 @@ def learnt(found: Mapping[str, Any]) -> str:
          "says most (mean on other rows)"], lines)])
 
 
-def main() -> None:
+def page() -> str:
+    """The page, from what is in docs/results now."""
     found = json.loads(OUT.read_text(encoding="utf-8"))
     note = OUT.with_name("gaming.note.md").read_text(encoding="utf-8").strip()
     made = (
-        f"`{found['command']}` and `python -m benchmarks gaming_grpo --steps 300` on "
-        f"{found['date']}, {found['made']['rows']} rows of {found['made']['set']}:\n\n"
+        f"`{found['command']}` and `python -m benchmarks gaming_grpo` on {found['date']}, "
+        f"{found['made']['rows']} rows of {found['made']['set']}:\n\n"
         + "\n".join(f"- `{signature}`" for signature in found["made"]["metrics"]))
     parts = ["# What fools the scores", note, *tricks(found), learnt(found), "## Made with", made]
-    OUT.with_suffix(".md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
-    main()
+    OUT.with_suffix(".md").write_text(page(), encoding="utf-8")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from q2_metric import scoring
+from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.types import Comparison, Evidence, Example, Part, Reason, Score
@@ -58,6 +59,7 @@ class Judge:
         no_claim: str = "zero",
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        metrics = metrics if isinstance(metrics, str) else list(metrics)
         self._made_with = (metrics, no_claim, dict(settings or {}))
         self.no_claim = scoring.check_no_claim(no_claim)
         self.metrics = scoring.load(metrics, settings or {})
@@ -147,3 +149,22 @@ def example(response: object, knowledge: object, history: object, where: str) ->
     known = scoring.check_texts(knowledge, f"the knowledge of {where}")
     turns = [] if history is None else scoring.check_texts(history, f"the history of {where}")
     return scoring.example(said, known, turns)
+
+
+def examples(
+    responses: Sequence[object], knowledge: Sequence[object],
+    histories: Sequence[object] | None = None, each: str = "row",
+) -> list[Example]:
+    """Rows from columns; ``each`` names one in errors.
+
+    Raises:
+        InputError: the lengths differ, or a value is no text.
+    """
+    turns = [None] * len(responses) if histories is None else histories
+    if not len(responses) == len(knowledge) == len(turns):
+        raise InputError(f"each response needs its own knowledge: there are {len(responses)} "
+                         f"responses, {len(knowledge)} knowledge, {len(turns)} histories")
+    return [
+        example(said, known, before, f"{each} {place}")
+        for place, (said, known, before) in enumerate(zip(responses, knowledge, turns, strict=True))
+    ]

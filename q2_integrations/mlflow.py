@@ -10,7 +10,7 @@ from mlflow.genai.scorers import Scorer, scorer
 from mlflow.metrics import MetricValue, make_metric
 from mlflow.models import EvaluationMetric
 
-from q2_integrations.judge import Judge, example
+from q2_integrations.judge import Judge, example, examples
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
 
@@ -75,10 +75,7 @@ def grounded_metrics(
 
 def _column(judge: Judge, name: str) -> Callable[..., MetricValue]:
     def eval_fn(predictions: Any, knowledge: Any, history: Any = None) -> MetricValue:
-        turns = [None] * len(predictions) if history is None else history
-        rows = [example(said, known, before, f"row {i}") for i, (said, known, before)
-                in enumerate(zip(predictions, knowledge, turns, strict=True))]
-        found = judge(rows)
+        found = judge(examples(predictions, knowledge, history))
         values = [judged.numbers[name] for judged in found]
         counted = [value for value in values if value is not None]
         return MetricValue(

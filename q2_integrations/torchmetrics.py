@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torchmetrics import Metric
 
-from q2_integrations.judge import Judge, example, split
-from q2_metric.errors import InputError
+from q2_integrations.judge import Judge, examples, split
 from q2_metric.metrics.registry import DEFAULT
 
 
@@ -61,13 +60,7 @@ class Grounded(Metric):  # type: ignore[misc]
         Raises:
             InputError: the lengths differ, or a value is no text.
         """
-        turns = [None] * len(preds) if histories is None else histories
-        if not len(preds) == len(knowledge) == len(turns):
-            raise InputError(f"each response needs its own knowledge: there are {len(preds)} "
-                             f"preds, {len(knowledge)} knowledge, {len(turns)} histories")
-        rows = [example(said, known, before, f"row {i}") for i, (said, known, before)
-                in enumerate(zip(preds, knowledge, turns, strict=True))]
-        for judged in self.judge(rows):
+        for judged in self.judge(examples(preds, knowledge, histories)):
             for name, value in judged.numbers.items():
                 if value is not None:
                     setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + value)

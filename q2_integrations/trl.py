@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from q2_integrations.judge import Judge, example
+from q2_integrations.judge import Judge, examples
+from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry
 from q2_metric.rows.texts import kind
@@ -54,17 +55,13 @@ class Reward:
             raise InputError(
                 f"the data set has no column {self.knowledge!r} with what a completion must be "
                 f"grounded in; it has {', '.join(there)} (Reward(knowledge=…) names another)")
-        histories = columns.get(self.history) or [None] * len(completions)
-        rows = [
-            example(text_of(said), known, turns, f"completion {place}")
-            for place, (said, known, turns) in enumerate(
-                zip(completions, columns[self.knowledge], histories, strict=True))
-        ]
+        rows = examples([text_of(said) for said in completions], columns[self.knowledge],
+                        columns.get(self.history), "completion")
         found = [one.numbers for one in self.judge(rows)]
-        for name in self.judge.names if log_metric else ():
-            values = [numbers[name] for numbers in found if numbers[name] is not None]
-            if name in ("no_claim", "coverage", "fallback") and values:
-                log_metric(f"{self.__name__}/{name}", sum(values) / len(values))  # type: ignore[misc, arg-type]
+        for name in scoring.SHARES:
+            values = [value for one in found if (value := one.get(name)) is not None]
+            if log_metric is not None and values:
+                log_metric(f"{self.__name__}/{name}", sum(values) / len(values))
         return [numbers[self.__name__] for numbers in found]
 
 

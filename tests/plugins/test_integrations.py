@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fakes import FakeClaims
+from optional import needs
 
 from q2_integrations.judge import Judge, example
 from q2_metric import InputError, metrics, scoring
@@ -29,12 +30,6 @@ def _fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
         metrics, "load_metrics", lambda names, *_, **__: [FakeClaims(n, TABLE) for n in names])
     monkeypatch.chdir(tmp_path)  # some write logs where they stand
-
-
-def needs(package: str, extra: str = "") -> Any:
-    """The package, which is not among those that every developer installs."""
-    return pytest.importorskip(
-        package, reason=f'{package} is not here: pip install "q2-metric[{extra or package}]"')
 
 
 Numbers = dict[str, list[float | None]]
@@ -79,7 +74,7 @@ def by_lighteval(no_claim: str) -> Numbers:
 
 
 def by_inspect(no_claim: str) -> Numbers:
-    needs("inspect_ai", "inspect-ai")
+    needs("inspect_ai")
     import asyncio
 
     from inspect_ai.scorer import Target

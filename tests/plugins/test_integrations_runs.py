@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fakes import FakeClaims
+from optional import needs
 
 from q2_metric import InputError, metrics
 
@@ -25,12 +26,6 @@ def _fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
         metrics, "load_metrics", lambda names, *_, **__: [FakeClaims(n, TABLE) for n in names])
     monkeypatch.chdir(tmp_path)
-
-
-def needs(package: str, extra: str = "") -> Any:
-    """The package, which is not among those that every developer installs."""
-    return pytest.importorskip(
-        package, reason=f'{package} is not here: pip install "q2-metric[{extra or package}]"')
 
 
 # --- torchmetrics and Lightning -----------------------------------------------------------
@@ -80,7 +75,7 @@ def test_torchmetrics_keeps_its_promises() -> None:
     grounded.reset()
     assert math.isnan(float(grounded.compute()["q2"]))
     assert float(copied.compute()["q2"]) == pytest.approx(0.55)
-    with pytest.raises(InputError, match="2 preds, 1 knowledge, 2 histories"):
+    with pytest.raises(InputError, match="2 responses, 1 knowledge, 2 histories"):
         grounded.update(SAID[:2], [KNOWLEDGE])
     with pytest.raises(ValueError, match="decodnig"):
         Grounded("q2", decodnig="beam")
@@ -127,7 +122,7 @@ def test_lightning_logs_it_and_keeps_the_best(tmp_path: Path) -> None:
 
 
 def test_inspect_eval(tmp_path: Path) -> None:
-    inspect = needs("inspect_ai", "inspect-ai")
+    inspect = needs("inspect_ai")
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ModelOutput
     from inspect_ai.solver import solver
@@ -219,8 +214,9 @@ def test_lighteval_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
     from lighteval.tasks.registry import Registry
 
-    # One of its own tasks downloads a file when it is imported.
+    # Of its own tasks one downloads a file when it is imported, one asks the Hub.
     monkeypatch.setattr(Registry, "_load_from_files", lambda *_, **__: {})
+    monkeypatch.setattr(Registry, "_load_from_subdirs", lambda *_, **__: {})
 
     class Model(DummyModel):  # type: ignore[misc]
         def greedy_until(self, docs: Any) -> Any:

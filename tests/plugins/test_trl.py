@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fakes import FakeClaims
+from optional import needs
 
 from q2_integrations.trl import Reward, text_of
 from q2_metric import InputError, metrics
@@ -74,7 +75,7 @@ def test_it_can_be_pickled() -> None:
 
 
 def test_grpo_learns_what_is_rewarded(tmp_path: Path) -> None:
-    pytest.importorskip("trl", reason='trl is not here: pip install "q2-metric[trl]"')
+    needs("trl")
     import torch
     import transformers
     from datasets import Dataset

@@ -1,0 +1,32 @@
+"""What fools the scores: the page says what was measured, and tricks do what they are called."""
+
+from __future__ import annotations
+
+import gaming
+import gaming_page
+
+from q2_metric.types import Example
+
+ROW = Example("It opened in 1889.", "The tower was opened in 1889. It is 300 metres high.")
+
+
+def test_the_page_is_made_from_the_results() -> None:
+    written = gaming.OUT.with_suffix(".md").read_text(encoding="utf-8")
+    assert written == gaming_page.page(), "run python benchmarks/gaming_page.py"
+
+
+def test_tricks() -> None:
+    tricks = {name: trick(ROW) for made in gaming.TRICKS.values() for name, trick in made.items()}
+    assert all(tricks.values())
+    assert tricks["topic exists"] == "The tower exists."
+    assert tricks["copy of the first sentence, five times"].count("The tower was opened") == 5
+    assert tricks["last five words"] == "It is 300 metres high."
+    assert tricks["negated"].startswith("The tower was not opened")
+    assert sorted(tricks["words of the knowledge, shuffled"].rstrip(".").split()) == sorted(
+        ROW.knowledge.rstrip(".").split())
+
+
+def test_a_row_that_is_left_as_it_is_is_not_bent() -> None:
+    same = gaming.tricked("bends the knowledge", lambda row: row.knowledge, [ROW])
+    assert same == []
+    assert len(gaming.tricked("repeats the knowledge", lambda row: row.knowledge, [ROW])) == 1
