@@ -69,9 +69,9 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
         "balanced_acc": (label, margin > 0),
     }
     for name, value in yes.scores.items():
-        none = value is None  # only other ranks have one
-        found[f"{name}_auc"] = None if none else (label, value)
-        found[f"{name}_balanced_acc"] = None if none else (label, value > THRESHOLD)
+        # None: only other ranks have a value.
+        found[f"{name}_auc"] = None if value is None else (label, value)
+        found[f"{name}_balanced_acc"] = None if value is None else (label, value > THRESHOLD)
     return found
 
 
@@ -85,7 +85,7 @@ def auc(items: Sequence[tuple[bool, float] | None]) -> float:
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
     """Mean of the shares of consistent and inconsistent rows judged right; NaN as above."""
-    shares = [
+    shares: list[list[bool]] = [
         [judged == label for label, judged in present(items) if label == kind]
         for kind in (True, False)
     ]
