@@ -44,7 +44,8 @@ Args:
         config "dialog_knowledge" has both.
     preset: "bundled" (offline), "paper", "paper-small" or "modern".
     metrics: what is computed; by default the module's own. f1 and bleu compare with the
-        knowledge.
+        knowledge and are returned as "knowledge_f1" and "knowledge_bleu"; with the config
+        "knowledge" they compare with the gold responses and need no naming.
     batch_size, device, dtype: how the models run.
     no_claim: how responses that claim nothing ("thanks!") or are empty count in means: "exclude"
         (default), not at all, or "zero", as 0.
@@ -132,7 +133,8 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         given = {"predictions": predictions, "references": references}
         given |= {name: kwargs.pop(name) for name in _MEANT if name in kwargs}
         # Before anything that was added is consumed: a typing error must not lose it.
-        plan = _Plan(self.own, kwargs) if self.process_id == 0 else None
+        gold = "knowledge" in CONFIGS[self.config_name]
+        plan = _Plan(self.own, kwargs, gold=gold) if self.process_id == 0 else None
         if any(values is not None for values in given.values()):
             self.add_batch(**{n: values for n, values in given.items() if values is not None})
         if not len(self):
@@ -220,12 +222,13 @@ class _Plan:
     Args:
         own: the module's metric.
         keywords: of ``compute``.
+        gold: whether there are people's responses, which f1 and bleu then are against.
 
     Raises:
         InputError: an unknown keyword or value.
     """
 
-    def __init__(self, own: str, keywords: Mapping[str, Any]) -> None:
+    def __init__(self, own: str, keywords: Mapping[str, Any], *, gold: bool) -> None:
         settings = dict(keywords)
         self.return_scores = _flag("return_scores", settings)
         self.return_explanations = _flag("return_explanations", settings)
@@ -236,7 +239,10 @@ class _Plan:
         self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None) or "exclude")
         names = settings.pop("metrics", None) or [own]
         calibration = settings.pop("calibration", None)
-        self.metrics = scoring.load(names, settings, calibration)
+        if isinstance(names, str):
+            names = [name.strip() for name in names.split(",")]
+        grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
+        self.metrics = scoring.load(grounded or [own], settings, calibration)
 
     def results(
         self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None

@@ -9,6 +9,7 @@ from lm_eval_plugin.options import Options
 from lm_eval_plugin.ranks import on_every_rank, present
 from lm_eval_plugin.scoring import Document, Results, Signatures, example_of, score
 from q2_metric import scoring
+from q2_metric.types import Score
 
 THRESHOLD = 0.5
 """A response with a higher score counts as consistent (Q², section 4)."""
@@ -35,7 +36,7 @@ def score_judged(
     found, signatures = score(examples, options)
     values: dict[str, dict[str, float | None]] = {
         row: {
-            name: scoring.numbers(one, name, options.no_claim)[name] or 0.0
+            scoring.shown(name): _number(one, name, options) or 0.0
             for name, one in by_name.items()
         }
         for row, by_name in zip(rows, found, strict=True)
@@ -47,6 +48,10 @@ def score_judged(
         likelihood.scores = values[document["id"]]
         made.append(likelihood)
     return made, signatures
+
+
+def _number(score: Score, name: str, options: Options) -> float | None:
+    return scoring.numbers(score, name, options.no_claim)[scoring.shown(name)]
 
 
 def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
@@ -64,9 +69,9 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
         "balanced_acc": (label, margin > 0),
     }
     for name, value in yes.scores.items():
-        none = value is None  # only other ranks have one
-        found[f"{name}_auc"] = None if none else (label, value)
-        found[f"{name}_balanced_acc"] = None if none else (label, value > THRESHOLD)
+        # None: only other ranks have a value.
+        found[f"{name}_auc"] = None if value is None else (label, value)
+        found[f"{name}_balanced_acc"] = None if value is None else (label, value > THRESHOLD)
     return found
 
 
@@ -80,7 +85,7 @@ def auc(items: Sequence[tuple[bool, float] | None]) -> float:
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
     """Mean of the shares of consistent and inconsistent rows judged right; NaN as above."""
-    shares = [
+    shares: list[list[bool]] = [
         [judged == label for label, judged in present(items) if label == kind]
         for kind in (True, False)
     ]
@@ -99,5 +104,5 @@ def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dic
     """``metric_list`` of a task whose model judges, beside these metrics."""
     return [*own, *(
         {"metric": f"{name}_{what}", "aggregation": function, "higher_is_better": True}
-        for name in names for what, function in AGGREGATIONS.items()
+        for name in map(scoring.shown, names) for what, function in AGGREGATIONS.items()
     )]

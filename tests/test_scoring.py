@@ -45,7 +45,7 @@ def test_every_row_has_a_score_or_a_reason() -> None:
     assert [row["f1"].reason for row in found.scores] == [
         None, None, "empty", "no_knowledge", None, None]
     assert found.column("q2") == [1.0, None, None, None, None, 0.4]
-    assert found.column("f1") == [1.0, 0.5, None, None, 0.5, 0.4]
+    assert found.column("knowledge_f1") == [1.0, 0.5, None, None, 0.5, 0.4]
     assert faults == [(4, "q2: RuntimeError: it broke")]
     assert found.n() == 4
 
@@ -53,20 +53,20 @@ def test_every_row_has_a_score_or_a_reason() -> None:
 def test_what_claims_nothing_counts_as_nothing() -> None:
     system = run("zero").system()
     assert system["q2"] == pytest.approx((1.0 + 0 + 0 + 0.4) / 4)
-    assert system["f1"] == pytest.approx((1.0 + 0.5 + 0 + 0.5 + 0.4) / 5)
+    assert system["knowledge_f1"] == pytest.approx((1.0 + 0.5 + 0 + 0.5 + 0.4) / 5)
 
 
 def test_what_claims_nothing_is_left_out() -> None:
     system = run("exclude").system()
     assert system["q2"] == pytest.approx((1.0 + 0.4) / 2)
-    assert system["f1"] == pytest.approx((1.0 + 0.5 + 0.5 + 0.4) / 4)
+    assert system["knowledge_f1"] == pytest.approx((1.0 + 0.5 + 0.5 + 0.4) / 4)
 
 
 @pytest.mark.parametrize("no_claim", ["zero", "exclude"])
 def test_shares_are_of_all_that_was_tried(no_claim: NoClaim) -> None:
     system = run(no_claim).system()
     assert list(system) == [
-        "q2", "q2_no_nli", "coverage", "no_answer_rate", "fallback", "no_claim", "f1"]
+        "q2", "q2_no_nli", "coverage", "no_answer_rate", "fallback", "no_claim", "knowledge_f1"]
     assert (system["no_claim"], system["coverage"], system["fallback"]) == (0.5, 0.0, 0.0)
 
 
@@ -75,6 +75,7 @@ def test_the_numbers_of_rows_add_up_to_the_system(no_claim: NoClaim) -> None:
     found = run(no_claim)
     system = found.system()
     for name in ("q2", "f1"):
+        assert scoring.shown(name) in system
         rows = [scoring.numbers(row[name], name, no_claim) for row in found.scores]
         for key in rows[0]:
             values = [row[key] for row in rows if row[key] is not None]
@@ -105,6 +106,22 @@ def test_shares_by_metric() -> None:
     assert scoring.share_names(["scale"]) == ["no_claim"]
     assert scoring.share_names(["scale", "q2"]) == ["no_claim", "coverage", "fallback"]
     assert set(scoring.share_names(["q2"])) == set(scoring.SHARES)
+
+
+def test_f1_and_bleu_with_the_knowledge_are_called_so() -> None:
+    assert scoring.metric_names("knowledge_f1, q2,f1") == ["f1", "q2"]
+    assert scoring.metric_names(["bleu", "knowledge_bleu"]) == ["bleu"]
+    with pytest.raises(InputError, match="there is no metric 'gold_f1'"):
+        scoring.metric_names("gold_f1")
+    found = scoring.Run.over([FakeMetric("f1"), FakeMetric("bleu")], ROWS, no_claim="zero")
+    assert found.columns() == ["knowledge_f1", "knowledge_bleu"] == list(found.system())
+    assert found.column("knowledge_bleu") == found.column("bleu")
+
+
+def test_gold_takes_the_best_of_several() -> None:
+    found = scoring.against_gold(["a b c d", "e"], [["x y", "a b c d"], ["f"]])
+    assert found["f1"] == 0.5
+    assert 0 < found["bleu"] < 1
 
 
 def test_settings_are_checked() -> None:

@@ -77,7 +77,10 @@ def _processor() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return platform.processor() or platform.machine()
-    fields = dict(map(str.strip, line.split(":", 1)) for line in text.splitlines() if ":" in line)
+    fields = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        fields[name.strip()] = value.strip()
     wide = [name for name in ("avx2", "avx512f") if name in fields.get("flags", "").split()]
     return " ".join([platform.machine(), fields.get("model name", ""), *wide])
 

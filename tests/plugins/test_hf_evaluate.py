@@ -76,12 +76,13 @@ def test_combined_modules_take_rows_one_by_one() -> None:
     whole.add_batch(**rows)
     assert whole.compute(metrics="f1") == wanted
     assert wanted["q2_n"] == 3
+    assert "q2_knowledge_f1" in wanted  # never "f1": the references are the knowledge
 
 
 def test_gold_and_knowledge_in_one_call() -> None:
     q2 = evaluate.load("q2", "knowledge")
     rows = {"predictions": SAID, "references": GOLD, "knowledge": [KNOWLEDGE, [KNOWLEDGE], "k"]}
-    found = q2.compute(**rows, metrics=["word_share"])
+    found = q2.compute(**rows, metrics=["word_share", "f1", "bleu"])
     golds = [[one] if isinstance(one, str) else one for one in GOLD]
     best = [max(token_f1(said, g) for g in of_it) for said, of_it in zip(SAID, golds, strict=True)]
     assert found["f1"] == pytest.approx(sum(best) / 3)

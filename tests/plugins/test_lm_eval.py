@@ -282,6 +282,17 @@ def test_the_group_has_every_metric_and_share() -> None:
     assert all(line["weight_by_size"] is False for line in tables.GROUP)
 
 
+def test_f1_and_bleu_of_the_table_are_against_gold(rows: str) -> None:
+    metadata = {"data_files": rows, "metrics": "f1,bleu"}
+    table = run(Oracle(), metadata=metadata)["results"]["q2_custom"]
+    assert (table["f1,none"], table["bleu,none"]) == (1.0, pytest.approx(100))
+    assert 0 < table["knowledge_f1,none"] < 1
+    assert 0 < table["knowledge_bleu,none"] < 1
+    named = [line["metric"] for line in tables.GROUP]
+    assert len(named) == len(set(named))
+    assert {"f1", "bleu"}.isdisjoint(named)
+
+
 def test_without_gold_there_is_no_f1_and_no_bleu(loader: Loader, tmp_path: Path) -> None:
     file = write(
         tmp_path / "rows.jsonl",

@@ -51,7 +51,7 @@ def test_lm_eval() -> None:
 
     options = Options.from_metadata({"metrics": "chrf,f1", "metric_order": 2})
     assert [line["metric"] for line in tables.generation_lines(options.metrics, [])] == [
-        "chrf", "f1"]
+        "chrf", "knowledge_f1"]
     assert {"metric": "chrf", "aggregation": "mean", "weight_by_size": False} in tables.GROUP
     document = {"id": "0", "knowledge": KNOWLEDGE, "history": [], "response": ""}
     (answer,), signatures = score_responses([KNOWLEDGE], [document], options, {"chrf"})
