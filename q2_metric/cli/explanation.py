@@ -52,10 +52,8 @@ def print_explanation(
     print_signatures(screen, list(signatures.values()), whole=whole)
 
 
-MEASURED = (
-    "✓ speaks for support, ✗ against it, ? neither. In brackets: of the responses with such a "
-    "finding, how many people call supported (half of those measured are)."
-)
+MEASURED = "[n%]: how many of the responses with such a finding people call supported"
+"""What stands in brackets."""
 
 
 def _text(text: str, style: str = "") -> Text:

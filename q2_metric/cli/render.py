@@ -50,7 +50,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
     for result in results:
         if len(results) > 1:
             screen.print(Text(plain(result.file), style="bold"), soft_wrap=True)
-        screen.print(_systems(result))
+        screen.print(systems_table(result))
         scored, speed = result.rows - result.failed, result.rows_per_second
         # There is none where an earlier run had scored everything.
         how_fast = f", {speed:,.1f} rows per second" if speed else ""
@@ -65,8 +65,8 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
     print_signatures(screen, list(signatures), whole=whole)
 
 
-def _systems(result: FileResult) -> Table:
-    """At most 80 columns wide: titles of several words are broken."""
+def systems_table(result: FileResult) -> Table:
+    """A line for each metric, at most 80 columns wide: titles of several words are broken."""
     table = bare_table()
     table.add_column("metric")
     silent = any(system.no_claim for system in result.systems)

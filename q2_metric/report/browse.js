@@ -390,8 +390,8 @@ if (asking.length || facts.metrics.some((one) => one.details === "sentences")) {
     element("mark", {class: `asked ${name}`}, SIGNS[name]), ` ${words}`)));
   const every = facts.measured.every(Boolean);
   byId("legend").append(element("span", {}, facts.measured.some(Boolean)
-    ? `Marks follow how often people agree with such a finding${
-      every ? "" : " (for some systems not measured)"}.`
+    ? `Marks follow how many of the responses with such a finding people call supported (n %${
+      every ? "" : "; for some systems not measured"}).`
     : "How often people agree with such findings is not measured for these models."));
 }
 if (facts.series) {

@@ -6,8 +6,9 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
+from typing import Any
 
 from q2_metric.report.view import view
 from q2_metric.rows.fields import OutputRow
@@ -67,11 +68,19 @@ def json_rows(
 
     for number, (row, place) in enumerate(zip(rows, places, strict=True)):
         shown = {**view(row, measured[place]), "system": place}
+        for field in ("questions", "evidence"):
+            if shown.get(field):
+                shown[field] = list(map(_slim, shown[field]))
         label = row.get("label")
         numbers = [place, int(flags(shown)), None if label is None else int(label),
                    *(row.get(name) for name in columns)]
         line = f"[{to_json(numbers)},{to_json(shown)}]"
         yield Markup((",\n" if number else "") + line)
+
+
+def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item without what the page does not need: nulls, and words that the row has."""
+    return {name: value for name, value in item.items() if value is not None and name != "plain"}
 
 
 def to_json(value: object) -> str:

@@ -185,6 +185,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "titles": facts["titles"],
         "glosses": facts["glosses"],
         "ranked": facts["ranked"],
+        "findings": facts["findings"],
         "words": WORDS,
         "dash": _NONE,
         "version": __version__,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from q2_metric.cli.render import systems_table
+from q2_metric.engine.run import FileResult
 from q2_metric.report import findings
 from q2_metric.report.findings import Reliability, Share, of_fallback, of_question, of_sentence
 from q2_metric.report.view import unasked, view
+from q2_metric.report.words import WORDS
 from q2_metric.rows.plain import plain
+from q2_metric.types import SystemScore
 
+ROOT = Path(__file__).resolve().parents[2]
 SIGNED = "q2|preset:bundled|nli:ours|version:1"
 TABLE = Reliability(
     {"q2": SIGNED},
@@ -166,3 +172,15 @@ def test_rows_of_earlier_versions_have_words_too() -> None:
     old = question()
     assert "plain" not in old
     assert view(row(old))["questions"][0]["plain"] == "Says 9; the knowledge says 7."
+
+
+def test_page_terminal_and_docs_use_the_same_words() -> None:
+    page = (ROOT / "q2_metric" / "report" / "page.html.j2").read_text(encoding="utf-8")
+    usage = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
+    for title, meaning in WORDS.items():
+        assert f'head("{title}")' in page, title
+        assert f"| {title} | {meaning} |" in usage, title
+    result = FileResult("rows.jsonl", 1, 0, 1.0, (
+        SystemScore("q2", 0.5, 1, 0, (0.25, 0.75), "q2|a:b", 1.0, 0.0, 4, 0.0, 0.5),), {})
+    titles = {" ".join(str(column.header).split()) for column in systems_table(result).columns}
+    assert titles == {"metric", *WORDS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from browsers import chromium
 
+from q2_metric.report.findings import shipped
 from q2_metric.report.page import explanation, write_page
 from q2_metric.report.systems import Run
 from q2_metric.rows.fields import OutputRow
@@ -527,6 +529,33 @@ def test_all_on_one_page_are_made_as_they_come_into_view(tab: Tab, tmp_path: Pat
     page.get_by_label("Search").fill("r12")
     tab.wait("document.querySelector('#list .id').innerText === 'r12'")
     assert tab.count().startswith("111 of 2,000")
+
+
+def test_how_sure_a_finding_is(tab: Tab, tmp_path: Path) -> None:
+    """Of the shipped models' findings; the others' were not measured."""
+    path = tmp_path / "measured.html"
+    signed = [SystemScore(name, 0.5, 1, 0, None, text)
+              for name, text in shipped().signatures.items() if name in ("q2", "scale")]
+    write_page(path, [Run("ours", 1, 0, tuple(signed))], [FIRST])
+    page = tab.page
+    page.goto(path.as_uri())
+    assert "Marks follow how many" in page.locator("#legend").inner_text()
+    unfold(page.locator("#list > li").first)
+    share, shown = shipped().findings, page.locator(".questions .chance")
+    kinds = ["equal", "contradiction, 0.60 to 0.80", "no answer"]
+    assert shown.all_inner_texts() == [
+        f"{math.floor(100 * share[kind].share + 0.5)} % supported" for kind in kinds]
+    signs = {"supported": "✓", "differs": "✗", "open": "?"}
+    assert page.locator(".questions .sign").all_inner_texts() == [
+        f"{signs[share[kind].state]}{i}" for i, kind in enumerate(kinds, start=1)]
+    words = page.locator("details.words").nth(1)
+    assert "no answer" in words.text_content()
+
+
+def test_how_sure_is_not_said_of_other_models(tab: Tab, address: str) -> None:
+    tab.page.goto(address)
+    assert "not measured for these models" in tab.page.locator("#legend").inner_text()
+    assert tab.page.locator(".chance").count() == 0
 
 
 @pytest.mark.parametrize("which", ["address", "two"])
