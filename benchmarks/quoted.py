@@ -108,12 +108,15 @@ def agreement() -> Iterator[tuple[str, Figure]]:
 
 
 def shipped() -> Iterator[tuple[str, Figure]]:
-    """AUC of the shipped weights on the Wizard of Wikipedia."""
-    found = read("true-v3.json")
-    facts = {key: found["facts"][key] for key in ("command", "date")}
-    rows = {row["metric"]: row for row in table(found, "auc")}
-    for name, title in SHIPPED.items():
-        yield f"shipped.{name}.q2", {"value": hundred(rows[title]["q2"]), **facts}
+    """AUC of the shipped weights, on sets of TRUE and on the development sets."""
+    for prefix, file in (("shipped", "shipped.json"), ("dev", "dev.json")):
+        found = read(file)
+        facts = {key: found["facts"][key] for key in ("command", "date")}
+        rows = {row["metric"]: row for row in table(found, "auc")}
+        for name, title in SHIPPED.items():
+            for key, cell in rows.get(title, {}).items():
+                if isinstance(cell, dict):
+                    yield f"{prefix}.{name}.{key}", {"value": hundred(cell), **facts}
 
 
 def ratio(found: dict[str, float]) -> str:
