@@ -33,7 +33,7 @@ from q2_metric.types import (
 OVERLAP = 0.25
 """Share of a chunk that the next repeats (the authors' code)."""
 
-NEUTRAL_WEIGHT = 0.2
+NEUTRAL_WEIGHT = 0.1
 """How much P(neutral) counts against a sentence when ``support="consistent"``. At 0 an unrelated
 sentence would be scored by the noise of two tiny probabilities; at 1 it would be P(entailment)."""
 
@@ -71,7 +71,7 @@ class ScaleSettings:
         branches: parts a level of the evidence search, at least 2.
         support: what a three-way backbone's verdict is read as: "attributable", whether the
             sentence stands in the knowledge, e; "consistent", whether it is not contradicted
-            or invented, e / (e + c + 0.2 n), with e, n, c the probabilities of entailment,
+            or invented, e / (e + c + 0.1 n), with e, n, c the probabilities of entailment,
             neutral and contradiction. The same for a Yes/No backbone, whose "No" is neither.
         chat: "keep" sentences that claim nothing among the response's sentences (the paper),
             or "skip" them where another sentence claims something.
