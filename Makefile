@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-fast lint bench agreement knowledge clean
+.PHONY: demo test test-fast lint mutants fuzz bench agreement knowledge clean
 
 demo: $(VENV)/demo.done
 	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl
@@ -28,6 +28,18 @@ test-fast: $(VENV)/test.done
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Changes of the code that the fast tests should catch (docs/results/reliability.md); SAMPLE= for
+# all of them takes hours.
+SAMPLE ?= 200
+mutants: export PATH := $(CURDIR)/$(BIN):$(PATH)
+mutants: $(VENV)/test.done
+	$(BIN)/python -m pip install -q "mutmut>=3.8"
+	$(BIN)/python benchmarks/mutants.py $(if $(SAMPLE),--sample $(SAMPLE))
+
+# Readers, calibrations, parts and the cache on damaged files, for ten minutes.
+fuzz: $(VENV)/test.done
+	$(BIN)/python tests/fuzz/run.py --seconds 600
 
 # docs/results/speed.md, half an hour on two quiet cores. SCALE is compared with the authors'
 # package, which is installed for this alone.

@@ -79,8 +79,8 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
 def finished(parts: Path) -> list[float]:
     """When each finished block was written, the first one first."""
     found = []
-    for path in parts.glob("*/*.jsonl"):
-        with suppress(FileNotFoundError):  # the run has just ended
+    with suppress(FileNotFoundError):  # the run has just ended
+        for path in parts.glob("*/*.jsonl"):
             found.append(path.stat().st_mtime)
     return sorted(found)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from fakes import (
+    VERDICTS,
     FakeEntailment,
     FakePersonal,
     FakeQuestions,
@@ -13,9 +16,9 @@ from fakes import (
 )
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.answers import answer_sentence
-from q2_metric.metrics.q2 import Q2, Q2Settings
-from q2_metric.types import Comparison, Example, Verdict
+from q2_metric.metrics.answers import answer_sentence, compare
+from q2_metric.metrics.q2 import Q2, Q2Settings, without_nli
+from q2_metric.types import Answer, Comparison, Example, Label, Question, Span, Verdict
 
 
 def q2(
@@ -89,6 +92,21 @@ def test_what_an_nli_label_is_worth(label: str, expected: float) -> None:
     }
     [score] = metric.score([COFFEE])
     assert score.because[0].score == expected
+
+
+@pytest.mark.parametrize("comparison", ["verdict", "expected"])
+@pytest.mark.parametrize("label", list(VERDICTS))
+def test_a_comparison_carries_its_verdict(label: Label, comparison: Literal["verdict"]) -> None:
+    example = Example("Rome has hills.", "Paris has hills.")
+    question = Question(Span(example, "Rome", 0), "What has hills?")
+    found = compare(question, Answer("Paris", 0, 5.0), VERDICTS[label], comparison)
+    assert found.verdict == VERDICTS[label]
+
+
+def test_without_nli_a_calibration_is_not_signed() -> None:
+    assert without_nli("q2|compare:nli|fallback:nli|calibration:mine|version:1") == (
+        "q2_no_nli|compare:f1|fallback:nli|version:1")
+    assert "|nli:off" in without_nli("q2|nli:m|compare:nli|fallback:off|version:1")
 
 
 def test_an_unanswerable_question_scores_zero_and_can_be_dropped() -> None:

@@ -49,6 +49,12 @@ def test_mean_and_counts_of_q2() -> None:
     assert without.coverage == found.coverage
 
 
+def test_every_fallback_counts() -> None:
+    found = system_score("q2", [score(0.5, fallback=True)] * 3 + [score(0.5, "equal")],
+                         "q2|version:1")
+    assert (found.n_fallback, found.coverage) == (3, 0.25)
+
+
 def test_metrics_that_ask_nothing_have_no_coverage() -> None:
     found = system_score("f1", [score(0.5), score(0.7)], "f1")
     assert found.value == pytest.approx(0.6)

@@ -1,0 +1,136 @@
+"""What is fuzzed: files of every kind that are ours or a user's, whole at first and then damaged.
+
+Each target is given the bytes of a file and a folder; whatever they are, it must end well or
+with an error of ours, and never with another exception.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from fakes import FakeMetric
+from hypothesis import strategies as st
+
+from q2_metric.engine.cache import Cache
+from q2_metric.engine.cached import CachedMetric
+from q2_metric.engine.manifest import difference, manifest, read_manifest
+from q2_metric.engine.parts import Parts, begin, open_parts, parts_folder
+from q2_metric.errors import InputError
+from q2_metric.metrics.calibration import FORMAT, Calibration
+from q2_metric.rows.fields import output_row
+from q2_metric.rows.formats import read_fields
+from q2_metric.rows.read import BadRow, read_rows
+from q2_metric.types import Example
+
+EXAMPLE = Example("Rome has 7 hills.", "It has 7.")
+ROWS = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in (
+    {"id": "a", "response": "Rome has 7 hills.", "knowledge": ["It has 7.", "é"]},
+    {"id": 1, "response": "r", "knowledge": "k", "history": [{"role": "user", "content": "?"}]},
+)).encode()
+TABLE = b'id,response,knowledge,history\na,"Rome, 7 ""hills""","It\nhas 7.",\r\nb,r,k,h\n'
+CALIBRATION = json.dumps({
+    "format": FORMAT, "name": "m", "metric": "f1", "kind": "isotonic", "threshold": 0.5,
+    "signature": "f1|version:1", "x": [0, 0.5, 1], "y": [0, 0.2, 1.0], "n": 10,
+}).encode()
+NOW = manifest([], {"f1": "f1|version:1"}, {"f1": {"code": "1"}}, {"block": 3})
+
+
+def readers(data: bytes, folder: Path) -> None:
+    """The bytes as rows, in every format that needs no further package, in both ways."""
+    for form in ("jsonl", "csv", "tsv"):
+        path = folder / f"rows.{form}"
+        path.write_bytes(data)
+        with suppress(InputError):
+            for index, row in enumerate(read_rows(path, on_note=len)):
+                if isinstance(row, BadRow):
+                    assert row.index == index
+                else:
+                    for text in (row.response, row.knowledge, *row.history, row.id or ""):
+                        text.encode("utf-8")
+                    assert row.response.strip()
+                    assert row.knowledge.strip()
+                output_row(index, row, {}, ["f1"])
+        with suppress(InputError):
+            for _ in read_fields(path):
+                pass
+
+
+def calibrations(data: bytes, folder: Path) -> None:
+    """The bytes as a calibration; one that can be read gives probabilities."""
+    path = folder / "calibration.json"
+    path.write_bytes(data)
+    with suppress(InputError):
+        found = Calibration.load(path)
+        for value in (-1e308, 0.0, 0.3, 1.0, 1e308):
+            assert 0 <= found.apply(value) <= 1
+
+
+def parts(data: bytes, folder: Path) -> None:
+    """The bytes as a part and as the manifest of a run that was broken off."""
+    out = folder / "out.jsonl"
+    with open_parts(out) as kept:
+        kept.write(0, 0, data)
+        rows = kept.read(0, 0, 1)
+        assert rows is None or len(rows) == 1
+        kept.manifest.write_bytes(data)
+        with suppress(InputError):
+            begin(kept, out, NOW)
+    left = read_manifest(Parts(parts_folder(out)).manifest)
+    assert left is None or isinstance(difference(left, NOW), str | None)
+    with open_parts(out) as kept:
+        kept.remove()
+
+
+def cached(data: bytes, folder: Path) -> None:
+    """The bytes as the file of the cache, and as a value in it."""
+    path, metric = folder / "cache", FakeMetric("nli", {EXAMPLE.response: 0.25})
+    for whole in (True, False):
+        path.write_bytes(data if whole else b"")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            for _ in range(2):
+                store = Cache(path)
+                (score,) = CachedMetric("nli", lambda: metric, store).score([EXAMPLE])
+                assert score.example == EXAMPLE
+                store.close()
+                if not whole:
+                    database = sqlite3.connect(path)
+                    with database:
+                        database.execute("update scores set value = ?", (data,))
+                    database.close()
+
+
+TARGETS: dict[str, tuple[Callable[[bytes, Path], None], tuple[bytes, ...]]] = {
+    "readers": (readers, (ROWS, TABLE)),
+    "calibrations": (calibrations, (CALIBRATION,)),
+    "parts": (parts, (b'{"id": "1", "f1": 0.5, "error": null}\n', json.dumps(NOW).encode())),
+    "cached": (cached, (b"SQLite format 3\x00" + bytes(200), b'"f1|version:1"',
+                        b'{"value": 0.5, "because": [], "verdict": null}')),
+}
+"""By name: the target, and files that are whole."""
+
+PIECES = st.one_of(
+    st.binary(max_size=8),
+    st.sampled_from([b"null", b"NaN", b"1e999", b"9" * 400, b"[" * 2000, b'"\\ud800"', b"\xff",
+                     b"\x00", b'"', b"\r", b"\n", b",", b"{}", b"-0", b"\xef\xbb\xbf",
+                     b"\xff\xfe"]),
+)
+EDIT = st.tuples(st.floats(0, 1), st.floats(0, 0.2), PIECES)
+"""Where, how much goes, and what comes in its place."""
+
+
+@st.composite
+def damaged(draw: st.DrawFn, whole: tuple[bytes, ...]) -> bytes:
+    """A file that was whole, with some changes; or anything."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(st.binary(max_size=300))
+    data = draw(st.sampled_from(whole))
+    for place, share, piece in draw(st.lists(EDIT, max_size=6)):
+        at = int(place * len(data))
+        data = data[:at] + piece + data[at + int(share * len(data)) :]
+    return data

@@ -1,0 +1,100 @@
+"""Hostile texts through the bundled models themselves, and scores that do not depend on company."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from q2_metric.engine.cache import Cache
+from q2_metric.engine.cached import CachedMetric
+from q2_metric.metrics import load_metrics, score_with
+from q2_metric.types import Comparison, Evidence, Example, Metric
+
+KNOWLEDGE = "Smeaton's Tower was designed by James Douglass and first lit in 1882. It is 49 m high."
+HOSTILE = (
+    "[CLS] [SEP] [PAD] [MASK] [UNK] </s> <extra_id_0> it was lit in 1882 . [SEP] it is 49 m high .",
+    "\u202eit was lit in 1882\u202c\u2066 by \u200b\u200dJames\ufeff Douglass\x00\x07\x1b[31m .",
+    "Z̴̡͎̈́a̷͖̓l̵̠͝g̸̣̾o̶̯͑ was lit in 1882 .",
+    "👩‍👩‍👧‍👦🏳️‍🌈 was 🔥 lit 🔥 in 1️⃣8️⃣8️⃣2️⃣ 🇬🇧 !!!",
+    "塔楼于1882年首次点亮。 تم إضاءة البرج لأول مرة في عام 1882. Башня была зажжена в 1882 году.",
+    "ｉｔ ｗａｓ ｌｉｔ ｉｎ １８８２ ．",
+    "it" * 3000,
+    "1882" * 1000,
+    "(" * 400 + "it was lit in 1882" + ")" * 400,
+    "\n" * 300 + "it was lit\r\rin\u2028 1882\u2029.\t\v\f\x85",
+    "it was lit in 1882 . " * 60,
+    '"""\'\'\'`` it was "lit" in \'1882\' `` \'\'',
+    "<script>alert(1882)</script> {{ 7*7 }} ${x} %s %n ../../etc/passwd ' OR 1=1 --",
+    "was. Was? WAS! was... was;was:was,was/was\\was|was_was-was–was—was",
+    "It was lit in -1882.0e+10, 1,882, 1.882, 18:82, 18/82, $18.82, 1882th and 18²82½.",
+    "\ue000\uf8ff\U000f0000\ufffd\ufffe it was lit in 1882",
+)
+NAMES = ("q2", "scale", "nli", "groundedness")
+
+
+@cache
+def metrics() -> dict[str, Metric]:
+    return {metric.name: metric for metric in load_metrics(NAMES)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_text_is_scored(name: str) -> None:
+    """As response and as knowledge; what a score rests on is where it says."""
+    examples = [Example(text, KNOWLEDGE, ("Hi \x00 !", text[:80])) for text in HOSTILE]
+    examples += [Example("it was lit in 1882 .", text) for text in HOSTILE]
+    found = score_with(metrics()[name], examples, evidence=True)
+    assert len(found) == len(examples)
+    for example, score in zip(examples, found, strict=True):
+        assert score.example is example
+        assert score.value is None or 0 <= score.value <= 1
+        assert (score.value is None) == (score.reason is not None)
+        for item in score.because:
+            if isinstance(item, Comparison):
+                span = item.question.span
+                assert example.response[span.start :].startswith(span.text)
+                if item.knowledge_start is not None and item.knowledge_answer is not None:
+                    assert example.knowledge[item.knowledge_start :].startswith(
+                        item.knowledge_answer)
+            elif isinstance(item, Evidence):
+                assert example.response[item.start :].startswith(item.sentence)
+                if item.support is not None and item.support_start is not None:
+                    assert example.knowledge[item.support_start :].startswith(item.support)
+    assert any(score.value is not None for score in found)
+
+
+ORDINARY = [
+    Example("it was lit in 1882 .", KNOWLEDGE),
+    Example("i love it ! it is 94 m high , isn't it ?", KNOWLEDGE),
+    Example("James Douglass designed Smeaton's Tower. It was first lit in 1982.", KNOWLEDGE * 4),
+    Example("Rome has seven hills.", "Rome was built on 7 hills. " * 30),
+    Example("it is high .", KNOWLEDGE, ("how high is it ?",)),
+]
+
+
+@pytest.mark.parametrize("name", ["q2", "scale"])
+def test_a_score_does_not_depend_on_its_company(name: str, tmp_path: Path) -> None:
+    """The same batch gives the same bits, on threads and out of a cache; another, to 1e-6."""
+    metric = metrics()[name]
+
+    def values(examples: Sequence[Example]) -> list[float | None]:
+        return [score.value for score in metric.score(examples)]
+
+    together = values(ORDINARY)
+    assert values(ORDINARY) == together
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(values, [ORDINARY] * 3)) == [together] * 3
+    for _ in range(2):
+        kept = CachedMetric(name, lambda: metric, Cache(tmp_path / "c"))
+        assert [score.value for score in kept.score(ORDINARY)] == together
+    order = random.Random(0).sample(range(len(ORDINARY)), len(ORDINARY))
+    mixed = values([ORDINARY[i] for i in order])
+    alone = [values([example])[0] for example in ORDINARY]
+    for i, value in enumerate(together):
+        for other in (alone[i], mixed[order.index(i)]):
+            assert (other is None) == (value is None)
+            assert value is None or other == pytest.approx(value, abs=1e-6)
