@@ -3,9 +3,9 @@
     python benchmarks/report_page.py FOLDER
 
 Scores the 1,088 responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) into FOLDER, a
-file for each of the two systems, unless FOLDER has their scores already; makes their page,
-and one of 10,000 responses by repeating them; then opens, filters and photographs the pages
-in Chromium. Needs playwright and a Chromium on the PATH.
+file for each of the two systems, unless FOLDER has their scores already or --scores names others;
+makes their page, and one of 10,000 responses by repeating them; then opens, filters and photographs
+the pages in Chromium. Needs playwright and a Chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, CDPSession, sync_playwright
 
 from q2_metric.data.wow import SYSTEMS, read_annotated
 
@@ -45,6 +45,7 @@ ACT = """() => {
   found["sort"] = timed("sort", "low");
   document.querySelector("[name=text]").value = "";
   found["filter"] = timed("show", "differs");
+  found["all on one page"] = timed("size", "all");
   return found;
 }"""
 
@@ -70,12 +71,23 @@ def measure(browser: Browser, page: Path) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for _ in range(RUNS):
         tab = browser.new_page(viewport={"width": 1280, "height": 900})
+        tab.set_default_timeout(300_000)
+        session = tab.context.new_cdp_session(tab)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        before = 1000 * counted(session)["TaskDuration"]
         tab.goto(page.as_uri())
         loaded = tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-        for name, took in {"load": loaded, **tab.evaluate(ACT)}.items():
+        busy = 1000 * counted(session)["TaskDuration"] - before
+        for name, took in {"load": loaded, "load, main thread": busy, **tab.evaluate(ACT)}.items():
             found.setdefault(name, []).append(took)
         tab.close()
     return {name: statistics.median(values) for name, values in found.items()}
+
+
+def counted(session: CDPSession) -> dict[str, float]:
+    """Chromium's counters; times are of the main thread alone, however busy the machine is."""
+    found = session.send("Performance.getMetrics")["metrics"]
+    return {one["name"]: one["value"] for one in found}
 
 
 def photograph(browser: Browser, page: Path) -> None:
@@ -92,9 +104,13 @@ def photograph(browser: Browser, page: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    folder: Path = parser.parse_args().folder.resolve()
+    parser.add_argument("--scores", type=Path, help="output of q2 score in place of WoW's")
+    given = parser.parse_args()
+    folder: Path = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     scores, many = folder / "scores.jsonl", folder / "many.jsonl"
+    if given.scores:
+        shutil.copy(given.scores, scores)
     if not scores.exists():
         write_responses(folder)
         q2(folder, "score", *(f"{system}.jsonl" for system in SYSTEMS), "--out", scores.name)

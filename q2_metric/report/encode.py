@@ -40,7 +40,7 @@ def flags(row: OutputRow) -> Flag:
     """What the page filters a row of :func:`~q2_metric.report.view.view` by."""
     states = [one["state"] for one in row["questions"]]
     unanswered = any(one["how"] == "no_answer" for one in row["questions"])
-    return (
+    return Flag(
         Flag.ERROR * (row.get("error") is not None)
         | Flag.ASKED * bool(states)
         | Flag.DIFFERS * ("differs" in states)

@@ -440,6 +440,23 @@ def test_explain(loader: Loader) -> None:
     assert "It has 7 hills." in result.stdout
 
 
+def test_explain_fits_the_terminal(loader: Loader) -> None:
+    long = "Rome has 7 hills and Roma has 9 of them, which is what everyone says about it. " * 3
+    shown = run("explain", "--response", long, "--knowledge", f"{KNOWLEDGE} {long[:90]}").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "not asked about: " in shown
+    whole = run("explain", "--response", "Rome", "--knowledge", KNOWLEDGE, "--signature").stdout
+    assert "q2|preset:fake|" in whole
+
+
+def test_evidence_that_is_none(loader: Loader) -> None:
+    args = ("--response", "Bonn has 9 rivers in May.", "--knowledge", KNOWLEDGE)
+    assert "no support found" in (shown := run("explain", *args).stdout)
+    assert "nearest" not in shown
+    assert "no support found; nearest (0.200): It has 7 hills." in " ".join(
+        run("evidence", *args).stdout.split())
+
+
 def test_explain_json(loader: Loader) -> None:
     result = run("explain", "--response", "it has hills", "--knowledge", KNOWLEDGE, "--json")
     found = json.loads(result.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -323,3 +324,35 @@ def test_report_of_no_rows(tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     assert run("report", write(tmp_path / "s.jsonl"), "-o", page).exit_code == 2
     assert not page.exists()
+
+
+def test_ids_that_only_count_are_said_to(tmp_path: Path) -> None:
+    bare = [{name: value for name, value in row.items() if name != "id"} for row in ROWS]
+    files = [scored(tmp_path, name=name, rows=bare) for name in ("a.jsonl", "b.jsonl")]
+    page = tmp_path / "compare.html"
+    assert run("report", *files, "-o", page).exit_code == 0
+    assert "4 pairs, matched by row number, since the files have no ids." in page.read_text()
+
+
+def test_checkpoints_are_put_in_order(tmp_path: Path) -> None:
+    files = [scored(tmp_path, name=f"step-{step}.jsonl") for step in (1000, 1500, 500)]
+    page = tmp_path / "runs.html"
+    assert run("report", *files, "-o", page).exit_code == 0
+    text = page.read_text()
+    assert '"series":{"steps":[500,1000,1500]' in text
+    assert text.index("step-500.jsonl</bdi>") < text.index("step-1000.jsonl</bdi>")
+    # Each beside the first, and beside the one before it.
+    assert re.findall(r'"system":(\d),"against":(\d)', text) == [("1", "0"), ("2", "0"), ("2", "1")]
+    other = scored(tmp_path, name="other.jsonl")
+    assert run("report", *files, other, "-o", page).exit_code == 0
+    assert '"series":null' in page.read_text()
+
+
+def test_a_label_is_on_the_page(tmp_path: Path) -> None:
+    rows = [{**row, "label": 1} for row in ROWS]
+    _, found = read(scored(tmp_path, rows=rows))
+    assert [row["label"] for row in found] == [True, True, None, True]  # the third was not read
+    page = tmp_path / "page.html"
+    source = write(tmp_path / "rows.jsonl", *rows)
+    assert run("score", source, "--report", page).exit_code == 1
+    assert page.read_text().count('"label":true') == 3
