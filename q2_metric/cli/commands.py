@@ -36,7 +36,7 @@ class OneLineError(click.ClickException):
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
-        self.exit_code = exit_code
+        self.exit_code = exit_code  # type: ignore[misc]  # click has one for a class
 
     @classmethod
     def of(cls, error: Q2Error) -> OneLineError:
