@@ -36,6 +36,7 @@ def main() -> None:
         tab = browser.new_page(viewport={"width": WIDTH, "height": 1600})
         tab.goto(f"{page.as_uri()}#text={SEARCHED.replace(' ', '+')}&open=6")
         tab.locator("#list .body").wait_for()
+        tab.evaluate("scrollTo(0, 0)")  # places are those of the page
         top = tab.locator(".bar").bounding_box()
         cards = tab.locator("#list").bounding_box()
         assert top is not None
