@@ -8,7 +8,7 @@ hand stands in the file and stays. A quoted figure is followed by its mark::
 
     python benchmarks/quoted.py            # after new results: writes figures.json and the pages
 
-The README's first result is what its command prints (without the signatures), put there likewise.
+The README's first result is what its command prints, put there likewise.
 
 ``tests/docs/test_figures.py`` fails where a page or the file says something else.
 """
@@ -35,7 +35,7 @@ MARKED = re.compile(
 MARK = re.compile(r"<!-- figure: ")
 # The README's first result: its command, what it prints, and the end of the block.
 RESULT = re.compile(r"^\$ q2 (?P<words>explain .*?[^\\])\n(?P<printed>.*?)(?=^```)", re.M | re.S)
-COLUMNS = "108"
+COLUMNS = "80"
 METRICS = {
     "q2": "Q²",
     "q2_no_nli": "Q² without NLI",
@@ -180,13 +180,11 @@ def first_result(readme: str) -> re.Match[str]:
 
 
 def printed(words: str) -> str:
-    """What ``q2 explain …`` prints of Q² and SCALE, without texts and signatures."""
+    """What ``q2 explain …`` prints."""
     command = [sys.executable, "-m", "q2_metric", *shlex.split(words.replace("\\\n", " "))]
     environment = {**os.environ, "COLUMNS": COLUMNS, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    _, *scores, _ = done.stdout.split("\n\n")
-    lines = "\n\n".join(scores).splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(line.rstrip() for line in done.stdout.splitlines()) + "\n"
 
 
 def main() -> None:

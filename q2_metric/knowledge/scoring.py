@@ -128,4 +128,5 @@ def _selected(example: Example, ranked: Ranked) -> SelectedExample:
         "text": snippet.text,
         "score": ranked.score,
     }
-    return SelectedExample(example.response, snippet.text, example.history, example.id, said)
+    return SelectedExample(
+        example.response, snippet.text, example.history, example.id, example.label, said)

@@ -302,8 +302,8 @@ class Q2:
                         valid[i].append(candidates[i][rank])
                     else:
                         asked = Question(spans[i], candidates[i][rank])
-                        dropped.setdefault(
-                            i, Dropped(asked, "round_trip", answer and answer.text))
+                        found = None if answer is None else answer.text
+                        dropped.setdefault(i, Dropped(asked, "round_trip", found))
             else:
                 for i in turn:
                     valid[i].append(candidates[i][rank])
