@@ -85,8 +85,9 @@ def test_the_demo_ends_with_its_files_and_two_commands_that_run(
 ) -> None:
     for name in ("Makefile", "setup.cfg"):
         shutil.copy(ROOT / name, tmp_path)
-    done = subprocess.run(["make", "demo", "BIN=true ||", "-o", ".venv/demo.done"],
-                          cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "demo", "BIN=true ||", "-o", ".venv/demo.done"],
+        cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     *_, where, _, report, explain = done.stdout.rstrip().splitlines()
     assert f"{tmp_path}/scores.jsonl" in where

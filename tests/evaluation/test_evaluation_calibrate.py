@@ -194,7 +194,8 @@ def test_fit_then_score(scale: FakeMetric, labelled: Path, tmp_path: Path) -> No
     assert calibration.signature == scale.signature
 
     out = tmp_path / "scores.jsonl"
-    done = run("score", labelled, "--metrics", "scale", "--calibration", saved, "--out", out)
+    done = run("score", labelled, "--metrics", "scale", "--calibration", saved, "--out", out,
+               "--signature")
     assert done.exit_code == 0, done.output
     assert "scale|calibration:mine|version:test" in done.stdout
     rows = [json.loads(line) for line in out.read_text().splitlines()]

@@ -110,8 +110,8 @@ KNOWN = "rome has hills"
 @pytest.mark.parametrize(
     ("verdict", "attributable", "consistent"),
     [
-        (Verdict(0.6, 0.2, 0.2), 0.6, 0.6 / 0.84),
-        (Verdict(0.1, 0.88, 0.02), 0.1, 0.1 / 0.296),
+        (Verdict(0.6, 0.2, 0.2), 0.6, 0.6 / 0.82),
+        (Verdict(0.1, 0.88, 0.02), 0.1, 0.1 / 0.208),
         (Verdict(0.7, 0.3, 0.0), 0.7, 0.7),  # two-way: "No" is no neutral
     ],
 )

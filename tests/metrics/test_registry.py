@@ -119,6 +119,6 @@ def test_a_new_metric_is_in_the_scorer_of_the_plug_ins(chrf: Entry) -> None:
     run = scoring.Run.over(
         scoring.load("chrf,f1", {"order": 3}), [Example("abc", "abc"), Example("", "abc")],
         no_claim="zero")
-    assert run.columns() == ["chrf", "f1"]
+    assert run.columns() == ["chrf", "knowledge_f1"]
     assert run.column("chrf") == [1.0, None]
-    assert run.system() == {"chrf": 0.5, "f1": 0.5}
+    assert run.system() == {"chrf": 0.5, "knowledge_f1": 0.5}

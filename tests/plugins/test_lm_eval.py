@@ -128,7 +128,7 @@ def test_the_command_without_the_harness(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(MissingExtra, match=r'pip install "q2-metric\[lm-eval\]"'):
         tasks_folder()
     shown = CliRunner().invoke(main, ["lm-eval-path"])
-    assert shown.exit_code == 2
+    assert shown.exit_code == 3
     assert shown.stdout == ""
 
 

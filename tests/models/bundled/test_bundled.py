@@ -108,7 +108,7 @@ def test_an_answer_late_in_a_long_text_is_found() -> None:
          "caffeine is the world's most widely consumed psychoactive drug .",
          "caffeine is the world's least known sleeping pill ."),
         ("Greyhounds are a gentle and intelligent breed.",
-         "i love greyhounds ! they are gentle .", "greyhounds are loud and aggressive ."),
+         "they are gentle .", "greyhounds are loud and aggressive ."),
         ("The Tour de France was first organised in 1903.",
          "it was first organised in 1903 .", "it was not organised in 1903 ."),
         ("Castile soap is made from olive oil.",
@@ -120,6 +120,14 @@ def test_supported_scores_above_changed(premise: str, right: str, wrong: str) ->
     assert high.entailment > low.entailment + 0.05
     assert high.contradiction < low.contradiction
     assert low.entailment < 0.5
+
+
+def test_what_is_personal_is_neither_supported_nor_refuted() -> None:
+    """It is consistent, and cannot be attributed."""
+    premise = "Greyhounds are a gentle and intelligent breed."
+    [verdict] = BundledEntailment().judge([(premise, "i love greyhounds ! they are gentle .")])
+    assert verdict.label == "neutral"
+    assert verdict.contradiction < 0.1
 
 
 def test_empty_texts_do_no_harm() -> None:
