@@ -62,10 +62,15 @@ def _own(**forms: Form) -> tuple[Field, ...]:
     return tuple(Field(name, form, attrgetter(name)) for name, form in forms.items())
 
 
-QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comparison, fields=(
+_ASKED = (
     Field("span", "text", lambda item: item.question.span.text),
     Field("start", "whole", lambda item: item.question.span.start),
     Field("question", "text", lambda item: item.question.text),
+)
+"""Of what was asked, or would have been."""
+
+QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comparison, fields=(
+    *_ASKED,
     Field("response_answer", "text", lambda item: item.response_answer),
     Field("knowledge_answer", "text", lambda item: item.knowledge_answer),
     Field("knowledge_start", "whole", lambda item: item.knowledge_start),
@@ -81,9 +86,7 @@ QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comp
 """What Q² asked; ``verdict_p`` is the probability of ``verdict``, ``plain`` says it in words."""
 
 DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped, fields=(
-    Field("span", "text", lambda item: item.question.span.text),
-    Field("start", "whole", lambda item: item.question.span.start),
-    Field("question", "text", lambda item: item.question.text),
+    *_ASKED,
     Field("reason", "text", lambda item: item.reason),
     Field("answer", "text", lambda item: item.answer),
 ))
