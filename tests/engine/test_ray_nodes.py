@@ -12,8 +12,8 @@ import pytest
 from engine_jobs import CountingJob
 from test_ray import BLOCK, RIGHT, ROWS, rows_file, scores
 
-from q2_metric.engine import cluster as on_ray
 from q2_metric.engine.cluster import Cluster, fill
+from q2_metric.engine.connection import connect
 from q2_metric.engine.parts import Parts
 from q2_metric.rows.columns import Columns
 
@@ -59,7 +59,7 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
 
     parts, finished = Parts(tmp_path / "parts"), list[int]()
     there = Cluster(address=nodes.address, actors=2)
-    on_ray.connect(there)
+    connect(there)
     killer = threading.Thread(target=kill_one)
     killer.start()
     try:
