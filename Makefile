@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 .PHONY: demo test test-fast lint mutants fuzz bench agreement knowledge clean
 
 demo: $(VENV)/demo.done
-	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl
+	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,knowledge_f1 --out scores.jsonl
 	$(BIN)/q2 explain \
 	  --knowledge "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS." \
 	  --response "i love that show ! it aired on pbs from 1983 to 1991 ."
@@ -57,7 +57,7 @@ bench: $(VENV)/test.done
 
 # The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
 # make agreement METRICS=q2,scale,f1,bleu,nli,bertscore MODELS="--bertscore-model ./encoder"
-METRICS ?= q2,scale,f1,bleu,nli
+METRICS ?= q2,scale,knowledge_f1,knowledge_bleu,nli
 agreement: $(VENV)/test.done
 	$(BIN)/q2 meta-eval wow --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md

@@ -40,15 +40,15 @@ METRICS = {
     "q2": "Q²",
     "q2_no_nli": "Q² without NLI",
     "scale": "SCALE",
-    "f1": "token F1",
-    "bleu": "BLEU",
+    "knowledge_f1": "token F1",
+    "knowledge_bleu": "BLEU",
     "nli": "end-to-end NLI",
 }
 SHIPPED = {
     "q2": "Q²",
     "scale": "SCALE",
     "groundedness": "groundedness",
-    "f1": "token F1",
+    "knowledge_f1": "token F1",
     "word_share": "content words found",
     "nli": "end-to-end NLI",
 }

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
-from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models
+from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models, no_such
 from q2_metric.running import Running
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> li
     names = {name.strip().lower() for name in text.split(",") if name.strip()}
     strange = sorted(names - METRICS.keys())
     if strange or not names:
-        what = f"there is no metric {strange[0]!r}" if strange else "no metric is named"
-        raise click.BadParameter(f"{what}; there are {', '.join(METRICS)}")
+        nothing = f"no metric is named; there are {', '.join(METRICS)}"
+        raise click.BadParameter(no_such(strange[0]) if strange else nothing)
     return [name for name in METRICS if name in names]
 
 

@@ -146,7 +146,7 @@ def test_a_calibrated_metric() -> None:
 
 
 def test_each_calibration_finds_its_metric() -> None:
-    q2, f1 = FakeMetric("q2"), FakeMetric("f1")
+    q2, f1 = FakeMetric("q2"), FakeMetric("knowledge_f1")
     fitted = Calibration("c", "q2", "platt", 0.4, q2.signature, slope=1.0, intercept=0.0)
     first, second = calibrate([q2, f1], [fitted])
     assert (first.signature, second) == ("q2|calibration:c|version:test", f1)

@@ -446,7 +446,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 # --- output ----------------------------------------------------------------------------
 
-METRICS = ["q2", "scale", "f1"]
+METRICS = ["q2", "scale", "word_share"]
 RESPONSE, KNOWLEDGE = 'Rome, "é"\r[b]x[/b]', "Rome has hills."
 
 
@@ -464,13 +464,13 @@ def rows_of_output() -> list[OutputRow]:
     scores = {
         "q2": Score(example, 0.5, comparisons, no_nli=0.0),
         "scale": Score(example, 0.25, (sentence,)),
-        "f1": Score(example, math.nan),
+        "word_share": Score(example, math.nan),
     }
     empty = Example("r", "k")
     nothing = {
         "q2": Score(empty, None),
         "scale": Score(empty, 1.0, (Evidence("r", 0, 1.0),)),
-        "f1": Score(empty, 0.0),
+        "word_share": Score(empty, 0.0),
     }
     return [
         output_row(0, example, scores, METRICS),
@@ -484,19 +484,22 @@ def names(layout: Layout) -> list[str]:
 
 
 def test_fields_of_the_output() -> None:
-    assert names(Layout(["q2", "scale", "f1", "bleu", "nli"])) == [
-        *("id", "q2", "q2_no_nli", "scale", "f1", "bleu", "nli", "fallback", "reason", "error"),
+    assert names(Layout(["q2", "scale", "knowledge_f1", "bertscore", "nli"])) == [
+        *("id", "q2", "q2_no_nli", "scale", "knowledge_f1", "bertscore", "nli"),
+        *("fallback", "reason", "error"),
         *("questions", "dropped", "evidence"),
     ]
-    assert names(Layout(["f1"], with_file=True)) == ["file", "id", "f1", "error"]
-    assert names(Layout(["f1"], texts=True)) == ["id", "f1", "error", *TEXTS, "label"]
+    assert names(Layout(["word_share"], with_file=True)) == ["file", "id", "word_share", "error"]
+    texts = names(Layout(["word_share"], texts=True))
+    assert texts == ["id", "word_share", "error", *TEXTS, "label"]
 
 
 def test_rows_of_the_output() -> None:
     full, nothing, bad = rows_of_output()
     assert list(full) == list(nothing) == list(bad) == names(Layout(METRICS))
     assert [row["id"] for row in (full, nothing, bad)] == ["nan", "2", "3"]
-    assert (full["q2"], full["q2_no_nli"], full["scale"], full["f1"]) == (0.5, 0.0, 0.25, None)
+    found = [full[name] for name in ("q2", "q2_no_nli", "scale", "word_share")]
+    assert found == [0.5, 0.0, 0.25, None]
     assert full["fallback"] is False
     nli, no_answer = full["questions"]
     assert list(nli) == [field.name for field in QUESTIONS.fields]
@@ -515,18 +518,18 @@ def test_rows_of_the_output() -> None:
 
 
 def test_several_files_are_named() -> None:
-    row = output_row(0, Example("r", "k"), {}, Layout(["f1"], with_file=True), file="a.csv")
-    assert row == {"file": "a.csv", "id": "1", "f1": None, "error": None}
+    row = output_row(0, Example("r", "k"), {}, Layout(["word_share"], with_file=True), file="a.csv")
+    assert row == {"file": "a.csv", "id": "1", "word_share": None, "error": None}
 
 
 def test_texts_beside_the_scores() -> None:
     example = Example("r", "k", ("h",))
-    row = output_row(0, example, {}, Layout(["f1"], texts=True))
-    assert list(row) == names(Layout(["f1"], texts=True))
+    row = output_row(0, example, {}, Layout(["word_share"], texts=True))
+    assert list(row) == names(Layout(["word_share"], texts=True))
     assert (row["response"], row["knowledge"], row["history"]) == ("r", "k", ["h"])
-    bad = output_row(0, BadRow(0, None, "no"), {}, Layout(["f1"], texts=True))
+    bad = output_row(0, BadRow(0, None, "no"), {}, Layout(["word_share"], texts=True))
     assert [bad[field] for field in TEXTS] == [None] * 3
-    assert with_texts(output_row(0, example, {}, ["f1"]), example) == row
+    assert with_texts(output_row(0, example, {}, ["word_share"]), example) == row
 
 
 def write(path: Path, rows: list[OutputRow]) -> None:
@@ -550,7 +553,7 @@ def test_csv_out(tmp_path: Path) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, strict=True))
     assert len(rows) == 3
-    assert (rows[0]["id"], rows[0]["q2"], rows[0]["f1"]) == ("nan", "0.5", "")
+    assert (rows[0]["id"], rows[0]["q2"], rows[0]["word_share"]) == ("nan", "0.5", "")
     assert rows[0]["fallback"] == "false"
     assert json.loads(rows[0]["questions"]) == rows_of_output()[0]["questions"]
     assert json.loads(rows[0]["evidence"])[0]["sentence"] == RESPONSE
@@ -560,8 +563,8 @@ def test_csv_out(tmp_path: Path) -> None:
 
 def test_csv_keeps_a_lone_carriage_return(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
-    with open_writer(path, Layout(["f1"])) as writer:
-        writer.write([{"id": "a\rb", "f1": 1.0, "error": None}])
+    with open_writer(path, Layout(["word_share"])) as writer:
+        writer.write([{"id": "a\rb", "word_share": 1.0, "error": None}])
     with path.open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file, strict=True))[1] == ["a\rb", "1.0", ""]
 
@@ -613,7 +616,8 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
 
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     def refuse(path: Path, **options: Any) -> str:
-        with pytest.raises(InputError) as caught, open_writer(path, Layout(["f1"]), **options):
+        layout = Layout(["word_share"])
+        with pytest.raises(InputError) as caught, open_writer(path, layout, **options):
             pass
         return str(caught.value)
 
@@ -651,5 +655,5 @@ def test_peoples_labels_are_read(tmp_path: Path) -> None:
 
 def test_labels_go_out_with_the_texts() -> None:
     row = Example("r", "k", label=False)
-    assert output_row(0, row, {}, Layout(["f1"], texts=True))["label"] is False
-    assert "label" not in output_row(0, row, {}, Layout(["f1"]))
+    assert output_row(0, row, {}, Layout(["word_share"], texts=True))["label"] is False
+    assert "label" not in output_row(0, row, {}, Layout(["word_share"]))
