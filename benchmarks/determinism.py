@@ -4,7 +4,9 @@
 
 Scores annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``)
 with the bundled models in blocks of 256, and compares, value by value: the same again, shuffled,
-each alone, from a cache that single rows filled, and in two threads at once.
+each alone, from a cache that single rows filled, in two threads at once, and computed otherwise:
+with one thread and with two inside ONNX Runtime, and with its graph as it is. On a CPU it cannot
+be told which processor to compute for.
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from q2_metric.data.wow import read_annotated
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.metrics import load_metrics
+from q2_metric.models.bundled import runtimes
 from q2_metric.types import Example, Metric
 
 Values = list[float | None]
+Way = Callable[[Metric, Sequence[Example]], Values]
 
 
 def values(metric: Metric, examples: Sequence[Example]) -> Values:
@@ -59,8 +64,34 @@ def threads(metric: Metric, examples: Sequence[Example]) -> Values:
         return first.result()
 
 
-WAYS: dict[str, Callable[[Metric, Sequence[Example]], Values]] = {
+def otherwise(threads: int = 2, *, optimised: bool = True) -> Way:
+    """Computed with so many threads inside ONNX Runtime, and with its graph optimised or not."""
+    def score(metric: Metric, examples: Sequence[Example]) -> Values:
+        import onnxruntime  # after the metric, which has turned its reports off
+
+        def options() -> Any:
+            made = real()
+            if not optimised:
+                made.graph_optimization_level = level.ORT_DISABLE_ALL
+            return made
+
+        real, level = onnxruntime.SessionOptions, onnxruntime.GraphOptimizationLevel
+        runtimes._onnx.cache_clear()
+        with (
+            patch.object(runtimes, "_processors", lambda: threads),
+            patch.object(onnxruntime, "SessionOptions", options),
+        ):
+            (other,) = load_metrics([metric.name])
+        runtimes._onnx.cache_clear()
+        return values(other, examples)
+
+    return score
+
+
+WAYS: dict[str, Way] = {
     "again": values, "shuffled": shuffled, "alone": alone, "cached": cached, "threads": threads,
+    "one thread": otherwise(1), "two threads": otherwise(2),
+    "graph as it is": otherwise(optimised=False),
 }
 
 
@@ -76,7 +107,7 @@ def differences(one: Values, other: Values) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--metrics", default="q2,scale")
+    parser.add_argument("--metrics", default="q2,scale,groundedness")
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()

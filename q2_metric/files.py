@@ -125,8 +125,8 @@ def check_written(
     """Refuses outputs that would overwrite an input, one another, or no plain file.
 
     Paths are compared as they resolve, and files that are there by device and inode, so
-    that symbolic and hard links count as what they lead to. A folder of inputs or outputs
-    stands for all that is in it.
+    that symbolic and hard links count as what they lead to. A folder that is read, as a model's,
+    stands for all that is in it, now and later: its files tell which model it is.
 
     Args:
         outputs: files and folders that will be written.
@@ -146,6 +146,8 @@ def check_written(
         for other in read:
             if _same(path, other):
                 raise InputError(f"{path}: is read, so it cannot be written; choose another name")
+            if other.is_dir() and within(path, other):
+                raise InputError(f"{path}: lies in {other}, which is read; choose another folder")
     for path, other in combinations(written, 2):
         if _same(path, other):
             raise InputError(f"{path}: is written twice ({other}); choose another name")

@@ -17,7 +17,13 @@ from q2_metric.cli.experiments import (
     metric_source,
     score_cache,
 )
-from q2_metric.cli.options import CACHE_OPTIONS, MODEL_OPTIONS, SETTING_OPTIONS, metric_names
+from q2_metric.cli.options import (
+    CACHE_OPTIONS,
+    MODEL_OPTIONS,
+    SETTING_OPTIONS,
+    format_option,
+    metric_names,
+)
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
 
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
 
 @command("calibrate")
 @click.argument("file", type=FILE)
+@format_option("FILE")
 @click.option("--out", required=True, metavar="PATH", type=Written(),
               help="The calibration, as .json.")
 @click.option(
@@ -55,6 +62,7 @@ if TYPE_CHECKING:
 @SETTING_OPTIONS
 def calibrate(
     file: Path,
+    form: str | None,
     out: str,
     metric: list[str],
     name: str | None,
@@ -85,7 +93,7 @@ def calibrate(
     check(options)
     check_place(out)
     if column is None:
-        rows = labels.read_labelled(file, Names(response, knowledge, history), label)
+        rows = labels.read_labelled(file, Names(response, knowledge, history), label, form)
         source = metric_source(metric[0], options, score_cache(options))
         columns = Columns([source], bar_of(options))
         found = columns.scores([row.example for row in rows])[metric[0]]
@@ -98,8 +106,7 @@ def calibrate(
         truth, scores = [label for label, _ in known], [score for _, score in known]
         signed = source.signature
     else:
-        truth = labels.read_labels(file, label)
-        scores = labels.read_scores(file, column)
+        truth, scores = labels.read_scored(file, column, label, form)
         metric = [column]
         signed = signature(column, {"file": file.name, "version": "unknown"})
     fitted = fitting.fit(

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -91,11 +92,23 @@ class Command(click.Command):
                     read.append(path)
                 elif isinstance(param.type, Written):
                     written += [path, *param.type.also(str(path))]
-        check_written(written, read)
+        check_written(written, [*read, *_data_sets(written)])
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise OneLineError(f"stopped{kept(ctx.params)}", STOPPED) from error
+
+
+def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """Files of data sets, which are read without being named, if one of them may be written."""
+    from q2_metric.data.catalogue import CATALOGUE
+
+    names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}
+    if not any(Path(path).name in names for path in written):
+        return []
+    from q2_metric.data.download import files_here
+
+    return files_here()
 
 
 def kept(options: Mapping[str, Any]) -> str:
@@ -123,6 +136,8 @@ class Group(click.Group):
             return super().invoke(ctx)
         except Q2Error as error:
             raise OneLineError.of(error) from error
+        except KeyboardInterrupt as error:  # while a command is imported
+            raise OneLineError("stopped", STOPPED) from error
         except OSError as error:
             if error.filename is None:  # of a stream that is closed or full
                 raise

@@ -21,6 +21,7 @@ from q2_metric.cli.options import (
     SETTING_OPTIONS,
     all_options,
     cache_file,
+    format_option,
     load,
     load_keywords,
     metrics_option,
@@ -61,6 +62,7 @@ COLUMN_OPTIONS = all_options(
         "--scores", "scores_file", metavar="FILE", type=Read(),
         help="A file with scores of your own metric, put beside ours.",
     ),
+    format_option("--scores"),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
                  help="With --scores: the column of the scores; may be repeated."),
 )
@@ -89,11 +91,11 @@ def check(options: Mapping[str, Any]) -> None:
 def columns_of(options: Mapping[str, Any], rows: Sequence[Example]) -> Columns:
     """The metrics that were asked for, ours and those of a file."""
     from q2_metric.evaluation.scores import Columns, FileSource
+    from q2_metric.rows.formats import read_fields
 
-    kept = score_cache(options)
-    foreign = [
-        FileSource(options["scores_file"], column, rows) for column in options["score_columns"]
-    ]
+    kept, file = score_cache(options), options["scores_file"]
+    lines = list(read_fields(file, options["form"])) if file else []  # once: it may be a pipe
+    foreign = [FileSource(file, lines, column, rows) for column in options["score_columns"]]
     ours = [metric_source(name, options, kept) for name in options["metrics"]]
     return Columns([*ours, *foreign], bar_of(options))
 

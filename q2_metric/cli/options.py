@@ -19,6 +19,7 @@ from click.core import ParameterSource
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models, no_such
+from q2_metric.rows.formats import FORMS
 from q2_metric.running import Running
 
 if TYPE_CHECKING:
@@ -215,6 +216,14 @@ TEXT_OPTIONS = all_options(
     click.option("--history", multiple=True, help="An earlier turn; repeat it, oldest first."),
     click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),
 )
+
+def format_option(what: str) -> Option[Any]:
+    """``--format``, which pipes need: ``<(…)`` has no suffix."""
+    return click.option(
+        "--format", "form", type=click.Choice(FORMS),
+        help=f"Of {what}, where no suffix tells: <(…), a pipe, -.  [default: by suffix]",
+    )
+
 
 SIGNATURE_OPTION = click.option(
     "--signature", is_flag=True, help="Print the signatures whole: all models and settings."

@@ -7,11 +7,13 @@ from contextlib import ExitStack
 import click
 
 from q2_metric.cli.commands import Read, Written, command
+from q2_metric.cli.options import format_option
 from q2_metric.errors import InputError
 
 
 @command("report")
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=Read())
+@format_option("SCORES and --texts")
 @click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
               type=Written(),
               help="The page to write.")
@@ -23,6 +25,7 @@ from q2_metric.errors import InputError
 @click.option("--id", "id_", metavar="COL", help="With --texts: column of the id.")
 def report(
     scores: tuple[str, ...],
+    form: str | None,
     out: str,
     texts: tuple[str, ...],
     response: str | None,
@@ -53,7 +56,7 @@ def report(
         columns = Columns(response, knowledge, history, id_)
         # Texts go with the scores in the order in which both are named.
         names = list(scores) if texts else in_order(scores)
-        found = read_scores(names, files, texts=texts, columns=columns)
+        found = read_scores(names, files, texts=texts, columns=columns, form=form)
         write_page(out, found.runs, found)
     bare = sum(run.without_texts for run in found.runs)
     if bare:

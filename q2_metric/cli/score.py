@@ -14,6 +14,7 @@ import click
 
 from q2_metric._version import __version__
 from q2_metric.cli.commands import (
+    COULD_NOT,
     ROWS_FAILED,
     STOPPED,
     WRONG_USE,
@@ -31,12 +32,12 @@ from q2_metric.cli.options import (
     SIGNATURE_OPTION,
     all_options,
     cache_file,
+    format_option,
     load_keywords,
     metrics_option,
 )
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.registry import METRICS
-from q2_metric.rows.formats import FORMS
 
 if TYPE_CHECKING:
     from q2_metric.engine.cluster import Cluster
@@ -84,10 +85,6 @@ OUTPUT_OPTIONS = all_options(
         f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
     ),
 )
-FORMAT_OPTION = click.option(
-    "--format", "form", type=click.Choice(FORMS),
-    help="Of the files, where no suffix tells: <(…), a pipe, -.  [default: by suffix]",
-)
 KNOWLEDGE_OPTIONS = all_options(
     click.option(
         "--knowledge-pool",
@@ -132,7 +129,7 @@ ENGINE_OPTIONS = all_options(
 
 @command("score")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
-@FORMAT_OPTION
+@format_option("FILE")
 @COLUMN_OPTIONS
 @metrics_option()
 @OUTPUT_OPTIONS
@@ -169,12 +166,14 @@ def score(**options: Any) -> None:
     running = Run(job, cluster, strict=options["strict"], listener=listener)
     try:
         results = running.run(out, page, restart=options["restart"])
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, ModelError) as error:
         if out is None or not parts_folder(out).exists():
             raise
+        words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
+            str(error), COULD_NOT)
         raise OneLineError(
-            f"stopped; {parts_folder(out)} keeps what is finished: the same command goes on "
-            "from there, --restart begins anew", STOPPED
+            f"{words}; {parts_folder(out)} keeps what is finished: the same command goes on "
+            "from there, --restart begins anew", code
         ) from error
     if options["as_json"]:
         click.echo(json.dumps(_summary(results), indent=2, ensure_ascii=False, allow_nan=False))

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from q2_metric.data.catalogue import DataFile, DataSet, select
+from q2_metric.data.catalogue import CATALOGUE, DataFile, DataSet, select
 from q2_metric.errors import DataError, DownloadError
 
 ENVIRONMENT = "Q2_DATA_DIR"
@@ -55,6 +55,12 @@ def download(name: str) -> list[Path]:
     if len(chosen) > 1:
         chosen = [dataset for dataset in chosen if dataset.published]
     return [path for dataset in chosen for path in _download(dataset)]
+
+
+def files_here() -> list[Path]:
+    """The files of all data sets that are on this machine."""
+    places = ((dataset, _place(dataset)) for dataset in CATALOGUE.values())
+    return [place / file.name for dataset, place in places if place for file in dataset.files]
 
 
 def state(dataset: DataSet) -> State:

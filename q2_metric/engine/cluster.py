@@ -9,137 +9,25 @@ dies is scored by another one.
 from __future__ import annotations
 
 import json
-import logging
 import os
-import re
-import socket
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from q2_metric.engine.connection import Cluster, cause, connect, watched
 from q2_metric.engine.identity import Identity
 from q2_metric.engine.job import Job, Loaded
 from q2_metric.engine.parts import Parts, encoded
-from q2_metric.errors import MissingExtra, ModelError, Q2Error
+from q2_metric.errors import ModelError, Q2Error
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.read import BadRow, Row
 from q2_metric.types import Example
 
 RETRIES = 2
 """Times that a block is begun again where the actor died."""
-
-ANSWERS = 20
-"""Seconds in which an address must answer."""
-
-STARTS = 3
-"""Times that a cluster is started here: on a busy machine Ray gives up on itself after 30 s."""
-
-JOINS = 120
-"""Seconds in which the cluster behind it must take us in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Where and on how many actors to score.
-
-    Attributes:
-        address: of a running cluster ("auto", "10.0.0.1:6379"); ``None`` starts one here.
-        actors: processes that score, each with its own models.
-        gpus: GPUs of an actor; a part where several share one.
-    """
-
-    address: str | None = None
-    actors: int = 1
-    gpus: float = 0
-
-
-def connect(cluster: Cluster) -> Any:
-    """Ray, connected to the cluster, silent, and without its usage reports.
-
-    Raises:
-        MissingExtra: Ray is not installed.
-        ModelError: the cluster cannot be reached.
-    """
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    try:
-        ray: Any = import_module("ray")
-        import_module("ray.data")
-    except ImportError as error:
-        raise MissingExtra("--engine ray", "ray", "ray") from error
-    if not ray.is_initialized():
-        here: dict[str, Any] = {"address": cluster.address}
-        if cluster.address is None:
-            # The actors' processors and one for the reader, were there fewer.
-            here = {
-                "address": "local",
-                "num_cpus": max(os.cpu_count() or 1, cluster.actors + 1),
-                "include_dashboard": False,
-            }
-        _init(ray, cluster.address, here)
-    for name in ("ray.data", "ray"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    return ray
-
-
-def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
-    """``ray.init``, which alone waits for minutes where nobody answers, or for ever.
-
-    Raises:
-        ModelError: no cluster could be started, or the address has none.
-    """
-    where = "could not be started here" if address is None else f"cannot be reached at {address}"
-
-    def init() -> None:
-        try:
-            ray.init(**settings, logging_level=logging.ERROR, log_to_driver=False)
-        except BaseException as error:
-            failed.append(error)
-
-    failed: list[BaseException] = []
-    if address is None:
-        for _ in range(STARTS):
-            failed.clear()
-            init()
-            if not failed or isinstance(failed[0], KeyboardInterrupt):
-                break
-            ray.shutdown()  # of what did start
-    else:
-        _answers(address)
-        joining = threading.Thread(target=init, daemon=True)
-        joining.start()
-        joining.join(JOINS)
-        if joining.is_alive():
-            raise ModelError(f"Ray {where}: no cluster has answered in {JOINS} s")
-    if failed:
-        if isinstance(failed[0], KeyboardInterrupt):
-            raise failed[0]
-        raise ModelError(f"Ray {where}: {_cause(failed[0])}") from failed[0]
-
-
-def _answers(address: str) -> None:
-    """Checks that somebody listens at HOST:PORT; other addresses, as "auto", Ray looks up.
-
-    Raises:
-        ModelError: nobody does.
-    """
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon:
-        return
-    if not port.isdigit() or not 0 < int(port) < 65536:
-        raise ModelError(f"Ray cannot be reached at {address}: {port!r} is no port")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWERS).close()
-    except OSError as error:
-        raise ModelError(
-            f"Ray cannot be reached at {address}: nobody answers ({error}); is a cluster "
-            "running there (ray start --head)?"
-        ) from error
 
 
 def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Identity]]:
@@ -161,9 +49,10 @@ def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Iden
             return error
 
     try:
-        found = ray.get(ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus).remote())
+        remote = ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus)
+        (found,) = watched(ray, lambda: iter([ray.get(remote.remote())]))
     except ray.exceptions.RayError as error:
-        raise ModelError(f"Ray could not load the models: {_cause(error)}") from error
+        raise ModelError(f"Ray could not load the models: {cause(error)}") from error
     if isinstance(found, Q2Error):
         raise found
     both: tuple[dict[str, str], dict[str, Identity]] = found
@@ -185,8 +74,8 @@ def fill(
         progress: told of rows that were just finished.
 
     Raises:
-        ModelError: an actor cannot load its models, a model is broken, or a block kills
-            every actor that gets it.
+        ModelError: an actor cannot load its models, a model is broken, a block kills every
+            actor that gets it, or the cluster has died.
     """
     ray = connect(cluster)
     context = ray.data.DataContext.get_current()
@@ -208,12 +97,14 @@ def fill(
         num_cpus=1,
         num_gpus=cluster.gpus,
     )
+
+    def batches() -> Iterator[Any]:
+        return iter(data.iter_batches(batch_size=None, prefetch_batches=0, batch_format="numpy"))
+
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="ray")  # of few blocks for many actors
-            for batch in data.iter_batches(
-                batch_size=None, prefetch_batches=0, batch_format="numpy"
-            ):
+            for batch in watched(ray, batches):
                 columns = (batch[name] for name in _COLUMNS)
                 for number, n, size, kept, lines, problem in zip(*columns, strict=True):
                     if problem:
@@ -222,19 +113,12 @@ def fill(
                     parts.write(int(number), int(n), bytes(lines))
                     progress(int(size))
     except ray.exceptions.RayError as error:
-        raise ModelError(f"Ray could not score on: {_cause(error)}") from error
+        raise ModelError(f"Ray could not score on: {cause(error)}") from error
     return looked_up
 
 
 _COLUMNS = ("file", "block", "rows", "looked_up", "lines", "problem")
 """What comes back of a block."""
-
-
-def _cause(error: BaseException) -> str:
-    """The line of a traceback from the cluster that names the error."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
-    return next(iter(named or lines), repr(error))
 
 
 # --- in the cluster ---------------------------------------------------------------------

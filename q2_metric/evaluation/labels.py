@@ -1,27 +1,36 @@
-"""Responses that people labelled, out of a file of any form that ``q2 score`` reads."""
+"""Responses that people labelled, out of a file of any form that ``q2 score`` reads.
+
+A file is read once: it may be a pipe.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from q2_metric.data.labelled import Labelled
 from q2_metric.errors import InputError
 from q2_metric.evaluation.scores import number_of
 from q2_metric.rows.columns import ALIASES, Columns, as_label
-from q2_metric.rows.formats import read_fields
+from q2_metric.rows.formats import fields_of, read_fields, records, shown
 from q2_metric.rows.read import BadRow, read_rows
 
 
 def read_labelled(
-    path: str | Path, columns: Columns, label: str | None = None
+    path: str | Path, columns: Columns, label: str | None = None, form: str | None = None
 ) -> list[Labelled]:
     """The rows of a file with people's labels (:data:`~q2_metric.rows.columns.LABELS`), in order.
+
+    Args:
+        path, columns, form: as for :func:`q2_metric.rows.read.read_rows`.
+        label: column of the labels; by default the first of the usual names that is there.
 
     Raises:
         InputError: a row cannot be read, or there is no label; the message says where.
     """
-    labels = read_labels(path, label)
-    rows = list(read_rows(path, columns))
+    lines = list(records(path, shown(path), form))
+    labels = _labels(fields_of(lines), label)
+    rows = list(read_rows(path, columns, found=lines))
     found = []
     for row, consistent in zip(rows, labels, strict=True):
         if isinstance(row, BadRow):
@@ -32,17 +41,28 @@ def read_labelled(
     return found
 
 
-def read_labels(path: str | Path, label: str | None = None) -> list[bool]:
-    """The labels of a file.
+def read_scored(
+    path: str | Path, column: str, label: str | None = None, form: str | None = None
+) -> tuple[list[bool], list[float]]:
+    """The labels of a file and a column of numbers.
 
     Args:
-        label: their column; by default the first of the usual names that is there.
+        path, label, form: as for :func:`read_labelled`.
+        column: of the numbers.
 
     Raises:
-        InputError: there is no such column, or a value is no label.
+        InputError: there is no such column, a value is no label, or a number is missing or none.
     """
+    found = list(read_fields(path, form))
+    return _labels(found, label), _numbers(found, column)
+
+
+Rows = Iterable[tuple[str, Mapping[str, object]]]
+
+
+def _labels(rows: Rows, label: str | None) -> list[bool]:
     found: list[bool] = []
-    for where, fields in read_fields(path):
+    for where, fields in rows:
         if label is None:
             by_lower = {key.strip().lower(): key for key in fields}
             label = next((by_lower[name] for name in ALIASES["label"] if name in by_lower), None)
@@ -59,14 +79,9 @@ def read_labels(path: str | Path, label: str | None = None) -> list[bool]:
     return found
 
 
-def read_scores(path: str | Path, column: str) -> list[float]:
-    """A column of numbers.
-
-    Raises:
-        InputError: there is no such column, or a value is missing or no number.
-    """
+def _numbers(rows: Rows, column: str) -> list[float]:
     found = []
-    for where, fields in read_fields(path):
+    for where, fields in rows:
         if column not in fields:
             columns = ", ".join(map(repr, fields))
             raise InputError(f"{where}: there is no column {column!r}; the columns are {columns}")

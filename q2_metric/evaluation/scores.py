@@ -18,7 +18,6 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry
 from q2_metric.metrics.signature import signature
 from q2_metric.rows.columns import ALIASES
-from q2_metric.rows.formats import read_fields
 from q2_metric.types import Comparison, Example, Score
 
 NEUTRAL = 0.5
@@ -159,6 +158,7 @@ class FileSource:
 
     Args:
         path: .csv, .jsonl, .tsv or .parquet.
+        found: its rows (:func:`q2_metric.rows.formats.read_fields`).
         column: with the scores; also the metric's name.
         rows: of the data set, in its own order.
 
@@ -166,10 +166,15 @@ class FileSource:
         InputError: no such column, a value that is no number, or rows that match nothing.
     """
 
-    def __init__(self, path: str | Path, column: str, rows: Sequence[Example]) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        found: Sequence[tuple[str, Mapping[str, object]]],
+        column: str,
+        rows: Sequence[Example],
+    ) -> None:
         self.name = column
         self.signature = signature(column, {"file": Path(path).name, "version": "unknown"})
-        found = list(read_fields(path))
         if not found or column not in found[0][1]:
             columns = ", ".join(map(repr, found[0][1])) if found else "none"
             raise InputError(f"{path}: there is no column {column!r}; the columns are {columns}")

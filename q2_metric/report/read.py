@@ -20,7 +20,7 @@ from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Field, Form, Layout, OutputRow, with_texts
-from q2_metric.rows.formats import read_fields
+from q2_metric.rows.formats import read_fields, tells
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.rows.tally import tally_row
@@ -55,6 +55,7 @@ def read_scores(
     *,
     texts: Sequence[str | Path] = (),
     columns: Columns | None = None,
+    form: str | None = None,
 ) -> Scored:
     """The systems of these files: one for each file that was scored.
 
@@ -63,16 +64,18 @@ def read_scores(
         open_files: closes the temporary files that hold the rows.
         texts: the files that were scored, in the same order, for rows without texts.
         columns: of those files.
+        form: of the files whose suffix does not tell it, one of
+            :data:`q2_metric.rows.formats.FORMS`.
 
     Raises:
         InputError: a file cannot be read or is something else; ``texts`` do not fit it.
         MissingExtra: parquet without pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
-    sources = _sources(texts, columns)
+    sources = _sources(texts, columns, form)
     for path in map(str, paths):
         several = len(paths) > 1
-        for where, row in _rows(path):
+        for where, row in _rows(path, None if tells(path) else form):
             if texts:
                 row = _add_texts(row, where, next(sources, None))
             scored = row.pop("file", None)
@@ -143,13 +146,14 @@ def _recorded(path: str) -> tuple[dict[str, str], bool]:
 # --- rows ------------------------------------------------------------------------------
 
 
-def _rows(path: str) -> Iterator[tuple[str, OutputRow]]:
+def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     every = tuple(registry.METRICS)
     known = Layout(every, with_file=True, decided=every, texts=True).fields
     columns = registry.columns()
-    escaped = Path(path).suffix.lower() == ".csv" and not _raw(path)
+    written = form or Path(path).suffix.lower().removeprefix(".")
+    escaped = written == "csv" and not _raw(path)
     plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
-    for where, found in read_fields(path):
+    for where, found in read_fields(path, form):
         fields = _today(found)
         if not fields.get("id") or not any(name in fields for name in columns):
             raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
@@ -218,9 +222,12 @@ def _items(values: list[object], field: Field, where: str) -> list[Any]:
 
 
 def _sources(
-    paths: Sequence[str | Path], columns: Columns | None
+    paths: Sequence[str | Path], columns: Columns | None, form: str | None
 ) -> Iterator[tuple[str, Example | BadRow]]:
-    return ((str(path), row) for path in paths for row in read_rows(path, columns))
+    return (
+        (str(path), row) for path in paths
+        for row in read_rows(path, columns, form=None if tells(path) else form)
+    )
 
 
 def _add_texts(

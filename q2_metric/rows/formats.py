@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +19,9 @@ _BATCH = 256
 """Rows of a parquet file held at a time."""
 
 
-def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+def read_fields(
+    path: str | Path, form: str | None = None
+) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The rows of a file as they are, each with the words that say where it stands.
 
     Formats as for :func:`q2_metric.rows.read.read_rows`; for what is no response with its
@@ -29,10 +31,29 @@ def read_fields(path: str | Path) -> Iterator[tuple[str, Mapping[str, object]]]:
         InputError: the file or one of its rows cannot be read.
         MissingExtra: parquet without pyarrow.
     """
-    for record in records(path, "standard input" if str(path) == STDIN else str(path)):
+    return fields_of(records(path, shown(path), form))
+
+
+def fields_of(found: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """What :func:`read_fields` gives, of records that were read already.
+
+    Raises:
+        InputError: one of them cannot be read.
+    """
+    for record in found:
         if record.problem:
             raise InputError(f"{record.where}: {record.problem}")
         yield record.where, record.fields
+
+
+def shown(path: str | Path) -> str:
+    """What a file is called in messages."""
+    return "standard input" if str(path) == STDIN else str(path)
+
+
+def tells(path: str | Path) -> bool:
+    """Whether a file's suffix tells its format."""
+    return Path(path).suffix.lower() in _READERS
 
 
 def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:

@@ -5,15 +5,14 @@ Reading streams, and a row that cannot be scored becomes a :class:`BadRow` in it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
 from q2_metric.errors import InputError
-from q2_metric.files import STDIN
 from q2_metric.rows.columns import ALIASES, Columns, as_label, resolve
-from q2_metric.rows.formats import records
+from q2_metric.rows.formats import records, shown
 from q2_metric.rows.record import Record
 from q2_metric.rows.texts import all_text, encodable, is_blank, kind
 from q2_metric.types import Example
@@ -46,6 +45,7 @@ def read_rows(
     on_columns: Callable[[Columns], None] | None = None,
     on_note: Callable[[str], None] | None = None,
     form: str | None = None,
+    found: Iterable[Record] | None = None,
 ) -> Iterator[Row]:
     """The rows of a file, in order, one at a time.
 
@@ -70,14 +70,15 @@ def read_rows(
         on_note: told of the first row that can be read but has a key twice, or of such
             a header.
         form: one of :data:`q2_metric.rows.formats.FORMS`, where the suffix does not tell.
+        found: the file's records, where they were read already.
 
     Raises:
         InputError: (when the first row is asked for, or on reading on) the file cannot be
             read, its suffix is unknown, or it has no column for response or knowledge.
         MissingExtra: parquet without pyarrow.
     """
-    name = "standard input" if str(path) == STDIN else str(path)
-    found = records(path, name, form)
+    name = shown(path)
+    found = iter(records(path, name, form) if found is None else found)
     first = list(islice(found, PEEKED))
     if not first:
         return

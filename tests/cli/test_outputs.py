@@ -85,6 +85,32 @@ def test_two_outputs_are_two_files(folder: Path, words: str) -> None:
     assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
 
 
+@pytest.mark.parametrize("option", ["--scale-model", "--ranker"])
+def test_a_model_is_not_overwritten(folder: Path, option: str) -> None:
+    """Nor is anything put beside its files, which say which model it is."""
+    (folder / "model").mkdir()
+    (folder / "model" / "config.json").write_text("{}")
+    pool = "--knowledge-pool pool.json" if option == "--ranker" else ""
+    words = f"score lab.jsonl --metrics f1 --no-cache {pool} {option} model"
+    for output in ("--report model/config.json", "--report ./model/page.html",
+                   "--out model/scores.jsonl"):
+        result = run(f"{words} {output}")
+        assert (result.exit_code, "lies in model, which is read" in result.stderr) == (2, True)
+    assert [path.name for path in (folder / "model").iterdir()] == ["config.json"]
+    assert (folder / "model" / "config.json").read_text() == "{}"
+
+
+def test_a_data_set_that_is_not_named_is_not_overwritten(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "data" / "true").mkdir(parents=True)
+    (folder / "data" / "true" / "q2.csv").write_text(TABLE)
+    monkeypatch.setenv("Q2_DATA_DIR", str(folder / "data"))
+    result = run("meta-eval true q2 --metrics f1 --out data/true/q2.csv")
+    assert (result.exit_code, "is read, so it cannot be written" in result.stderr) == (2, True)
+    assert (folder / "data" / "true" / "q2.csv").read_text() == TABLE
+
+
 def test_figures_replace_no_input(folder: Path) -> None:
     drawn = folder / "drawn"
     drawn.mkdir()

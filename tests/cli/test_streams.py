@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from q2_metric.cli.main import main
 
 ROW = json.dumps({"response": "Rome has 7 hills.", "knowledge": "Rome has 7 hills."}) + "\n"
 
@@ -85,3 +88,13 @@ def test_a_file_whose_name_is_no_text(folder: Path, suffix: str) -> None:
     done = q2(f"score $'\\xff.jsonl' rows.jsonl {words} out.{suffix}", folder)
     assert done.returncode == 2 or (folder / f"out.{suffix}").exists(), done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_ctrl_c_before_there_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is imported; click alone says "Aborted!" with the code of rows that failed."""
+    def interrupted(_name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("q2_metric.cli.main.import_module", interrupted)
+    done = CliRunner().invoke(main, ["score", "rows.jsonl"])
+    assert (done.exit_code, done.stderr) == (130, "q2: error: stopped\n")

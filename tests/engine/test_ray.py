@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,10 +15,10 @@ from pathlib import Path
 import pytest
 from engine_jobs import CountingJob
 
-from q2_metric.engine import cluster as on_ray
+from q2_metric.engine import connection
 from q2_metric.engine.cluster import Cluster, fill, missing, pack, unpack
 from q2_metric.engine.parts import Parts
-from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.errors import ModelError
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import BadRow
 from q2_metric.types import Example
@@ -34,12 +33,6 @@ def rows_file(path: Path, rows: int) -> str:
         for i in range(rows)
     ))
     return str(path)
-
-
-def test_an_error_of_the_cluster_in_one_line() -> None:
-    text = '\x1b[36mray::Actor.submit()\x1b[39m (pid=1)\n  File "x.py", line 1\nKeyError: "a"\nmore'
-    assert on_ray._cause(RuntimeError(text)) == 'KeyError: "a"'
-    assert on_ray._cause(RuntimeError("\nlost")) == "lost"
 
 
 def job(folder: Path, **settings: object) -> CountingJob:
@@ -77,66 +70,13 @@ def test_only_what_is_missing_is_sent(tmp_path: Path) -> None:
     assert [(file, n, first, len(block)) for file, n, first, block in found] == [(0, 7, 28, 4)]
 
 
-def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtra, match=r'--engine ray needs .*q2-metric\[ray\]'):
-        on_ray.connect(Cluster())
-
-
-@pytest.mark.parametrize(("address", "words"), [
-    ("127.0.0.1:1", r"nobody answers \(.*refused\); is a cluster running there"),
-    ("127.0.0.1:x", "'x' is no port"), ("127.0.0.1:99999", "'99999' is no port"),
-    ("no-such-host.invalid:6379", "nobody answers"),
-])
-def test_an_address_where_nobody_answers(address: str, words: str) -> None:
-    started = time.monotonic()
-    with pytest.raises(ModelError, match=f"Ray cannot be reached at {address}: {words}"):
-        on_ray._answers(address)
-    assert time.monotonic() - started < on_ray.ANSWERS + 10
-
-
-def test_an_address_that_never_comes_to_the_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Something listens there, and is no cluster."""
-    class Silent:
-        @staticmethod
-        def init(**_settings: object) -> None:
-            time.sleep(30)
-
-    monkeypatch.setattr(on_ray, "JOINS", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(ModelError, match=r"no cluster has answered in 0\.1 s"):
-            on_ray._init(Silent, address, {})
-
-
-def test_a_cluster_that_cannot_be_started() -> None:
-    """Ray gives up on itself where the machine is busy; it is asked to start again."""
-    class Failing:
-        def __init__(self, times: int) -> None:
-            self.left, self.stopped = times, 0
-
-        def init(self, **_settings: object) -> None:
-            self.left -= 1
-            if self.left >= 0:
-                raise Exception("The current node timed out during startup.\nmore")
-
-        def shutdown(self) -> None:
-            self.stopped += 1
-
-    slow = Failing(2)
-    on_ray._init(slow, None, {})
-    assert (slow.left, slow.stopped) == (-1, 2)
-    with pytest.raises(ModelError, match="could not be started here: The current node timed out"):
-        on_ray._init(Failing(99), None, {})
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     ray = pytest.importorskip("ray", reason="needs the extra ray")
     here = str(Path(__file__).parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
     two = Cluster(actors=2)
-    on_ray.connect(two)
+    connection.connect(two)
     yield two
     ray.shutdown()
 

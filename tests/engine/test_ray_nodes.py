@@ -1,9 +1,13 @@
-"""A Ray cluster of two nodes on this machine, of which one dies half-way."""
+"""A Ray cluster of two nodes on this machine, of which one dies half-way, or both."""
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +16,8 @@ import pytest
 from engine_jobs import CountingJob
 from test_ray import BLOCK, RIGHT, ROWS, rows_file, scores
 
-from q2_metric.engine import cluster as on_ray
 from q2_metric.engine.cluster import Cluster, fill
+from q2_metric.engine.connection import connect
 from q2_metric.engine.parts import Parts
 from q2_metric.rows.columns import Columns
 
@@ -23,6 +27,8 @@ def nodes() -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="needs the extra ray")
     utils = pytest.importorskip("ray.cluster_utils")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Machines that run tests are busy.
+    os.environ["RAY_raylet_start_wait_time_s"] = "120"  # noqa: SIM112
     here = str(Path(__file__).parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
     node = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
@@ -60,7 +66,7 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
 
     parts, finished = Parts(tmp_path / "parts"), list[int]()
     there = Cluster(address=nodes.address, actors=2)
-    on_ray.connect(there)
+    connect(there)
     killer = threading.Thread(target=kill_one)
     killer.start()
     try:
@@ -71,3 +77,43 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
     assert killed.is_set()
     assert scores(given, parts) == RIGHT
     assert sum(finished) == ROWS
+
+
+def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
+    """The command says so in one line and with its code, and goes on without it."""
+    out, rows = tmp_path / "out.jsonl", 6000
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(
+        json.dumps({"response": f"Row {i} has {i % 7} hills, said Ann on day {i % 31}.",
+                    "knowledge": f"Row {i} has {i % 5} hills, said Bob." * 3}) + "\n"
+        for i in range(rows)
+    ))
+    words = ["score", str(file), "--metrics", "f1,bleu", "--no-cache", "--json"]
+    command = [*words, "--out", str(out)]
+    sooner = "from q2_metric.engine import connection; connection.GONE = 6; "
+    code = f"{sooner}import sys; from q2_metric.cli.main import main; main(sys.argv[1:])"
+    driver = subprocess.Popen(
+        [sys.executable, "-c", code, *command, "--engine", "ray", "--address", nodes.address],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )
+    while len(list(tmp_path.glob("out.jsonl.parts/*/*.jsonl"))) < 3:
+        assert driver.poll() is None, driver.communicate()
+        time.sleep(0.005)
+    for node in [*nodes.worker_nodes, nodes.head_node]:
+        node.kill_all_processes(check_alive=False, allow_graceful=False)
+    said, complained = driver.communicate(timeout=120)
+    assert (driver.returncode, said) == (3, "")
+    assert complained == (
+        f"q2: error: Ray's cluster at {nodes.address} has died: nobody has answered there for "
+        f"6 s; {out}.parts keeps what is finished: the same command goes on from there, "
+        "--restart begins anew\n"
+    )
+    assert not out.exists()
+    here = subprocess.run(
+        [sys.executable, "-m", "q2_metric", *command], capture_output=True, text=True, check=True)
+    assert "going on: " in here.stderr
+    alone = tmp_path / "alone.jsonl"
+    subprocess.run([sys.executable, "-m", "q2_metric", *words, "--out", str(alone)],
+                   capture_output=True, check=True)
+    assert out.read_bytes() == alone.read_bytes()
+    assert len(out.read_bytes().splitlines()) == rows

@@ -135,7 +135,8 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
     [(1, True), (0, False), (True, True), ("0", False), (" Consistent ", True), ("no", False)],
 )
 def test_labels(value: object, wanted: bool, tmp_path: Path) -> None:
-    assert labels.read_labels(write(tmp_path / "a.jsonl", {"Label": value})) == [wanted]
+    path = write(tmp_path / "a.jsonl", {"Label": value, "s": 1})
+    assert labels.read_scored(path, "s") == ([wanted], [1.0])
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_labels(value: object, wanted: bool, tmp_path: Path) -> None:
 )
 def test_no_labels(row: dict[str, Any], label: str | None, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        labels.read_labels(write(tmp_path / "a.jsonl", row), label)
+        labels.read_scored(write(tmp_path / "a.jsonl", row), "x", label)
 
 
 def test_a_labelled_file_must_be_whole(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from q2_metric.engine.cache import Cache
 from q2_metric.errors import InputError
 from q2_metric.evaluation.scores import Columns, FileSource, MetricSource, Scored, values
 from q2_metric.metrics.q2 import Q2
+from q2_metric.rows.formats import read_fields
 from q2_metric.types import Example, Metric
 
 EXAMPLES = [Example(text, "k", id=text.upper()) for text in "abc"]
@@ -187,7 +188,7 @@ def test_a_missing_value_is_neutral() -> None:
 
 def foreign(path: Path, text: str, column: str = "mine") -> FileSource:
     path.write_text(text)
-    return FileSource(path, column, EXAMPLES)
+    return FileSource(path, list(read_fields(path)), column, EXAMPLES)
 
 
 def test_rows_are_matched_by_their_texts(tmp_path: Path) -> None:

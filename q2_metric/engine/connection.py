@@ -1,0 +1,272 @@
+"""The way to a Ray cluster: reached in time or not at all, and noticed when it dies."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeVar
+
+from q2_metric.errors import MissingExtra, ModelError
+
+T = TypeVar("T")
+
+ANSWERS = 20
+"""Seconds in which an address must answer."""
+
+STARTS = 3
+"""Times that a cluster is started here: on a busy machine Ray gives up on itself after 30 s."""
+
+JOINS = 120
+"""Seconds in which the cluster behind it must take us in."""
+
+GONE = 30
+"""Seconds without an answer after which a cluster is dead. Ray itself waits for 60 and then ends
+the process without a word."""
+
+LOOKS = 2
+"""Seconds between two looks at a cluster that is at work."""
+
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""What opens a connection of HTTP/2, and with it of gRPC (RFC 9113, 3.4): a line, no settings."""
+
+_SETTINGS = 4
+"""Kind of the frame that answers; it is the frame's fourth byte."""
+
+
+_SILENT = {
+    # What its own code has to say about lost nodes and tasks, line after line.
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    # Errors that it prints on standard output, where our results go.
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
+}
+"""Ray's variables, which count unless they are set; what matters, it raises too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where and on how many actors to score.
+
+    Attributes:
+        address: of a running cluster ("auto", "10.0.0.1:6379"); ``None`` starts one here.
+        actors: processes that score, each with its own models.
+        gpus: GPUs of an actor; a part where several share one.
+    """
+
+    address: str | None = None
+    actors: int = 1
+    gpus: float = 0
+
+
+def connect(cluster: Cluster) -> Any:
+    """Ray, connected to the cluster, silent, and without its usage reports.
+
+    Raises:
+        MissingExtra: Ray is not installed.
+        ModelError: the cluster cannot be reached.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    for name, value in _SILENT.items():
+        os.environ.setdefault(name, value)
+    try:
+        ray: Any = import_module("ray")
+        import_module("ray.data")
+    except ImportError as error:
+        raise MissingExtra("--engine ray", "ray", "ray") from error
+    if not ray.is_initialized():
+        here: dict[str, Any] = {"address": cluster.address}
+        if cluster.address is None:
+            # The actors' processors and one for the reader, were there fewer.
+            here = {
+                "address": "local",
+                "num_cpus": max(os.cpu_count() or 1, cluster.actors + 1),
+                "include_dashboard": False,
+            }
+        with _no_chatter():
+            _init(ray, cluster.address, here)
+    for name in ("ray.data", "ray"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    return ray
+
+
+@contextmanager
+def _no_chatter() -> Iterator[None]:
+    """Standard error leads nowhere: Ray's own code writes there that it is told to be silent."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
+    """``ray.init``, which alone waits for minutes where nobody answers, or for ever.
+
+    Raises:
+        ModelError: no cluster could be started, or the address has none.
+    """
+    where = "could not be started here" if address is None else f"cannot be reached at {address}"
+
+    def init() -> None:
+        try:
+            ray.init(**settings, logging_level=logging.ERROR, log_to_driver=False)
+        except BaseException as error:
+            failed.append(error)
+
+    failed: list[BaseException] = []
+    if address is None:
+        for _ in range(STARTS):
+            failed.clear()
+            init()
+            if not failed or isinstance(failed[0], KeyboardInterrupt):
+                break
+            ray.shutdown()  # of what did start
+    else:
+        _answers(address)
+        joining = threading.Thread(target=init, daemon=True)
+        joining.start()
+        joining.join(JOINS)
+        if joining.is_alive():
+            raise ModelError(f"Ray {where}: no cluster has answered in {JOINS} s")
+    if failed:
+        if isinstance(failed[0], KeyboardInterrupt):
+            raise failed[0]
+        raise ModelError(f"Ray {where}: {cause(failed[0])}") from failed[0]
+
+
+def _answers(address: str) -> None:
+    """Checks that gRPC is spoken at HOST:PORT; other addresses, as "auto", Ray looks up.
+
+    Raises:
+        ModelError: nobody listens there, says nothing for :data:`ANSWERS` seconds, or speaks
+            something else.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    if not port.isdigit() or not 0 < int(port) < 65536:
+        raise ModelError(f"Ray cannot be reached at {address}: {port!r} is no port")
+    asked = "is a cluster running there (ray start --head)?"
+    try:
+        greeting = _greeting(host.strip("[]"), int(port), ANSWERS)
+    except TimeoutError as error:
+        raise ModelError(
+            f"Ray cannot be reached at {address}: nobody has answered in {ANSWERS} s; {asked}"
+        ) from error
+    except OSError as error:
+        raise ModelError(
+            f"Ray cannot be reached at {address}: nobody answers ({error}); {asked}"
+        ) from error
+    encrypted = os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
+    if greeting[3:4] != bytes([_SETTINGS]) and not encrypted:
+        raise ModelError(
+            f"Ray cannot be reached at {address}: what answers there is no Ray cluster"
+        )
+
+
+def _greeting(host: str, port: int, seconds: float) -> bytes:
+    """The first bytes with which a port answers the beginning of a gRPC connection.
+
+    Raises:
+        OSError: it cannot be reached, or has not answered in time.
+    """
+    until = time.monotonic() + seconds
+    with socket.create_connection((host, port), timeout=seconds) as link:
+        link.sendall(_HELLO)
+        link.settimeout(max(until - time.monotonic(), 0.01))
+        return link.recv(9)
+
+
+def cause(error: BaseException) -> str:
+    """The line of a traceback from the cluster that names the error."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
+    return next(iter(named or lines), repr(error))
+
+
+# --- a cluster at work -------------------------------------------------------------------
+
+
+def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
+    """What an iterator over results of the cluster gives, as long as the cluster lives.
+
+    The iterator is run in a thread of its own: where the whole cluster dies, it never returns.
+
+    Args:
+        ray: connected.
+        source: makes the iterator.
+
+    Raises:
+        ModelError: the cluster has not answered for :data:`GONE` seconds.
+        BaseException: what the iterator raises.
+    """
+    address = str(ray.get_runtime_context().gcs_address)
+    found: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(maxsize=1)
+    over = threading.Event()
+
+    def hand_over(item: T | None, error: BaseException | None = None) -> None:
+        while not over.is_set():
+            with suppress(queue.Full):
+                found.put((item, error), timeout=0.1)
+                return
+
+    def pull() -> None:
+        try:
+            for item in source():
+                hand_over(item)
+                if over.is_set():
+                    return
+            hand_over(None, StopIteration())
+        except BaseException as error:
+            hand_over(None, error)
+
+    thread = threading.Thread(target=pull, daemon=True)
+    thread.start()
+    lived = time.monotonic()
+    try:
+        while True:
+            try:
+                item, error = found.get(timeout=LOOKS)
+            except queue.Empty:
+                if _lives(address):
+                    lived = time.monotonic()
+                elif time.monotonic() - lived > GONE:
+                    raise ModelError(
+                        f"Ray's cluster at {address} has died: nobody has answered there for "
+                        f"{GONE} s"
+                    ) from None
+                continue
+            lived = time.monotonic()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield item  # type: ignore[misc]  # without an error it is one
+    finally:
+        over.set()
+
+
+def _lives(address: str) -> bool:
+    """Whether a cluster answers at HOST:PORT, encrypted or not."""
+    host, _, port = address.rpartition(":")
+    try:
+        _greeting(host.strip("[]"), int(port), LOOKS)
+    except (OSError, ValueError):
+        return False
+    return True
