@@ -35,7 +35,7 @@ SAMPLE ?= 200
 mutants: export PATH := $(CURDIR)/$(BIN):$(PATH)
 mutants: $(VENV)/test.done
 	$(BIN)/python -m pip install -q "mutmut>=3.8"
-	$(BIN)/python benchmarks/mutants.py $(if $(SAMPLE),--sample $(SAMPLE))
+	$(BIN)/python -m benchmarks mutants $(if $(SAMPLE),--sample $(SAMPLE))
 
 # Readers, calibrations, parts and the cache on damaged files, for ten minutes.
 fuzz: $(VENV)/test.done
@@ -46,14 +46,14 @@ fuzz: $(VENV)/test.done
 bench: export PYTHONPATH = $(CURDIR)
 bench: $(VENV)/test.done
 	$(BIN)/python -m pip install -q --no-deps scale-score==0.1.0
-	$(BIN)/python benchmarks/throughput.py
-	$(BIN)/python benchmarks/cpu_choices.py
-	$(BIN)/python benchmarks/q2_speed.py
-	$(BIN)/python benchmarks/scale_speed.py --dtype bfloat16
-	$(BIN)/python benchmarks/long_knowledge.py \
+	$(BIN)/python -m benchmarks bundled
+	$(BIN)/python -m benchmarks cpu
+	$(BIN)/python -m benchmarks q2
+	$(BIN)/python -m benchmarks scale --dtype bfloat16
+	$(BIN)/python -m benchmarks long_knowledge \
 	  --agreement entfa_xsum,wikibio_gpt3:200,refchecker_dolly:200,qags_cnndm
-	$(BIN)/python benchmarks/speed_page.py
-	$(BIN)/python benchmarks/quoted.py
+	$(BIN)/python -m benchmarks speed_page
+	$(BIN)/python -m benchmarks quoted
 
 # The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
 # make agreement METRICS=q2,scale,f1,bleu,nli,bertscore MODELS="--bertscore-model ./encoder"
@@ -63,13 +63,13 @@ agreement: $(VENV)/test.done
 	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md
 	$(BIN)/q2 meta-eval true --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md
-	$(BIN)/python benchmarks/quoted.py
+	$(BIN)/python -m benchmarks quoted
 
 # Knowledge selection on DSTC10 (q2 data download dstc10): a minute or two.
 knowledge: $(VENV)/test.done
 	$(BIN)/q2 select evaluate --note docs/results/knowledge.note.md \
 	  --out docs/results/knowledge.md --out docs/results/knowledge.json
-	$(BIN)/python benchmarks/quoted.py
+	$(BIN)/python -m benchmarks quoted
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

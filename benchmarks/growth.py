@@ -1,6 +1,6 @@
 """How cost grows: with rows, length of the knowledge or of the response, and actors.
 
-    python benchmarks/growth.py FOLDER [--quick] [--only SERIES]...
+    python -m benchmarks growth FOLDER [--quick] [--only SERIES]...
 
 Times are processor seconds of one process (a busy machine does not change them much), apart
 from those of actors, which are wall-clock seconds of a metric that only waits: what is left
@@ -244,7 +244,3 @@ def main() -> None:
     (given.folder / "growth.json").write_text(json.dumps(figures, indent=1) + "\n")
     draw(series, given.folder / "growth.svg")
     print(json.dumps(figures, indent=1))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """A run that is killed again and again ends with what an undisturbed run writes.
 
-    python benchmarks/killed.py FOLDER [--rows N] [--texts N] [--metrics …]
+    python -m benchmarks killed FOLDER [--rows N] [--texts N] [--metrics …]
                                 [--engine local|ray] [--actors N] [--kills K] [--seed S]
                                 [--cached] [--no-evidence] [--json FILE]
 
@@ -197,7 +197,3 @@ def main() -> None:
     if given.json:
         with open(given.json, "a", encoding="utf-8") as out:
             out.write(json.dumps(figures) + "\n")
-
-
-if __name__ == "__main__":
-    main()

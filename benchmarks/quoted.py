@@ -6,7 +6,7 @@ hand stands in the file and stays. A quoted figure is followed by its mark::
 
     25.4<!-- figure: speed.responses --> responses a second
 
-    python benchmarks/quoted.py            # after new results: writes figures.json and the pages
+    python -m benchmarks quoted            # after new results: writes figures.json and the pages
 
 The README's first result is what its command prints, put there likewise.
 
@@ -200,7 +200,3 @@ def main() -> None:
     found = first_result(text)
     text = text[: found.start("printed")] + printed(found["words"]) + text[found.end("printed") :]
     readme.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
