@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -205,6 +206,7 @@ def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
 def _job(options: Mapping[str, Any]) -> Job:
     """What the options ask for."""
     from q2_metric.engine.job import Job
+    from q2_metric.files import rereadable
     from q2_metric.knowledge.scoring import ROW, Choice
     from q2_metric.metrics.calibration import Calibration
     from q2_metric.rows.columns import Columns
@@ -212,6 +214,9 @@ def _job(options: Mapping[str, Any]) -> Job:
     pool, rankers = options["knowledge_pool"], options["rankers"]
     if rankers and pool is None:
         raise InputError("--ranker is for --knowledge-pool")
+    if pool not in (None, ROW) and os.path.exists(pool) and not rereadable(pool):
+        # What is in it tells one run from another, before it is used.
+        raise InputError(f"{pool}: can be read only once; --knowledge-pool needs a file")
     knowledge = options["knowledge"] if pool in (None, ROW) else ""
     return Job(
         files=options["files"],

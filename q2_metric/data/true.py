@@ -10,6 +10,7 @@ from pathlib import Path
 
 from q2_metric.data.download import folder
 from q2_metric.data.labelled import Labelled, read_csv, read_label
+from q2_metric.errors import DataError
 from q2_metric.types import Example
 
 
@@ -18,14 +19,16 @@ def read_true(source: str | Path) -> list[Labelled]:
 
     Args:
         source: "q2", "summeval", "qags_cnndm", "dialfact" or "dialfact_a", or the path
-            of a file of that form (something with a suffix).
+            of a file of that form (something with a suffix or a slash, as pipes have it).
 
     Raises:
-        DataError: there is no such set, or its file is missing or not what it should be.
+        DataError: there is no such set, or its file is missing, has no rows or is not what it
+            should be.
     """
-    name = str(source)
-    path = Path(source) if Path(source).suffix else folder(f"true/{name}") / f"{name}.csv"
-    return [
+    name, path = str(source), Path(source)
+    if not path.suffix and len(path.parts) == 1:
+        path = folder(f"true/{name}") / f"{name}.csv"
+    found = [
         Labelled(
             Example(row["generated_text"], row["grounding"], id=str(number - 1)),
             consistent=read_label(row["label"], path, number),
@@ -35,3 +38,6 @@ def read_true(source: str | Path) -> list[Labelled]:
             read_csv(path, ("grounding", "generated_text", "label")), start=1
         )
     ]
+    if not found:
+        raise DataError(f"{path}: has no rows")
+    return found

@@ -65,7 +65,8 @@ def open_writer(
     suffix = path.suffix.lower()
     with replacing(path, folder) as unfinished:
         if suffix == ".parquet":
-            with _ParquetWriter(unfinished, layout) as writer:
+            # Opened here: pyarrow takes no name that is no text.
+            with open(unfinished, "wb") as whole, _ParquetWriter(whole, layout) as writer:
                 yield writer
             return
         # newline="": the csv module writes its own line ends.
@@ -116,12 +117,12 @@ def json_line(row: OutputRow) -> str:
 
 
 class _ParquetWriter:
-    def __init__(self, path: Path, layout: Layout) -> None:
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
         self._pa, parquet = pyarrow()
         self._schema = self._pa.schema(
             [(field.name, _parquet_type(self._pa, field)) for field in layout.fields]
         )
-        self._writer = parquet.ParquetWriter(path, self._schema)
+        self._writer = parquet.ParquetWriter(file, self._schema)
         self._waiting: list[OutputRow] = []
 
     def __enter__(self) -> _ParquetWriter:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.metrics import load_metrics, score_with
+from q2_metric.models.bundled import runtimes
 from q2_metric.types import Comparison, Evidence, Example, Metric
 
 KNOWLEDGE = "Smeaton's Tower was designed by James Douglass and first lit in 1882. It is 49 m high."
@@ -98,3 +100,37 @@ def test_a_score_does_not_depend_on_its_company(name: str, tmp_path: Path) -> No
         for other in (alone[i], mixed[order.index(i)]):
             assert (other is None) == (value is None)
             assert value is None or other == pytest.approx(value, abs=1e-6)
+
+
+def loaded(monkeypatch: pytest.MonkeyPatch, threads: int, optimised: bool) -> list[Metric]:
+    """The metrics, computed with so many threads of ONNX Runtime, on its own graph or ours."""
+    import onnxruntime
+
+    def options() -> object:
+        made = real()
+        if not optimised:
+            made.graph_optimization_level = level.ORT_DISABLE_ALL
+        asked.append(made)
+        return made
+
+    real, level = onnxruntime.SessionOptions, onnxruntime.GraphOptimizationLevel
+    asked: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(runtimes, "_processors", lambda: threads)
+        patch.setattr(onnxruntime, "SessionOptions", options)
+        runtimes._onnx.cache_clear()
+        found = load_metrics(["q2", "scale"])
+    runtimes._onnx.cache_clear()
+    assert {one.intra_op_num_threads for one in asked} == {threads}
+    return found
+
+
+@pytest.mark.parametrize(("threads", "optimised"), [(1, True), (2, True), (2, False)])
+def test_a_score_does_not_depend_on_how_it_is_computed(
+    monkeypatch: pytest.MonkeyPatch, threads: int, optimised: bool
+) -> None:
+    """ONNX Runtime cannot be told which processor to compute for; it can be told these."""
+    for metric in loaded(monkeypatch, threads, optimised):
+        usual = [score.value for score in metrics()[metric.name].score(ORDINARY)]
+        found = [score.value for score in metric.score(ORDINARY)]
+        assert found == [pytest.approx(value, abs=1e-6) for value in usual]
