@@ -71,7 +71,8 @@ def test_bom_blank_lines_and_windows_line_ends(jsonl: Path) -> None:
     assert read(jsonl) == [Example("a", "k"), Example("b", "k")]
 
 
-KNOWLEDGE_IS, HISTORY_IS = "the knowledge (field 'knowledge') is", "the history (field 'history') is"
+KNOWLEDGE = "the knowledge (field 'knowledge')"
+KNOWLEDGE_IS, HISTORY_IS = f"{KNOWLEDGE} is", "the history (field 'history') is"
 BLANK = "has no visible character"
 WANTED = ", not a string or a list of strings"
 
@@ -85,7 +86,7 @@ WANTED = ", not a string or a list of strings"
         ({**GOOD, "response": " \n\t"}, "the response (field 'response') is empty"),
         ({**GOOD, "knowledge": "\u3000"}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "response": "\u200b"}, f"the response (field 'response') {BLANK}"),
-        ({**GOOD, "knowledge": " \u200b\ufeff\x00\n"}, f"the knowledge (field 'knowledge') {BLANK}"),
+        ({**GOOD, "knowledge": " \u200b\ufeff\x00\n"}, f"{KNOWLEDGE} {BLANK}"),
         ({**GOOD, "knowledge": []}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "knowledge": ["", " "]}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "response": None}, "the response (field 'response') is null, not a string"),

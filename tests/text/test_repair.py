@@ -32,7 +32,7 @@ from q2_metric.text.truecase import capitalised
         ("it’s from france .", "It’s from France."),
         ("He left - I stayed.", "He left - I stayed."),
         ("The end .", "The end."),
-        ('" it is red "', '"It is red"'),
+        ('yes . " it is red " he said .', 'Yes. "It is red" he said.'),
         ("3d prints are made of ß .", "3d prints are made of ß."),
         ("i'm here , am i ? 'i' is me . i", "I'm here, am I? 'I' is me. I"),
         ("he'd say i'll go on monday .", "He'd say I'll go on Monday."),
