@@ -612,6 +612,36 @@ def test_a_lock_on_a_folder_that_was_removed_is_no_lock(tmp_path: Path) -> None:
     assert not parts_folder(out).exists()
 
 
+def test_who_comes_when_another_has_just_finished(
+    run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between looking for an output and taking its parts another process may complete it."""
+    first = [True]
+
+    def finished_meanwhile(out: str) -> Any:
+        if first.pop() if first else False:
+            Run(given).run(out)
+        return open_parts(out)
+
+    given = job.Job((str(run.rows),), Columns(), ("f1",))
+    late = Run(given)
+    monkeypatch.setattr("q2_metric.engine.run.open_parts", finished_meanwhile)
+    [found] = late.run(str(run.out))
+    assert run.fakes["f1"].batches == [3, 3, 3, 1], "only by one of them"
+    assert (found.rows, found.systems[0].n) == (ROWS, ROWS)
+    assert sorted(path.name for path in run.folder.iterdir()) == [
+        "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl"]
+
+
+def test_a_mark_that_others_take_away_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts_module, "_is_at", lambda _mark, _path: False)
+    with pytest.raises(InputError) as caught, open_parts(tmp_path / "out.jsonl"):
+        pass
+    assert str(caught.value) == f"{tmp_path / 'out.jsonl'}: other processes are writing it"
+
+
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP, errno.EIO, errno.EWOULDBLOCK])
 def test_file_systems_without_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int

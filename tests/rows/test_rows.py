@@ -24,6 +24,7 @@ from q2_metric.rows.fields import (
     output_row,
     with_texts,
 )
+from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import PEEKED, BadRow, read_rows
 from q2_metric.rows.writers import open_writer
 from q2_metric.types import Comparison, Evidence, Example, Question, Score, Span, Verdict
@@ -70,6 +71,12 @@ def test_bom_blank_lines_and_windows_line_ends(jsonl: Path) -> None:
     assert read(jsonl) == [Example("a", "k"), Example("b", "k")]
 
 
+KNOWLEDGE = "the knowledge (field 'knowledge')"
+KNOWLEDGE_IS, HISTORY_IS = f"{KNOWLEDGE} is", "the history (field 'history') is"
+BLANK = "has no visible character"
+WANTED = ", not a string or a list of strings"
+
+
 @pytest.mark.parametrize(
     ("row", "error"),
     [
@@ -78,30 +85,35 @@ def test_bom_blank_lines_and_windows_line_ends(jsonl: Path) -> None:
         ({**GOOD, "response": ""}, "the response (field 'response') is empty"),
         ({**GOOD, "response": " \n\t"}, "the response (field 'response') is empty"),
         ({**GOOD, "knowledge": "\u3000"}, "the knowledge (field 'knowledge') is empty"),
-        ({**GOOD, "response": "\u200b"}, "(field 'response') has no visible character"),
-        ({**GOOD, "knowledge": " \u200b\ufeff\x00\n"}, "has no visible character"),
+        ({**GOOD, "response": "\u200b"}, f"the response (field 'response') {BLANK}"),
+        ({**GOOD, "knowledge": " \u200b\ufeff\x00\n"}, f"{KNOWLEDGE} {BLANK}"),
         ({**GOOD, "knowledge": []}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "knowledge": ["", " "]}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "response": None}, "the response (field 'response') is null, not a string"),
-        ({**GOOD, "response": 3}, "is a number, not a string"),
-        ({**GOOD, "response": True}, "is true or false, not a string"),
-        ({**GOOD, "response": ["r"]}, "is a list of strings, not a string"),
-        ({**GOOD, "knowledge": {"a": 1}}, "is an object, not a string or a list of strings"),
-        ({**GOOD, "knowledge": ["a", None]}, "is a list with null in it"),
-        ({**GOOD, "history": 3}, "the history (field 'history') is a number"),
-        ({**GOOD, "history": ["a", 3]}, "the history (field 'history') is a list with a number"),
-        ({**GOOD, "response": "a\ud800"}, "is not valid Unicode at character 2"),
+        ({**GOOD, "response": 3}, "the response (field 'response') is a number, not a string"),
+        ({**GOOD, "response": True},
+         "the response (field 'response') is true or false, not a string"),
+        ({**GOOD, "response": ["r"]},
+         "the response (field 'response') is a list of strings, not a string"),
+        ({**GOOD, "knowledge": {"a": 1}}, f"{KNOWLEDGE_IS} an object{WANTED}"),
+        ({**GOOD, "knowledge": ["a", None]}, f"{KNOWLEDGE_IS} a list with null in it{WANTED}"),
+        ({**GOOD, "knowledge": ["a", ["b"]]}, f"{KNOWLEDGE_IS} a list with a list in it{WANTED}"),
+        ({**GOOD, "history": 3}, f"{HISTORY_IS} a number{WANTED}"),
+        ({**GOOD, "history": {}}, f"{HISTORY_IS} an object{WANTED}"),
+        ({**GOOD, "history": ["a", 3]}, f"{HISTORY_IS} a list with a number in it{WANTED}"),
+        ({**GOOD, "response": "a\ud800"},
+         "the response (field 'response') is not valid Unicode at character 2"),
         ([1], "is not a JSON object but a list with a number in it"),
         ("text", "is not a JSON object but a string"),
+        ([], "is not a JSON object but an empty list"),
+        (1.5, "is not a JSON object but a number"),
         (None, "is not a JSON object but null"),
     ],
 )
 def test_a_row_that_cannot_be_scored_keeps_its_place(jsonl: Path, row: object, error: str) -> None:
     bad = read_one(jsonl, row)
     assert isinstance(bad, BadRow)
-    assert bad.index == 0
-    assert bad.error.startswith(f"{jsonl}, line 1: ")
-    assert error in bad.error
+    assert bad == BadRow(0, None, f"{jsonl}, line 1: {error}")
 
 
 @pytest.mark.parametrize(
@@ -577,6 +589,28 @@ def test_parquet_out(tmp_path: Path) -> None:
     assert table.to_pylist() == rows_of_output()
     assert str(table.schema.field("q2").type) == "double"
     assert [file.name for file in tmp_path.iterdir()] == ["scores.parquet"]
+
+
+def test_parquet_of_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    """It stands there with escapes, as in jsonl, and all else as it is."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
+    path, rows = tmp_path / "scores.parquet", rows_of_output()
+    rows[-1]["error"] = "\udc80.jsonl: é"
+    write(path, rows)
+    found = parquet.read_table(path).to_pylist()
+    assert found == [*rows[:-1], {**rows[-1], "error": "\\udc80.jsonl: é"}]
+
+
+def test_fields_as_they_are(jsonl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jsonl.write_text('{"a": 1}\n\n{"b": [2]}\n{"c"}\n')
+    read_of = read_fields(jsonl)
+    assert next(read_of) == (f"{jsonl}, line 1", {"a": 1})
+    assert next(read_of) == (f"{jsonl}, line 3", {"b": [2]})
+    with pytest.raises(InputError, match=r"line 4: is not JSON \("):
+        next(read_of)
+    stream = SimpleNamespace(buffer=io.BytesIO(b'{"a": 1}\n'))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert list(read_fields("-")) == [("standard input, line 1", {"a": 1})]
 
 
 def test_parquet_out_without_rows(tmp_path: Path) -> None:

@@ -32,6 +32,11 @@ from q2_metric.text.truecase import capitalised
         ("it’s from france .", "It’s from France."),
         ("He left - I stayed.", "He left - I stayed."),
         ("The end .", "The end."),
+        ('yes . " it is red " he said .', 'Yes. "It is red" he said.'),
+        ("3d prints are made of ß .", "3d prints are made of ß."),
+        ("i'm here , am i ? 'i' is me . i", "I'm here, am I? 'I' is me. I"),
+        ("he'd say i'll go on monday .", "He'd say I'll go on Monday."),
+        ("a u . k . and a d . c . act , x . y", "A U.K. and a D.C. act, x. y"),
         ("", ""),
         ("  ", " "),
     ],
@@ -46,6 +51,41 @@ def test_repair_takes_capitals_from_the_knowledge() -> None:
         "Bob Ross is on YouTube and the Joy."
     )
     assert "the" not in capitalised(knowledge)
+    assert repair("Ross is bob .", knowledge).text == "Ross is bob.", "it has capitals of its own"
+
+
+@pytest.mark.parametrize(("knowledge", "names"), [
+    ("Bob Ross painted. Bob sang.", {"bob": "Bob", "ross": "Ross"}),
+    ("Bob painted. He met Ann. The ann was sold.", {}),  # at a start, or in lower case too
+    ("We saw NASA and a NATO jet, O.", {"nasa": "NASA", "nato": "NATO"}),
+    ("It is on YouTube; Youtube is on it.", {"youtube": "YouTube"}),
+    ("Is that The One?", {}),
+    ("Rome IS old. Bob A. Ross", {"ross": "Ross"}),
+    ("", {}),
+])
+def test_names_of_the_knowledge(knowledge: str, names: dict[str, str]) -> None:
+    assert capitalised(knowledge) == names
+
+
+def test_starts_of_sentences_are_told_from_names() -> None:
+    found = repair("it is bob . so i say .", "He is Bob.")
+    assert found.text == "It is Bob. So I say."
+    assert found.raised == {0, 11}
+    assert found.original == "it is bob . so i say ."
+    assert repair("It is.").raised == frozenset()
+
+
+@pytest.mark.parametrize(("said", "words"), [
+    ("It's", "it ' s"), ("co-op", "co - op"), ("op.", "op ."), ("a", "a"),
+])
+def test_places_of_a_repaired_text(said: str, words: str) -> None:
+    found = repair("it ' s a co - op .")
+    assert found.text == "It's a co-op."
+    start, end = found.text.index(said), found.text.index(said) + len(said)
+    left, right = found.to_original(start, end)
+    assert found.original[left:right] == words
+    assert found.from_original(left, right) == (start, end)
+    assert found.from_original(2, 3) is None, "a blank that is gone"
 
 
 @given(TEXTS)
