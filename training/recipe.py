@@ -15,7 +15,7 @@ from q2_metric.metrics.q2 import Q2
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.runtimes import WEIGHTS, load_network
-from training import entailment, entailment_data, rates, reader, reader_data
+from training import entailment, entailment_data, ranges, rates, reader, reader_data
 from training.base import base_folder, load_base
 from training.compared import comparisons
 from training.examples import Example, Source, split
@@ -122,7 +122,7 @@ class Recipe:
         """
         averaged(self.reader, self.runs / reader_run / STATE)
         averaged(self.entailment, self.runs / entailment_run / STATE)
-        export(self.reader, self.entailment, self.tokenizer_file, self.out)
+        self._export()
 
     def write_shipped(self, entailment_run: str) -> None:
         """Exports a run that started from the shipped weights, with the shipped reader."""
@@ -130,7 +130,21 @@ class Recipe:
         load_network(self.reader, "reader")
         self.entailment = shipped_entailment()
         averaged(self.entailment, self.runs / entailment_run / STATE)
+        self._export()
+
+    def write_ranges(self) -> None:
+        """The ranges that 8 bits need, of the shipped weights."""
+        self.reader = ReaderNetwork()
+        load_network(self.reader, "reader")
+        self.entailment = shipped_entailment()
+        self._write_ranges()
+
+    def _export(self) -> None:
         export(self.reader, self.entailment, self.tokenizer_file, self.out)
+        self._write_ranges()
+
+    def _write_ranges(self) -> None:
+        ranges.write(self.reader, self.entailment, self._tokenizer(), self.data, self.out)
 
     def _train_on(
         self, number: int, sources: Sequence[Source], seed: int, frozen: int
@@ -171,10 +185,11 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-contrasted": lambda recipe: recipe.write_shipped("entailment-6"),
     "reordered": Recipe.train_reordered,
     "export-reordered": lambda recipe: recipe.write_shipped("entailment-7"),
+    "ranges": Recipe.write_ranges,
 }
 """In their order."""
 FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
-                "export-reordered")
+                "export-reordered", "ranges")
 """Parts that start from the shipped weights, not from the base model."""
 
 

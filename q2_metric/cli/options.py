@@ -164,9 +164,16 @@ def metrics_option(default: str = ",".join(DEFAULT), **more: Any) -> Option[Any]
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords of ``load_metrics`` among the command's options; only what was given."""
     from q2_metric.models.english import parser as spacy_parser
+    from q2_metric.models.presets import preset
 
     spacy_parser.LIGHT = True
-    return {key: options[key] for key in keywords() if options.get(key) is not None}
+    found = {key: options[key] for key in keywords() if options.get(key) is not None}
+    if found.get("dtype") == "auto" and preset(options["preset"]).reader.kind == "bundled":
+        from q2_metric.models.bundled.runtimes import settled
+
+        # Here and not where models are loaded: caches and resumed runs go by it.
+        found["dtype"] = settled("auto", found.get("device", "auto"))
+    return found
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:

@@ -91,7 +91,7 @@ def test_a_model_is_not_overwritten(folder: Path, option: str) -> None:
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text("{}")
     pool = "--knowledge-pool pool.json" if option == "--ranker" else ""
-    words = f"score lab.jsonl --metrics f1 --no-cache {pool} {option} model"
+    words = f"score lab.jsonl --metrics knowledge_f1 --no-cache {pool} {option} model"
     for output in ("--report model/config.json", "--report ./model/page.html",
                    "--out model/scores.jsonl"):
         result = run(f"{words} {output}")
@@ -106,7 +106,7 @@ def test_a_data_set_that_is_not_named_is_not_overwritten(
     (folder / "data" / "true").mkdir(parents=True)
     (folder / "data" / "true" / "q2.csv").write_text(TABLE)
     monkeypatch.setenv("Q2_DATA_DIR", str(folder / "data"))
-    result = run("meta-eval true q2 --metrics f1 --out data/true/q2.csv")
+    result = run("meta-eval true q2 --metrics knowledge_f1 --out data/true/q2.csv")
     assert (result.exit_code, "is read, so it cannot be written" in result.stderr) == (2, True)
     assert (folder / "data" / "true" / "q2.csv").read_text() == TABLE
 
