@@ -56,7 +56,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_scores_of_a_pipe_and_their_page(folder: Path, pipe: Pipe) -> None:
-    done = run(f"score {pipe(table(ROWS))} --format csv --metrics knowledge_f1 --out a.csv --no-texts")
+    words = "--format csv --metrics knowledge_f1 --out a.csv --no-texts"
+    done = run(f"score {pipe(table(ROWS))} {words}")
     assert done.exit_code == 0, done.output
     refused = run(f"report {pipe('')} --out page.html")
     assert (refused.exit_code, "name it with --format" in refused.stderr) == (2, True)
@@ -69,7 +70,7 @@ def test_scores_of_a_pipe_and_their_page(folder: Path, pipe: Pipe) -> None:
     assert "--texts has no row for it" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["--metric f1", "--column s"])
+@pytest.mark.parametrize("what", ["--metric knowledge_f1", "--column s"])
 def test_a_calibration_to_a_pipe(folder: Path, pipe: Pipe, what: str) -> None:
     pytest.importorskip("scipy", reason="needs the extra meta")
     words = f"{what} --quiet --no-cache --name n"
@@ -88,10 +89,11 @@ def test_two_columns_of_scores_in_a_pipe(folder: Path, pipe: Pipe) -> None:
             "label": row["label"]} for row in ROWS]
     (folder / "lab.csv").write_text(table(lab))
     scores = pipe("".join(json.dumps({"s": row["s"], "t": row["t"]}) + "\n" for row in ROWS))
-    done = run(f"meta-eval true lab.csv --metrics knowledge_f1 --no-cache --scores {scores} --format jsonl "
-               "--column s --column t --quiet --out a.json")
+    done = run(f"meta-eval true lab.csv --metrics knowledge_f1 --no-cache --scores {scores} "
+               "--format jsonl --column s --column t --quiet --out a.json")
     assert done.exit_code == 0, done.output
-    assert {"knowledge_f1", "s", "t"} <= set(json.loads((folder / "a.json").read_text())["signatures"])
+    signed = json.loads((folder / "a.json").read_text())["signatures"]
+    assert {"knowledge_f1", "s", "t"} <= set(signed)
 
 
 def test_a_set_in_a_pipe(folder: Path, pipe: Pipe) -> None:

@@ -84,7 +84,8 @@ def test_a_file_whose_name_is_no_text(folder: Path, suffix: str) -> None:
         Path(os.fsdecode(os.fsencode(folder) + b"/\xff.jsonl")).write_text("{}\n" + ROW)
     except OSError:
         pytest.skip("names are text on this file system")
-    words = f"score $'\\xff.jsonl' rows.jsonl --metrics knowledge_f1 --out $'out\\xfe.{suffix}' --quiet"
+    words = (f"score $'\\xff.jsonl' rows.jsonl --metrics knowledge_f1 --quiet "
+             f"--out $'out\\xfe.{suffix}'")
     done = q2(words, folder)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 2), done.stderr  # of {}
     assert (folder / os.fsdecode(b"out\xfe." + suffix.encode())).stat().st_size
