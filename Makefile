@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 .PHONY: demo test test-fast lint mutants fuzz bench agreement knowledge clean
 
 demo: $(VENV)/demo.done
-	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,f1 --out scores.jsonl
+	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,knowledge_f1 --out scores.jsonl
 	$(BIN)/q2 explain \
 	  --knowledge "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS." \
 	  --response "i love that show ! it aired on pbs from 1983 to 1991 ."
@@ -35,7 +35,7 @@ SAMPLE ?= 200
 mutants: export PATH := $(CURDIR)/$(BIN):$(PATH)
 mutants: $(VENV)/test.done
 	$(BIN)/python -m pip install -q "mutmut>=3.8"
-	$(BIN)/python benchmarks/mutants.py $(if $(SAMPLE),--sample $(SAMPLE))
+	$(BIN)/python -m benchmarks mutants $(if $(SAMPLE),--sample $(SAMPLE))
 
 # Readers, calibrations, parts and the cache on damaged files, for ten minutes.
 fuzz: $(VENV)/test.done
@@ -46,30 +46,30 @@ fuzz: $(VENV)/test.done
 bench: export PYTHONPATH = $(CURDIR)
 bench: $(VENV)/test.done
 	$(BIN)/python -m pip install -q --no-deps scale-score==0.1.0
-	$(BIN)/python benchmarks/throughput.py
-	$(BIN)/python benchmarks/cpu_choices.py
-	$(BIN)/python benchmarks/q2_speed.py
-	$(BIN)/python benchmarks/scale_speed.py --dtype bfloat16
-	$(BIN)/python benchmarks/long_knowledge.py \
+	$(BIN)/python -m benchmarks bundled
+	$(BIN)/python -m benchmarks cpu
+	$(BIN)/python -m benchmarks q2
+	$(BIN)/python -m benchmarks scale --dtype bfloat16
+	$(BIN)/python -m benchmarks long_knowledge \
 	  --agreement entfa_xsum,wikibio_gpt3:200,refchecker_dolly:200,qags_cnndm
-	$(BIN)/python benchmarks/speed_page.py
-	$(BIN)/python benchmarks/quoted.py
+	$(BIN)/python -m benchmarks speed_page
+	$(BIN)/python -m benchmarks quoted
 
 # The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
 # make agreement METRICS=q2,scale,f1,bleu,nli,bertscore MODELS="--bertscore-model ./encoder"
-METRICS ?= q2,scale,f1,bleu,nli
+METRICS ?= q2,scale,knowledge_f1,knowledge_bleu,nli
 agreement: $(VENV)/test.done
 	$(BIN)/q2 meta-eval wow --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md
 	$(BIN)/q2 meta-eval true --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md
-	$(BIN)/python benchmarks/quoted.py
+	$(BIN)/python -m benchmarks quoted
 
 # Knowledge selection on DSTC10 (q2 data download dstc10): a minute or two.
 knowledge: $(VENV)/test.done
 	$(BIN)/q2 select evaluate --note docs/results/knowledge.note.md \
 	  --out docs/results/knowledge.md --out docs/results/knowledge.json
-	$(BIN)/python benchmarks/quoted.py
+	$(BIN)/python -m benchmarks quoted
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -1,43 +1,54 @@
-"""Runs a benchmark by name.
+"""Runs a benchmark by its name.
 
-    python -m benchmarks [CASE [OPTION]...]
-
-Without a case, lists them.
+    python -m benchmarks CASE [OPTION]...     # CASE --help says which options
+    python -m benchmarks --list
 """
 
 from __future__ import annotations
 
 import ast
-import runpy
+import importlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-HERE = Path(__file__).parent
+CASES = {
+    "Speed, both sides in turns (docs/results/speed.md)":
+        ("bundled", "cpu", "q2", "scale", "long_knowledge"),
+    "What holds, and for how long":
+        ("determinism", "scale_parity", "gaming", "gaming_grpo", "killed", "growth", "mutants"),
+    "Pages and pictures":
+        ("speed_page", "gaming_page", "quoted", "report_page", "report_shot"),
+}
+"""The modules of this folder that can be run, by what they are for."""
 
 
-def cases() -> dict[str, str]:
-    """The benchmarks by name, with the first line of what each says of itself."""
-    found = {}
-    for path in sorted(HERE.glob("[!_]*.py")):
-        if "__main__" in (text := path.read_text(encoding="utf-8")):
-            found[path.stem] = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
-    return found
+def about(case: str) -> str:
+    """The first line of what a case says of itself; it is not imported for that."""
+    source = (Path(__file__).parent / f"{case}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
-def main() -> None:
-    known = cases()
-    if len(sys.argv) < 2:
-        for name, about in known.items():
-            print(f"{name:14} {about}")
-    elif sys.argv[1] not in known:
-        sys.exit(f"there is no benchmark {sys.argv[1]!r}; there are {', '.join(known)}")
-    else:
-        # As "python benchmarks/CASE.py" would: scripts import their neighbours.
-        script = HERE / f"{sys.argv[1]}.py"
-        sys.path.insert(0, str(HERE))
-        sys.argv[:2] = [str(script.relative_to(HERE.parent))]
-        runpy.run_path(str(script), run_name="__main__")
+def listing() -> str:
+    """All cases, each with a line."""
+    parts = [
+        "\n".join([f"{kind}:", *(f"  {case:14}  {about(case)}" for case in cases)])
+        for kind, cases in CASES.items()
+    ]
+    return "\n\n".join(parts)
+
+
+def main(arguments: Sequence[str]) -> None:
+    if not arguments or arguments[0] in ("--list", "-l", "--help", "-h"):
+        print(listing())
+        return
+    case, *options = arguments
+    known = [name for cases in CASES.values() for name in cases]
+    if case not in known:
+        sys.exit(f"there is no benchmark {case!r}; there are {', '.join(known)}")
+    sys.argv = [f"-m benchmarks {case}", *options]  # what usage and records call it
+    importlib.import_module(f"benchmarks.{case}").main()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """Whether a score depends on what it was scored with, and by how much.
 
-    python benchmarks/determinism.py [--rows 300] [--json FILE]
+    python -m benchmarks determinism [--rows 300] [--json FILE]
 
 Scores annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``)
 with the bundled models in blocks of 256, and compares, value by value: the same again, shuffled,
@@ -120,7 +120,3 @@ def main() -> None:
             print(metric.name, way, found[f"{metric.name} {way}"], flush=True)
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -177,7 +177,3 @@ def drawn(examples: Sequence[Example], count: int) -> list[Example]:
 def shortened(system: dict[str, Any], loaded: Sequence[Any]) -> dict[str, float]:
     names = [*(one.name for one in loaded), "no_claim"]
     return {name: round(system[name], 3) for name in names}
-
-
-if __name__ == "__main__":
-    main()

@@ -24,10 +24,10 @@ os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # before TRL is imported
 import torch
 import transformers
 from datasets import Dataset
-from gaming import OUT
 from tokenizers import Tokenizer, models, pre_tokenizers
 from trl import GRPOConfig, GRPOTrainer
 
+from benchmarks.gaming import OUT
 from q2_integrations.trl import Reward
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "dialogues.jsonl"
@@ -148,7 +148,3 @@ def main() -> None:
         record.setdefault("learnt", {})[run] = found
         given.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         print(run, json.dumps(found, ensure_ascii=False, indent=1), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Makes docs/results/gaming.md from what gaming.py and gaming_grpo.py found.
 
-    python benchmarks/gaming_page.py
+    python -m benchmarks gaming_page
 
 The text above the tables is docs/results/gaming.note.md.
 """
@@ -11,8 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gaming import OUT
-
+from benchmarks.gaming import OUT
 from q2_metric.evaluation.markdown import table_lines
 
 METRICS = {"q2": "Q²", "scale": "SCALE", "groundedness": "groundedness"}
@@ -59,5 +58,5 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-if __name__ == "__main__":
+def main() -> None:
     OUT.with_suffix(".md").write_text(page(), encoding="utf-8")

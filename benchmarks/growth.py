@@ -1,6 +1,6 @@
 """How cost grows: with rows, length of the knowledge or of the response, and actors.
 
-    python benchmarks/growth.py FOLDER [--quick] [--only SERIES]...
+    python -m benchmarks growth FOLDER [--quick] [--only SERIES]...
 
 Times are processor seconds of one process (a busy machine does not change them much), apart
 from those of actors, which are wall-clock seconds of a metric that only waits: what is left
@@ -29,6 +29,9 @@ from q2_metric.engine.job import Job, Loaded
 from q2_metric.models.bundled.encoding import Batch
 from q2_metric.rows.columns import Columns
 from q2_metric.types import Score
+
+COUNTS = "knowledge_f1,knowledge_bleu"
+"""Metrics that only count words."""
 
 WAIT = 0.5
 """Seconds that the waiting metric takes for a block."""
@@ -62,7 +65,7 @@ def processor_seconds(work: Callable[[], object]) -> float:
 
 
 def rows(sizes: Sequence[int]) -> tuple[Series, list[int]]:
-    """``q2 score --metrics f1,bleu`` as a process of its own; and its peak memory in MB."""
+    """``q2 score`` by :data:`COUNTS` as a process of its own; and its peak memory in MB."""
     seconds, memory = [], []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -77,7 +80,7 @@ def rows(sizes: Sequence[int]) -> tuple[Series, list[int]]:
                 "used = resource.getrusage(resource.RUSAGE_SELF)\n"
                 "print(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)\n"
             )
-            command = ["score", str(path), "--metrics", "f1,bleu", "--no-cache", "--quiet",
+            command = ["score", str(path), "--metrics", COUNTS, "--no-cache", "--quiet",
                        "--out", str(Path(folder) / f"{size}.jsonl")]
             done = subprocess.run([sys.executable, "-c", code, *command],
                                   capture_output=True, text=True, check=True)
@@ -133,7 +136,7 @@ def responses(sizes: Sequence[int], reading: str) -> tuple[Series, list[int]]:
 class Waiting:
     """A metric that takes its time and no processor."""
 
-    name, signature = "f1", "f1|version:waiting"
+    name, signature = "knowledge_f1", "knowledge_f1|version:waiting"
 
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """The same score for all."""
@@ -164,7 +167,7 @@ def actors(sizes: Sequence[int], blocks: int) -> Series:
             path.write_text(row * blocks * 256)
             (Path(folder) / "parts").mkdir()
             arrived: list[float] = []
-            job = WaitingJob((str(path),), Columns(), ("f1",))
+            job = WaitingJob((str(path),), Columns(), ("knowledge_f1",))
             fill(job, Parts(Path(folder) / "parts"), cluster,
                  lambda _rows, to=arrived: to.append(time.monotonic()))  # type: ignore[misc]
         # From the first block of each actor to the last of all.
@@ -241,7 +244,3 @@ def main() -> None:
     (given.folder / "growth.json").write_text(json.dumps(figures, indent=1) + "\n")
     draw(series, given.folder / "growth.svg")
     print(json.dumps(figures, indent=1))
-
-
-if __name__ == "__main__":
-    main()

@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from q2_metric import DataError, Example
 from q2_metric.data.wow import read_annotated
 
@@ -130,17 +132,88 @@ def counting_flops() -> Iterator[Callable[[], float]]:
         yield counter.get_total_flops
 
 
-def matmul_rate(size: int = 1536, seconds: float = 2.0) -> float:
-    """Float32 operations a second of a large matrix product in torch, on the CPU."""
+def torch_rate(dtype: str = "float32", size: int = 1536) -> float:
+    """Operations a second of a large matrix product in torch, on the CPU."""
     import torch
 
-    a, b = torch.randn(size, size), torch.randn(size, size)
-    a @ b
-    done, started = 0, time.perf_counter()
-    while time.perf_counter() - started < seconds:
-        a @ b
-        done += 1
-    return done * 2 * size**3 / (time.perf_counter() - started)
+    a, b = (torch.randn(size, size, dtype=getattr(torch, dtype)) for _ in range(2))
+    return _rate(lambda: a @ b, size)
+
+
+def onnx_rate(dtype: str = "float32", size: int = 1536) -> float:
+    """The same in ONNX Runtime, where "int8" is a product of 8-bit numbers."""
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    kind, op, out, numpy_kind = {
+        "float32": (TensorProto.FLOAT, "MatMul", TensorProto.FLOAT, np.float32),
+        "int8": (TensorProto.INT8, "MatMulInteger", TensorProto.INT32, np.int8),
+    }[dtype]
+    left = TensorProto.UINT8 if dtype == "int8" else kind
+    weight = np.random.default_rng(0).integers(-64, 65, (size, size)).astype(numpy_kind)
+    graph = helper.make_graph(
+        [helper.make_node(op, ["a", "b"], ["c"])], "product",
+        [helper.make_tensor_value_info("a", left, [size, size])],
+        [helper.make_tensor_value_info("c", out, [size, size])],
+        [helper.make_tensor("b", kind, [size, size], weight.tobytes(), raw=True)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads()
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    rows = np.abs(weight).astype(np.uint8 if dtype == "int8" else numpy_kind)
+    return _rate(lambda: session.run(None, {"a": rows}), size)
+
+
+def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
+    """Operations a second of a square product: the median of some turns after the first."""
+    product()
+    return 2 * size**3 / statistics.median(timed(product) for _ in range(turns))
+
+
+# --- the bundled networks -----------------------------------------------------------------
+
+
+class Counted:
+    """A forward function of the bundled models that counts calls, rows, tokens and operations.
+
+    Operations are those that the tokens need, without padding: two for each weight of the layers,
+    and the products of attention.
+    """
+
+    def __init__(self, forward: Callable[[Any], Any], clock: Clock) -> None:
+        self._forward = clock.wrap(forward)
+        self.calls = self.rows = self.tokens = self.padded = self.operations = 0
+
+    def __call__(self, batch: Any) -> Any:
+        self.calls += 1
+        self.rows += len(batch.lengths)
+        self.tokens += int(batch.lengths.sum())
+        self.padded += batch.ids.size
+        self.operations += sum(map(operations, batch.lengths.tolist()))
+        return self._forward(batch)
+
+    def figures(self) -> dict[str, Any]:
+        return {"calls": self.calls, "rows": self.rows, "tokens": self.tokens,
+                "padding": round(1 - self.tokens / max(1, self.padded), 3)}
+
+
+def operations(length: int) -> int:
+    """Operations of the bundled encoder for a row of so many tokens."""
+    layers, hidden, inner = 6, 384, 1536  # as in network.py, which needs torch
+    weights = 4 * hidden**2 + 2 * hidden * inner
+    return layers * (2 * length * weights + 4 * length**2 * hidden)
+
+
+def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dict[str, Any]:
+    """What every speed record says of its operations: those needed, and the machine's rate."""
+    return {
+        "number_format": dtype,
+        "seconds": round(seconds, 2),
+        "gflops": round(needed / 1e9),
+        "matmul_gflops_per_second": round(rate / 1e9),
+        "share_of_matmul_rate": round(needed / seconds / rate, 3),
+    }
 
 
 # --- the machine and the record --------------------------------------------------------

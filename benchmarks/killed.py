@@ -1,6 +1,6 @@
 """A run that is killed again and again ends with what an undisturbed run writes.
 
-    python benchmarks/killed.py FOLDER [--rows N] [--texts N] [--metrics f1,bleu]
+    python -m benchmarks killed FOLDER [--rows N] [--texts N] [--metrics …]
                                 [--engine local|ray] [--actors N] [--kills K] [--seed S]
                                 [--cached] [--no-evidence] [--json FILE]
 
@@ -137,7 +137,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--texts", type=int, default=1088)
-    parser.add_argument("--metrics", default="f1,bleu")
+    parser.add_argument("--metrics", default="knowledge_f1,knowledge_bleu")
     parser.add_argument("--engine", default="local", choices=["local", "ray"])
     parser.add_argument("--actors", type=int, default=2)
     parser.add_argument("--kills", type=int, default=5)
@@ -197,7 +197,3 @@ def main() -> None:
     if given.json:
         with open(given.json, "a", encoding="utf-8") as out:
             out.write(json.dumps(figures) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What SCALE gains and loses where only the nearest chunks of long knowledge are read.
 
-    python benchmarks/long_knowledge.py [--words 1500] [--documents N] [--turns T]
+    python -m benchmarks long_knowledge [--words 1500] [--documents N] [--turns T]
         [--agreement SET[:ROWS],...]
 
 Speed is measured in turns, with the bundled model, on documents made by joining the knowledge of
@@ -15,10 +15,10 @@ import argparse
 import random
 from typing import Any
 
-import harness
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks import harness
 from q2_metric import Example, Scale
 from q2_metric.data.dev import dev_files, read_dev
 from q2_metric.data.labelled import Labelled
@@ -73,6 +73,19 @@ def _of(score: Score) -> list[float]:
     return [one.score for one in score.because]
 
 
+def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
+    """What one pass without evidence reads and takes."""
+    model: Any = scale.backbone
+    forward, clock = model._forward, harness.Clock()
+    model._forward = counted = harness.Counted(forward, clock)
+    rate = harness.onnx_rate()
+    seconds = harness.timed(lambda: scale.score(examples))
+    model._forward = forward
+    return {"tokens": round(counted.tokens / len(examples), 1),
+            **harness.share_of_rate(counted.operations, seconds, rate, "float32"),
+            "peak_memory_mb": harness.peak_memory_mb()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--words", type=int, default=1500)
@@ -93,11 +106,8 @@ def main() -> None:
 
         figures[name] = harness.alternate([(len(one), work(whole, one)) for one in parts],
                                           [(len(one), work(part, one)) for one in parts[1:]])
+    figures |= cost(part, long)
     figures["agreement"] = {
         name.partition(":")[0]: agreement(name, whole, part)
         for name in filter(None, given.agreement.split(","))}
     harness.save("long-knowledge", figures)
-
-
-if __name__ == "__main__":
-    main()

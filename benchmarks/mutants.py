@@ -1,6 +1,6 @@
 """How many small changes of the code the fast tests catch (mutmut; settings in setup.cfg).
 
-    python benchmarks/mutants.py [--sample N] [--seed S]      # writes ./mutants, hours without N
+    python -m benchmarks mutants [--sample N] [--seed S]      # writes ./mutants, hours without N
 
 Prints what survived, and how many were caught in each room; ``mutmut show NAME`` shows a
 change. A sample is drawn evenly from all changes.
@@ -60,7 +60,3 @@ def main() -> None:
         counts = Counter(words for name, words in found.items() if one in ("all", room(name)))
         caught = counts["caught"] + counts["out of time"]
         print(f"{one}: {caught} of {counts.total()} caught ({caught / counts.total():.0%})")
-
-
-if __name__ == "__main__":
-    main()

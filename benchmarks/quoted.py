@@ -6,7 +6,7 @@ hand stands in the file and stays. A quoted figure is followed by its mark::
 
     25.4<!-- figure: speed.responses --> responses a second
 
-    python benchmarks/quoted.py            # after new results: writes figures.json and the pages
+    python -m benchmarks quoted            # after new results: writes figures.json and the pages
 
 The README's first result is what its command prints, put there likewise.
 
@@ -40,15 +40,15 @@ METRICS = {
     "q2": "Q²",
     "q2_no_nli": "Q² without NLI",
     "scale": "SCALE",
-    "f1": "token F1",
-    "bleu": "BLEU",
+    "knowledge_f1": "token F1",
+    "knowledge_bleu": "BLEU",
     "nli": "end-to-end NLI",
 }
 SHIPPED = {
     "q2": "Q²",
     "scale": "SCALE",
     "groundedness": "groundedness",
-    "f1": "token F1",
+    "knowledge_f1": "token F1",
     "word_share": "content words found",
     "nli": "end-to-end NLI",
 }
@@ -200,7 +200,3 @@ def main() -> None:
     found = first_result(text)
     text = text[: found.start("printed")] + printed(found["words"]) + text[found.end("printed") :]
     readme.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

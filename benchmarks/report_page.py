@@ -1,6 +1,6 @@
 """The report of the annotated Wizard of Wikipedia responses: its size, and how quick it is.
 
-    python benchmarks/report_page.py FOLDER
+    python -m benchmarks report_page FOLDER
 
 Scores the 1,088 responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) into FOLDER, a
 file for each of the two systems, unless FOLDER has their scores already or --scores names others;
@@ -133,7 +133,3 @@ def main() -> None:
                 print(f"  {name}: {took:.0f} ms")
         photograph(browser, scores.with_suffix(".html"))
         browser.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """The picture of the report in the README: two of the demo's responses, one opened.
 
-    python benchmarks/report_shot.py [docs/report.png]
+    python -m benchmarks report_shot [docs/report.png]
 
 Scores examples/dialogues.jsonl. Needs playwright and a Chromium on the PATH.
 """
@@ -46,7 +46,3 @@ def main() -> None:
             "x": top["x"] - 24, "y": top["y"] - 16, "width": top["width"] + 48,
             "height": height + 16})
         browser.close()
-
-
-if __name__ == "__main__":
-    main()

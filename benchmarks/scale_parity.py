@@ -1,7 +1,7 @@
 """SCALE against the authors' package scale-score, on the same weights.
 
     pip install --no-deps scale-score==0.1.0     # needs torch, transformers, scipy, scikit-learn
-    python benchmarks/scale_parity.py [--golden tests/golden/scale_score.json]
+    python -m benchmarks scale_parity [--golden tests/golden/scale_score.json]
 
 Documents of 1 to 20,000 tokens through a tiny T5 whose weights come from a seed, with the
 same prompt, chunk size and overlap (``prompt="scale-score"``, ``chunking="prompt"``). Prints
@@ -117,7 +117,3 @@ def main() -> None:
         about = {"made by": "benchmarks/scale_parity.py with scale-score 0.1.0",
                  "prompt": PROMPTS["scale-score"].text, "seed": SEED, "tokens": tokens}
         given.golden.write_text(f'{json.dumps(about)[:-1]},\n "settings": [\n  {lines}]}}\n')
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Makes docs/results/speed.md from the JSON of the benchmarks.
 
-    python benchmarks/speed_page.py
+    python -m benchmarks speed_page
 
 The text around the tables is docs/results/speed/*.md; a table whose benchmark has not been
 run is left out, and the page says so.
@@ -12,8 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from harness import RESULTS
-
+from benchmarks.harness import RESULTS
 from q2_metric.evaluation.markdown import table_lines
 
 Record = dict[str, Any]
@@ -42,6 +41,37 @@ def provenance(record: Record) -> str:
         f"({', '.join(machine['instructions']) or 'no wide instructions'}), "
         f"{machine['processors']} processors, load average {machine['load']} at the end; "
         f"Python {machine['python']}, {versions}.")
+
+
+RATIOS = {
+    "bundled": ("Q² and SCALE of WoW responses", "a loop, one call at a time", "against_the_loop"),
+    "q2": ("Q², random models of published sizes", "one call at a time", "against_the_loop"),
+    "scale": ("SCALE, random Flan-T5-small size", "scale-score", "against_scale_score"),
+    "long-knowledge": ("SCALE, bundled, long knowledge", "all chunks", "scores"),
+}
+"""Of each case: what it runs, what it is compared with, and where its ratio stands."""
+
+
+def summary(records: dict[str, Record]) -> str:
+    """Every case in one table; a dash for what an older record lacks."""
+    rows = []
+    for name, (what, against, key) in RATIOS.items():
+        record = records.get(name)
+        if record is None:
+            continue
+        found = record[key]
+        per_second = record.get("responses_per_second", found["fast_per_second"])
+        share, rate = (record.get(f"{one}") for one in ("share_of_matmul_rate",
+                                                        "matmul_gflops_per_second"))
+        rows.append((
+            what, per_second, f"{ratio(found)} {against}",
+            "–" if share is None else f"{percent(share)} of {rate} GFLOP/s in "
+                                      f"{record.get('number_format', 'float32')}",
+            record.get("tokens", "–"), record.get("peak_memory_mb", "–"),
+            record["machine"]["date"], "AMX" if "amx_bf16" in record["machine"]["instructions"]
+            else record["machine"]["instructions"][-1].upper()))
+    return table(("case", "responses a second", "ratio", "share of the machine's matrix rate",
+                  "tokens a response", "memory, MB", "date", "processor"), rows)
 
 
 def bundled(record: Record) -> str:
@@ -155,24 +185,28 @@ PARTS: dict[str, Callable[[Record], str]] = {
     "bundled": bundled, "cpu": cpu, "q2": q2, "scale": scale, "long-knowledge": long_knowledge}
 
 
-def main() -> None:
-    parts = []
+def load(name: str) -> Record | None:
+    """What a case measured last."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else None
+
+
+def page() -> str:
+    records = {name: found for name in PARTS if (found := load(name)) is not None}
+    parts = [(RESULTS / "intro.md").read_text("utf-8").strip().replace(
+        "{figures}", summary(records))]
     for name, render in PARTS.items():
-        text = (RESULTS / f"{name}.md").read_text("utf-8").strip()
-        path = RESULTS / f"{name}.json"
-        if path.exists():
-            record = json.loads(path.read_text("utf-8"))
+        figures = "Not run yet."
+        if record := records.get(name):
             signatures = record.get("signatures") or [record.get("signature")]
             lines = "\n".join(f"- `{line}`" for line in signatures if line)
             figures = "\n\n".join(filter(None, [render(record), provenance(record), lines]))
-        else:
-            figures = "Not run yet."
+        text = (RESULTS / f"{name}.md").read_text("utf-8").strip()
         parts.append(text.replace("{figures}", figures))
-    page = RESULTS.parent / "speed.md"
-    intro = (RESULTS / "intro.md").read_text("utf-8").strip()
-    page.write_text("\n\n".join([intro, *parts]) + "\n", encoding="utf-8")
-    print(page)
+    return "\n\n".join(parts) + "\n"
 
 
-if __name__ == "__main__":
-    main()
+def main() -> None:
+    target = RESULTS.parent / "speed.md"
+    target.write_text(page(), encoding="utf-8")
+    print(target)

@@ -43,9 +43,9 @@ Args:
     histories: only with the config "dialog": the turns before each response, oldest first. The
         config "dialog_knowledge" has both.
     preset: "bundled" (offline), "paper", "paper-small" or "modern".
-    metrics: what is computed; by default the module's own. f1 and bleu compare with the
-        knowledge and are returned as "knowledge_f1" and "knowledge_bleu"; with the config
-        "knowledge" they compare with the gold responses and need no naming.
+    metrics: what is computed; by default the module's own. "knowledge_f1" and "knowledge_bleu"
+        compare with the knowledge; f1 and bleu are of the config "knowledge", which has gold
+        responses to compare with, and need no naming.
     batch_size, device, dtype: how the models run.
     no_claim: how responses that claim nothing ("thanks!") or are empty count in means: "exclude"
         (default), not at all, or "zero", as 0.

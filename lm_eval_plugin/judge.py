@@ -36,7 +36,7 @@ def score_judged(
     found, signatures = score(examples, options)
     values: dict[str, dict[str, float | None]] = {
         row: {
-            scoring.shown(name): _number(one, name, options) or 0.0
+            name: _number(one, name, options) or 0.0
             for name, one in by_name.items()
         }
         for row, by_name in zip(rows, found, strict=True)
@@ -51,7 +51,7 @@ def score_judged(
 
 
 def _number(score: Score, name: str, options: Options) -> float | None:
-    return scoring.numbers(score, name, options.no_claim)[scoring.shown(name)]
+    return scoring.numbers(score, name, options.no_claim)[name]
 
 
 def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
@@ -104,5 +104,5 @@ def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dic
     """``metric_list`` of a task whose model judges, beside these metrics."""
     return [*own, *(
         {"metric": f"{name}_{what}", "aggregation": function, "higher_is_better": True}
-        for name in map(scoring.shown, names) for what, function in AGGREGATIONS.items()
+        for name in names for what, function in AGGREGATIONS.items()
     )]

@@ -8,7 +8,7 @@ from typing import Any
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.metrics.registry import DEFAULT, keywords, models
+from q2_metric.metrics.registry import DEFAULT, check_names, keywords, models
 from q2_metric.metrics.system import NoClaim
 
 
@@ -64,7 +64,7 @@ class Options:
         if size is not None and (not isinstance(size, int) or size < 1):
             raise InputError(f"metric_batch_size must be a whole number from 1, not {size!r}")
         return cls(
-            metrics=tuple(scoring.metric_names(metadata.get("metrics") or DEFAULT)),
+            metrics=tuple(check_names(metadata.get("metrics") or DEFAULT)),
             preset=preset(str(metadata.get("preset") or "bundled")).name,
             evidence=evidence,
             no_claim=scoring.check_no_claim(given.pop("no_claim", "zero")),

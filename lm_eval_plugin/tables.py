@@ -12,7 +12,7 @@ from typing import Any
 from lm_eval_plugin.ranks import present
 from q2_metric.metrics.registry import METRICS, columns, entry
 from q2_metric.rows.fields import DETAILS
-from q2_metric.scoring import share_names, shown
+from q2_metric.scoring import share_names
 
 LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
 
@@ -32,7 +32,7 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
     """
     names = list(names)
     shares = [_mean(name) for name in share_names(names)]
-    ours = [shown(name) for name in columns(names)]
+    ours = columns(names)
     others = [line for line in own if line["metric"] not in ours]
     return [*map(_mean, ours), *others, *shares, *map(_length, details(names))]
 
@@ -55,5 +55,5 @@ def _length(name: str) -> dict[str, Any]:
 def __getattr__(name: str) -> Any:
     if name != "GROUP":
         raise AttributeError(name)
-    names = [*map(shown, columns()), "empty", *share_names(METRICS)]
+    names = [*columns(), "empty", *share_names(METRICS)]
     return [{"metric": one, "aggregation": "mean", "weight_by_size": False} for one in names]

@@ -7,15 +7,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from parlai.core.metrics import ALL_METRICS
-
-from parlai_plugin.scores import names, reported
+from parlai_plugin.scores import PARLAI_NAMES, names, reported
 
 NO_KNOWLEDGE = "q2_no_knowledge"
 NO_RESPONSE = "q2_no_response"
 """Counts of such examples, reported where there are any."""
 
-_PARLAI_NAMES = ALL_METRICS | {"default", "rouge", "bleu", "distinct", "all", ""}
+_PARLAI_NAMES = PARLAI_NAMES | {"default", "rouge", "distinct", "all", ""}
 
 _EVERY_TASKS_FIELDS = frozenset(
     ("text", "labels", "eval_labels", "label_candidates", "episode_done", "id", "reward")

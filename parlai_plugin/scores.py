@@ -25,8 +25,9 @@ from q2_metric.rows.fields import OutputRow, output_row
 from q2_metric.types import Example, Score
 from q2_metric.types import Metric as Q2Metric
 
-_OTHERS = ALL_METRICS | {"bleu"}
-"""Names of ParlAI's own metrics, which compare with the human's reply."""
+PARLAI_NAMES = ALL_METRICS | {"bleu", "knowledge_f1"}
+"""Names of ParlAI's own metrics: against the human's reply, and, where a task has it, token F1 with
+the sentence that the human used."""
 
 
 def reported() -> dict[str, list[str]]:
@@ -34,7 +35,7 @@ def reported() -> dict[str, list[str]]:
     nothing = Score(Example("", ""), None)
     return {
         name: list(scoring.numbers(nothing, name, "zero"))
-        for name in METRICS if name not in _OTHERS
+        for name in METRICS if name not in PARLAI_NAMES
     }
 
 

@@ -22,10 +22,10 @@ class Grounded(Metric):  # type: ignore[misc]
         keywords: of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
             (``dist_sync_on_step``, …).
 
-    >>> grounded = Grounded("f1")
+    >>> grounded = Grounded("knowledge_f1")
     >>> grounded.update(["Rome has 7 hills."], ["Rome has 7 hills."])
     >>> grounded.compute()
-    {'f1': tensor(1.)}
+    {'knowledge_f1': tensor(1.)}
 
     Raises:
         InputError: an unknown metric or value.

@@ -38,29 +38,8 @@ SHARES = ("coverage", "fallback", "no_claim")
 """Shares of all responses that have knowledge and that no metric failed on: asked a valid
 question, scored by end-to-end NLI instead, without a claim."""
 
-AGAINST_KNOWLEDGE = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
-"""What the numbers of these metrics are called in every framework, where ``f1`` and ``bleu`` are
-against people's responses. Either name asks for them."""
-
 NOTHING = "response or knowledge is empty"
 """Why a row has no score."""
-
-def shown(name: str) -> str:
-    """The name of a number outside, by its column."""
-    return AGAINST_KNOWLEDGE.get(name, name)
-
-
-def metric_names(names: Iterable[str] | str) -> list[str]:
-    """Metrics by either of their names, as a sequence or as "q2,scale"; each once.
-
-    Raises:
-        InputError: one that there is not.
-    """
-    if isinstance(names, str):
-        names = [name.strip() for name in names.split(",") if name.strip()]
-    inside = {outside: name for name, outside in AGAINST_KNOWLEDGE.items()}
-    return check_names([inside.get(name, name) for name in names])
-
 
 def load(
     names: Iterable[str] | str, settings: Mapping[str, Any], calibration: Any = None
@@ -77,7 +56,7 @@ def load(
             fit the metrics.
         MissingExtra, ModelError: as ``load_metrics``.
     """
-    names = metric_names(names)
+    names = check_names(names)
     if not names:
         raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
     refuse_unknown(settings, ["preset", *known_keywords()], "keyword")
@@ -175,7 +154,7 @@ def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | Non
     """
     one = entry(name)
     found = {
-        shown(column.name): counted(column.of(score), score.reason, no_claim)
+        column.name: counted(column.of(score), score.reason, no_claim)
         for column in one.columns
     }
     shares: dict[str, bool] = {}
@@ -242,13 +221,12 @@ class Run:
 
     def column(self, name: str) -> list[float | None]:
         """A number of each row by the name of its column, ``None`` where it has none."""
-        inside = next((one for one in AGAINST_KNOWLEDGE if shown(one) == name), name)
-        metric, column = of_column(inside)
+        metric, column = of_column(name)
         return [column.of(row[metric.name]) for row in self.scores]
 
     def columns(self) -> list[str]:
         """The names of :meth:`column`, in order."""
-        return [shown(name) for name in columns(metric.name for metric in self.metrics)]
+        return list(columns(metric.name for metric in self.metrics))
 
     def n(self) -> int:
         """Rows whose response and knowledge are not blank."""
@@ -269,7 +247,7 @@ class Run:
                     column.name, scores, metric.signature, no_claim=self.no_claim, n_bootstrap=0)
                 for column in one.columns
             }
-            found |= {shown(name): system.value for name, system in systems.items()}
+            found |= {name: system.value for name, system in systems.items()}
             whole = systems[metric.name]
             if one.details == "questions":
                 found |= {"coverage": whole.coverage, "no_answer_rate": whole.no_answer_rate,

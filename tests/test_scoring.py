@@ -32,7 +32,7 @@ class Broken(FakeClaims):
 def run(no_claim: NoClaim, faults: list[tuple[int, str]] | None = None) -> scoring.Run:
     told = [] if faults is None else faults
     return scoring.Run.over(
-        [Broken("q2", TABLE), FakeMetric("f1", TABLE)], ROWS, no_claim=no_claim,
+        [Broken("q2", TABLE), FakeMetric("knowledge_f1", TABLE)], ROWS, no_claim=no_claim,
         on_fault=lambda place, words: told.append((place, words)),
     )
 
@@ -42,7 +42,7 @@ def test_every_row_has_a_score_or_a_reason() -> None:
     found = run("zero", faults)
     assert [row["q2"].reason for row in found.scores] == [
         None, "no_claim", "empty", "no_knowledge", "fault", None]
-    assert [row["f1"].reason for row in found.scores] == [
+    assert [row["knowledge_f1"].reason for row in found.scores] == [
         None, None, "empty", "no_knowledge", None, None]
     assert found.column("q2") == [1.0, None, None, None, None, 0.4]
     assert found.column("knowledge_f1") == [1.0, 0.5, None, None, 0.5, 0.4]
@@ -74,8 +74,8 @@ def test_shares_are_of_all_that_was_tried(no_claim: NoClaim) -> None:
 def test_the_numbers_of_rows_add_up_to_the_system(no_claim: NoClaim) -> None:
     found = run(no_claim)
     system = found.system()
-    for name in ("q2", "f1"):
-        assert scoring.shown(name) in system
+    for name in ("q2", "knowledge_f1"):
+        assert name in system
         rows = [scoring.numbers(row[name], name, no_claim) for row in found.scores]
         for key in rows[0]:
             values = [row[key] for row in rows if row[key] is not None]
@@ -102,20 +102,21 @@ def test_explanations_say_why_there_is_nothing() -> None:
 
 
 def test_shares_by_metric() -> None:
-    assert scoring.share_names(["f1"]) == []
+    assert scoring.share_names(["knowledge_f1"]) == []
     assert scoring.share_names(["scale"]) == ["no_claim"]
     assert scoring.share_names(["scale", "q2"]) == ["no_claim", "coverage", "fallback"]
     assert set(scoring.share_names(["q2"])) == set(scoring.SHARES)
 
 
-def test_f1_and_bleu_with_the_knowledge_are_called_so() -> None:
-    assert scoring.metric_names("knowledge_f1, q2,f1") == ["f1", "q2"]
-    assert scoring.metric_names(["bleu", "knowledge_bleu"]) == ["bleu"]
+def test_f1_and_bleu_are_never_with_the_knowledge() -> None:
+    for name in ("f1", "bleu"):
+        with pytest.raises(InputError, match=f"with the knowledge it is 'knowledge_{name}'"):
+            scoring.load(["q2", name], {})
     with pytest.raises(InputError, match="there is no metric 'gold_f1'"):
-        scoring.metric_names("gold_f1")
-    found = scoring.Run.over([FakeMetric("f1"), FakeMetric("bleu")], ROWS, no_claim="zero")
+        scoring.load("gold_f1", {})
+    metrics = scoring.load("knowledge_f1, knowledge_bleu,knowledge_f1", {})
+    found = scoring.Run.over(metrics, ROWS, no_claim="zero")
     assert found.columns() == ["knowledge_f1", "knowledge_bleu"] == list(found.system())
-    assert found.column("knowledge_bleu") == found.column("bleu")
 
 
 def test_gold_takes_the_best_of_several() -> None:

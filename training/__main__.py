@@ -3,9 +3,10 @@
 Each network is trained in stages, each from the averaged weights of the one before with a new
 schedule and further data: the reader in three; the entailment network in two, with both
 exported in two more (the part "comparisons") that add the answers that Q² compares, and from
-the shipped weights in a fifth and a sixth (the parts "general" and "contrasted") that meet many
-further rows once. A run that was killed goes on after its last save. Two processes may train one
-network each.
+the shipped weights in three more (the parts "general", "contrasted" and "reordered") that meet
+many further rows once. Every export also takes the ranges that computing in 8 bits needs from
+training texts; the part "ranges" does that alone, for the shipped weights. A run that was killed
+goes on after its last save. Two processes may train one network each.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 import click
 
 EVERYTHING = ("reader", "entailment", "comparisons", "export", "general", "export-general",
-              "contrasted", "export-contrasted")
+              "contrasted", "export-contrasted", "reordered", "export-reordered", "ranges")
 
 
 @click.command(help=__doc__)

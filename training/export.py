@@ -59,6 +59,7 @@ def export(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Path
     weights = folder / "bundled.safetensors"
     save_file(tensors, weights, metadata={"format": "pt"})
     weights.chmod(0o644)  # readable for all users of an installation
-    (folder / "reader.onnx").write_bytes(reader_graph())
-    (folder / "entailment.onnx").write_bytes(entailment_graph())
+    for name, graph in (("reader", reader_graph), ("entailment", entailment_graph)):
+        (folder / f"{name}.onnx").write_bytes(graph())
+        (folder / f"{name}.int8.onnx").write_bytes(graph(eight_bits=True))
     (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())

@@ -2,7 +2,8 @@
 
 The graphs are made once, by the recipe; the weights stay in one safetensors file and are
 handed to ONNX Runtime when a session starts (:mod:`q2_metric.models.bundled.models`). So there
-is one source of truth for them, and the base install needs no ``onnx`` package.
+is one source of truth for them, and the base install needs no ``onnx`` package. Each network has a
+second graph whose layers multiply in 8 bits (:mod:`q2_metric.models.bundled.eight_bits`).
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ FUSED = "com.microsoft"
 
 
 class _Graph:
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, eight_bits: bool = False) -> None:
         self.prefix = prefix
+        self.eight_bits = eight_bits
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
         self.count = 0
@@ -45,6 +47,12 @@ class _Graph:
         self.initializers.append(helper.make_tensor(name, kind, shape, values))
         return name
 
+    def once(self, name: str, kind: int, shape: list[int], values: list[Any]) -> str:
+        """A constant that may be asked for again."""
+        if all(tensor.name != name for tensor in self.initializers):
+            self.constant(name, kind, shape, values)
+        return name
+
     def add(self, op: str, inputs: list[str], domain: str = "", outputs: int = 1,
             **attributes: Any) -> Any:
         names = [f"{op.lower()}_{self.count}_{i}" for i in range(outputs)]
@@ -55,6 +63,19 @@ class _Graph:
     def linear(self, x: str, name: str, size: list[int]) -> tuple[str, str]:
         """(x @ weight, the name of its bias)."""
         product = self.add("MatMul", [x, self.weight(f"{name}.weight", size)])
+        return product, self.weight(f"{name}.bias", [size[1]])
+
+    def layer_linear(self, x: str, name: str, size: list[int]) -> tuple[str, str]:
+        """The same for a product in a layer, which may be in 8 bits."""
+        if not self.eight_bits:
+            return self.linear(x, name, size)
+        step = self.once("step", TensorProto.FLOAT, [], [1.0])
+        zero = self.weight(f"{name}.zero", [], TensorProto.UINT8)
+        wide = self.add("Mul", [x, self.weight(f"{name}.multiplier", [size[0]])])
+        product = self.add("MatMulIntegerToFloat", [
+            self.add("QuantizeLinear", [wide, step, zero]),
+            self.weight(f"{name}.weight", size, TensorProto.INT8),
+            step, self.weight(f"{name}.weight.scale", [size[1]]), zero], FUSED)
         return product, self.weight(f"{name}.bias", [size[1]])
 
     def norm(self, x: str, residual: str, bias: str, name: str) -> str:
@@ -81,15 +102,15 @@ class _Graph:
             self.weight(f"{self.prefix}.norm.bias", [HIDDEN])], epsilon=LAYER_NORM_EPS, axis=-1)
         for i in range(LAYERS):
             name = f"{self.prefix}.layers.{i}"
-            product, bias = self.linear(x, f"{name}.qkv", [HIDDEN, 3 * HIDDEN])
+            product, bias = self.layer_linear(x, f"{name}.qkv", [HIDDEN, 3 * HIDDEN])
             q, k, v = self.add("Split", [product], outputs=3, axis=-1, num_outputs=3)
             context = self.add("MultiHeadAttention", [q, k, v, bias, "mask"], FUSED,
                                num_heads=HEADS)
-            product, bias = self.linear(context, f"{name}.out", [HIDDEN, HIDDEN])
+            product, bias = self.layer_linear(context, f"{name}.out", [HIDDEN, HIDDEN])
             x = self.norm(product, x, bias, f"{name}.norm1")
-            product, bias = self.linear(x, f"{name}.up", [HIDDEN, FEED_FORWARD])
+            product, bias = self.layer_linear(x, f"{name}.up", [HIDDEN, FEED_FORWARD])
             product = self.add("BiasGelu", [product, bias], FUSED)
-            product, bias = self.linear(product, f"{name}.down", [FEED_FORWARD, HIDDEN])
+            product, bias = self.layer_linear(product, f"{name}.down", [FEED_FORWARD, HIDDEN])
             x = self.norm(product, x, bias, f"{name}.norm2")
         return str(x)
 
@@ -110,20 +131,20 @@ class _Graph:
         return bytes(model.SerializeToString())
 
 
-def reader_graph() -> bytes:
+def reader_graph(eight_bits: bool = False) -> bytes:
     """``logits`` (batch, length, 2): start and end of the answer."""
-    graph = _Graph("reader")
+    graph = _Graph("reader", eight_bits)
     product, bias = graph.linear(graph.encoder(), "reader.span", [HIDDEN, 2])
     graph.add("Add", [product, bias])
     return graph.model("logits", ["batch", "length", 2], [])
 
 
-def entailment_graph() -> bytes:
+def entailment_graph(eight_bits: bool = False) -> bytes:
     """``logits`` (batch, 3): entailment, neutral, contradiction.
 
     A further input ``query`` (batch, length) float32 is 1.0 on the hypothesis' tokens.
     """
-    graph = _Graph("entailment")
+    graph = _Graph("entailment", eight_bits)
     x = graph.encoder()
     number = graph.constant
     axis1 = number("axis1", TensorProto.INT64, [1], [1])
@@ -132,8 +153,12 @@ def entailment_graph() -> bytes:
     count = graph.add("Max", [
         graph.add("ReduceSum", [mask, axis1], keepdims=0),
         number("one", TensorProto.FLOAT, [1], [1.0])])
-    mean = graph.add("Div", [
-        graph.add("ReduceSum", [graph.add("Mul", [x, mask]), axis1], keepdims=0), count])
+    if eight_bits:  # a ReduceSum adds in another order where there is a single row
+        total = graph.add("Squeeze", [
+            graph.add("MatMul", [graph.add("Unsqueeze", ["query", axis1]), x]), axis1])
+    else:
+        total = graph.add("ReduceSum", [graph.add("Mul", [x, mask]), axis1], keepdims=0)
+    mean = graph.add("Div", [total, count])
     away = graph.add("Mul", [
         graph.add("Sub", [mask, "one"]), number("far", TensorProto.FLOAT, [1], [1e4])])
     peak = graph.add("Max", [

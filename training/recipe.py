@@ -15,7 +15,7 @@ from q2_metric.metrics.q2 import Q2
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.runtimes import WEIGHTS, load_network
-from training import entailment, entailment_data, reader, reader_data
+from training import entailment, entailment_data, ranges, rates, reader, reader_data
 from training.base import base_folder, load_base
 from training.compared import comparisons
 from training.examples import Example, Source, split
@@ -29,6 +29,7 @@ from training.stages import (
     GENERAL_FROZEN,
     GENERAL_SEED,
     READER,
+    REORDERED_SEED,
     Stage,
 )
 from training.train import STATE, Evaluate, Loss, train
@@ -94,7 +95,7 @@ class Recipe:
         mixed = _rated(new, COMPARED_SHARE * count) + _rated(old, (1 - COMPARED_SHARE) * count)
         self._entail(3, mixed, dev)
         last = [
-            *entailment_data.sources(self.data, seed=3, rates=entailment_data.LAST_RATES),
+            *entailment_data.sources(self.data, seed=3, rates=rates.LAST_RATES),
             Source(compared.name, 1.0, compared.examples),
         ]
         self._entail(4, split(last)[0], dev)
@@ -105,8 +106,13 @@ class Recipe:
 
     def train_contrasted(self) -> None:
         """The sixth: other rows, more of them changed by hand so that little tells them apart."""
-        sources = entailment_data.general(self.data, entailment_data.CONTRASTED_RATES, 6)
+        sources = entailment_data.general(self.data, rates.CONTRASTED_RATES, 6)
         self._train_on(6, sources, CONTRASTED_SEED, CONTRASTED_FROZEN)
+
+    def train_reordered(self) -> None:
+        """The seventh: whole sentences in another order too, answers alike, more summaries."""
+        sources = entailment_data.with_other_orders(self.data)
+        self._train_on(7, sources, REORDERED_SEED, CONTRASTED_FROZEN)
 
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two runs.
@@ -116,7 +122,7 @@ class Recipe:
         """
         averaged(self.reader, self.runs / reader_run / STATE)
         averaged(self.entailment, self.runs / entailment_run / STATE)
-        export(self.reader, self.entailment, self.tokenizer_file, self.out)
+        self._export()
 
     def write_shipped(self, entailment_run: str) -> None:
         """Exports a run that started from the shipped weights, with the shipped reader."""
@@ -124,7 +130,21 @@ class Recipe:
         load_network(self.reader, "reader")
         self.entailment = shipped_entailment()
         averaged(self.entailment, self.runs / entailment_run / STATE)
+        self._export()
+
+    def write_ranges(self) -> None:
+        """The ranges that 8 bits need, of the shipped weights."""
+        self.reader = ReaderNetwork()
+        load_network(self.reader, "reader")
+        self.entailment = shipped_entailment()
+        self._write_ranges()
+
+    def _export(self) -> None:
         export(self.reader, self.entailment, self.tokenizer_file, self.out)
+        self._write_ranges()
+
+    def _write_ranges(self) -> None:
+        ranges.write(self.reader, self.entailment, self._tokenizer(), self.data, self.out)
 
     def _train_on(
         self, number: int, sources: Sequence[Source], seed: int, frozen: int
@@ -163,9 +183,13 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-general": lambda recipe: recipe.write_shipped("entailment-5"),
     "contrasted": Recipe.train_contrasted,
     "export-contrasted": lambda recipe: recipe.write_shipped("entailment-6"),
+    "reordered": Recipe.train_reordered,
+    "export-reordered": lambda recipe: recipe.write_shipped("entailment-7"),
+    "ranges": Recipe.write_ranges,
 }
 """In their order."""
-FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted")
+FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
+                "export-reordered", "ranges")
 """Parts that start from the shipped weights, not from the base model."""
 
 

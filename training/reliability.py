@@ -30,7 +30,7 @@ from q2_metric.metrics.registry import columns, entry
 from q2_metric.report import findings
 from q2_metric.rows.fields import output_row
 
-METRICS = ("q2", "scale", "groundedness", "f1", "word_share")
+METRICS = ("q2", "scale", "groundedness", "knowledge_f1", "word_share")
 LEAST = 20
 """Responses with a finding, under which its share is not told."""
 

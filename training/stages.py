@@ -49,6 +49,8 @@ ENTAILMENT = (
           average=0.999),
     Stage(72_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
           average=0.999),
+    Stage(68_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
+          average=0.999),
 )
 
 COMPARED_SHARE = 0.25
@@ -56,6 +58,7 @@ COMPARED_SHARE = 0.25
 
 GENERAL_SEED = 17
 CONTRASTED_SEED = 18
+REORDERED_SEED = 19
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
 CONTRASTED_FROZEN = 1

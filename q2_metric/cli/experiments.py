@@ -47,7 +47,7 @@ def _drawn(folder: str) -> Iterable[Path]:
 FIGURES = Written(_drawn, file_okay=False)
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 
-METRICS_OPTION = metrics_option("q2,scale,f1,bleu,nli")
+METRICS_OPTION = metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli")
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
                  help="Write .json, .csv, .md."),

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
-from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models
+from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models, no_such
 from q2_metric.rows.formats import FORMS
 from q2_metric.running import Running
 
@@ -148,8 +148,8 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> li
     names = {name.strip().lower() for name in text.split(",") if name.strip()}
     strange = sorted(names - METRICS.keys())
     if strange or not names:
-        what = f"there is no metric {strange[0]!r}" if strange else "no metric is named"
-        raise click.BadParameter(f"{what}; there are {', '.join(METRICS)}")
+        nothing = f"no metric is named; there are {', '.join(METRICS)}"
+        raise click.BadParameter(no_such(strange[0]) if strange else nothing)
     return [name for name in METRICS if name in names]
 
 
@@ -164,9 +164,16 @@ def metrics_option(default: str = ",".join(DEFAULT), **more: Any) -> Option[Any]
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords of ``load_metrics`` among the command's options; only what was given."""
     from q2_metric.models.english import parser as spacy_parser
+    from q2_metric.models.presets import preset
 
     spacy_parser.LIGHT = True
-    return {key: options[key] for key in keywords() if options.get(key) is not None}
+    found = {key: options[key] for key in keywords() if options.get(key) is not None}
+    if found.get("dtype") == "auto" and preset(options["preset"]).reader.kind == "bundled":
+        from q2_metric.models.bundled.runtimes import settled
+
+        # Here and not where models are loaded: caches and resumed runs go by it.
+        found["dtype"] = settled("auto", found.get("device", "auto"))
+    return found
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:

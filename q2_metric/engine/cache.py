@@ -152,7 +152,8 @@ class Cache:
                 "delete from scores where key in (select key from scores order by used limit ?)",
                 (int(count * share) + 1,),
             )
-        self._database.execute("pragma incremental_vacuum").fetchall()
+        # A script is run to its end; "execute" would take one step, and that frees one page.
+        self._database.executescript("pragma incremental_vacuum")
 
     def _give_up(self, error: Exception) -> None:
         self.close()

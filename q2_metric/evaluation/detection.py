@@ -114,7 +114,7 @@ def compared_with(names: Sequence[str], asked: str | None = None) -> str:
     """
     if asked is not None and asked not in names:
         raise InputError(f"there is no metric {asked!r} to compare with: {', '.join(names)}")
-    return asked or ("f1" if "f1" in names else names[0])
+    return asked or ("knowledge_f1" if "knowledge_f1" in names else names[0])
 
 
 def comparison_table(

@@ -17,7 +17,7 @@ from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.evaluation.titles import title
 from q2_metric.metrics.registry import entry
 
-COUNTS = ("f1", "word_share")
+COUNTS = ("knowledge_f1", "word_share")
 """Metrics that count words."""
 
 

@@ -15,13 +15,15 @@ WOW_ACCURACY: Mapping[str, float] = {"q2": 0.773, "q2_no_nli": 0.731, "nli": 0.6
 WOW_SYSTEM_LEVEL: Mapping[str, float] = {
     "q2": 0.9798,
     "nli": 0.9216,
-    "f1": 0.878,
+    "knowledge_f1": 0.878,
     "bertscore": 0.8467,
-    "bleu": 0.3051,
+    "knowledge_bleu": 0.3051,
 }
 """Mean Spearman of simulated systems (Q2, table 4)."""
 
-WOW_AUC: Mapping[str, float] = {"q2": 0.809, "scale": 0.843, "bertscore": 0.664, "f1": 0.659}
+WOW_AUC: Mapping[str, float] = {
+    "q2": 0.809, "scale": 0.843, "bertscore": 0.664, "knowledge_f1": 0.659,
+}
 """ROC-AUC on the 1,088 annotated responses (TRUE; SCALE with Flan-T5-large)."""
 
 WOW_MEANS: Mapping[tuple[str, str], tuple[float, float | None, float | None]] = {
@@ -59,7 +61,7 @@ TRUE_AUC: Mapping[str, Mapping[str, float]] = {
     "q2": _true(87.8, 78.8, 68.7, 83.5, 70.9, 79.7, 80.9, 86.1, 89.7, 88.4, 81.4),
     "scale": _true(88.0, 79.4, 74.2, 81.0, 81.4, 79.3, 84.3, 91.6, 96.9, 93.9, 89.3),
     "bertscore": _true(80.8, 71.0, 58.0, 75.6, 51.0, 85.2, 66.4, 66.0, 70.8, 55.6, 59.3),
-    "f1": _true(76.1, 61.4, 46.2, 63.8, 51.1, 86.4, 65.9, 72.3, 51.1, 51.8, 61.4),
+    "knowledge_f1": _true(76.1, 61.4, 46.2, 63.8, 51.1, 86.4, 65.9, 72.3, 51.1, 51.8, 61.4),
 }
 """ROC-AUC by set (TRUE; SCALE with Flan-T5-large)."""
 

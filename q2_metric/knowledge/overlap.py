@@ -13,7 +13,7 @@ from q2_metric.metrics.overlap import corpus_bleu
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Corpus BLEU, and mean METEOR and ROUGE F1 of the responses; all in [0, 100].
+    """Corpus BLEU, and mean METEOR and ROUGE F1 of the responses; all in [0, 1].
 
     ``meteor`` is ``None`` where it could not be computed; ``no_meteor`` then says why.
     """
@@ -39,11 +39,10 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> O
     n = len(responses)
     scorer = _rouge().RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
     rouge = [scorer.score(gold, said) for said, gold in zip(responses, references, strict=True)]
-    means = [100 * sum(r[kind].fmeasure for r in rouge) / n for kind in
+    means = [sum(r[kind].fmeasure for r in rouge) / n for kind in
              ("rouge1", "rouge2", "rougeL")]
     meteor, why = _meteor(responses, references)
-    bleu = 100 * corpus_bleu(responses, references)
-    return Overlap(n, bleu, means[0], means[1], means[2], meteor, why)
+    return Overlap(n, corpus_bleu(responses, references), means[0], means[1], means[2], meteor, why)
 
 
 def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:
@@ -63,7 +62,7 @@ def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float 
         found = [float(score(gold, said)) for gold, said in pairs]
     except LookupError:
         return None, "METEOR needs WordNet: python -m nltk.downloader wordnet"
-    return 100 * sum(found) / len(found), ""
+    return sum(found) / len(found), ""
 
 
 def _rouge() -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class TokenF1:
     """Token F1 of the response with the knowledge, normalised as Q² does: [0, 1]."""
 
-    name = "f1"
+    name = "knowledge_f1"
 
     def __init__(self) -> None:
         self.signature = signature(self.name, {})
@@ -34,7 +34,7 @@ class Bleu:
     signature carries sacrebleu's own settings.
     """
 
-    name = "bleu"
+    name = "knowledge_bleu"
 
     def __init__(self) -> None:
         from sacrebleu.metrics.bleu import BLEU
@@ -76,4 +76,4 @@ def _bleu_signature(bleu: BLEU) -> str:
     for part in str(bleu.get_signature()).split("|"):
         key, _, value = part.partition(":")
         settings["sacrebleu" if key == "version" else key] = value
-    return signature("bleu", settings)
+    return signature("knowledge_bleu", settings)

@@ -159,11 +159,11 @@ METRICS: dict[str, Entry] = {
             details="parts", running=RUNNING, cached=True, neural=True, probability=True,
             gloss="probability that people call the response supported; 1 is best",
         ),
-        Entry("f1", "token F1", "q2_metric.metrics.overlap:TokenF1",
+        Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1",
               gloss="words that response and knowledge share; 1 is best"),
         Entry("word_share", "content words found", "q2_metric.metrics.word_share:WordShare",
               gloss="share of the response's content words that the knowledge has; 1 is best"),
-        Entry("bleu", "BLEU", "q2_metric.metrics.overlap:Bleu",
+        Entry("knowledge_bleu", "BLEU", "q2_metric.metrics.overlap:Bleu",
               gloss="runs of words that response and knowledge share; 1 is best"),
         Entry(
             "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
@@ -179,6 +179,10 @@ METRICS: dict[str, Entry] = {
 }
 """By name, in the order in which they are shown."""
 
+
+AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
+"""Names that are kept for the comparison with people's responses (where a framework has them),
+and the metric that makes the same comparison with the knowledge."""
 
 DEFAULT = ("q2", "scale")
 """What is computed where nothing is named."""
@@ -238,8 +242,16 @@ def check_names(names: Iterable[str] | str) -> list[str]:
     listed = list(dict.fromkeys(names))
     for name in listed:
         if name not in METRICS:
-            raise InputError(f"there is no metric {name!r}; there are {', '.join(METRICS)}")
+            raise InputError(no_such(name))
     return listed
+
+
+def no_such(name: str) -> str:
+    """What to say of a metric that there is not."""
+    if name in AGAINST_GOLD:
+        return (f"{name!r} compares with people's responses; "
+                f"with the knowledge it is {AGAINST_GOLD[name]!r}")
+    return f"there is no metric {name!r}; there are {', '.join(METRICS)}"
 
 
 def check_keywords(given: Iterable[str]) -> None:

@@ -41,6 +41,8 @@ class Budget:
         copies: rows that the model makes of each (beams).
         extra: tokens that each of these takes beside its own (those to be generated).
         most: to how many tokens it may grow; not at all if ``None``.
+        step: the rows of a batch are of one length, rounded up to it, so that how a row is padded
+            does not depend on the others; of any length if ``None``.
 
     Raises:
         InputError: ``rows`` is below 1.
@@ -51,6 +53,7 @@ class Budget:
     copies: int = 1
     extra: int = 0
     most: int | None = None
+    step: int | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -68,6 +71,8 @@ class Budget:
         """
         size = width = 0
         for length in lengths:
+            if size and self.step and -(-length // self.step) != -(-width // self.step):
+                break
             width = max(width, length)
             full = size == self.rows if self.rows else self.cost(size + 1, width) > self.tokens
             if size and full:

@@ -140,7 +140,7 @@ def _recorded(path: str) -> tuple[dict[str, str], bool]:
         known = all(parse(text)[0] == name for name, text in signatures.items())
     except (ValueError, TypeError, AttributeError):
         known = False
-    return (dict(signatures) if known else {}), complete
+    return (_today(signatures) if known else {}), complete
 
 
 # --- rows ------------------------------------------------------------------------------
@@ -153,13 +153,19 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and not _raw(path)
     plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
-    for where, fields in read_fields(path, form):
+    for where, found in read_fields(path, form):
+        fields = _today(found)
         if not fields.get("id") or not any(name in fields for name in columns):
             raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
         yield where, {
             field.name: _value(plain(fields[field.name]), field, where)
             for field in known if field.name in fields
         }
+
+
+def _today(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields by name, those of files that older versions wrote by today's."""
+    return {registry.AGAINST_GOLD.get(name, name): fields[name] for name in fields} | dict(fields)
 
 
 def _unescaped(cell: object) -> object:

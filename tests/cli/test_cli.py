@@ -175,9 +175,10 @@ def test_the_columns_are_shown(tmp_path: Path, loader: Loader) -> None:
 
 
 def test_everything_went_well(tmp_path: Path, loader: Loader) -> None:
-    result = run("score", write(tmp_path / "rows.jsonl", ROWS[0]), "--metrics", "f1, scale,f1")
+    rows, names = write(tmp_path / "rows.jsonl", ROWS[0]), "knowledge_f1, scale,knowledge_f1"
+    result = run("score", rows, "--metrics", names)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert loader.names == ["scale", "f1"]
+    assert loader.names == ["scale", "knowledge_f1"]
 
 
 def test_standard_input(loader: Loader) -> None:
@@ -192,27 +193,27 @@ def test_standard_input(loader: Loader) -> None:
 def test_blocks_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "BLOCK", 3)
     values = {f"r{i}": i / 10 for i in range(8)}
-    f1 = FakeMetric("f1", values)
+    f1 = FakeMetric("knowledge_f1", values)
     use(monkeypatch, f1)
     rows: list[object] = [{"response": r, "knowledge": "k"} for r in values]
     rows[4] = {"response": None, "knowledge": "k"}
     out = tmp_path / "scores.jsonl"
     path = write(tmp_path / "rows.jsonl", *rows)
-    result = run("score", path, "--metrics", "f1", "--out", str(out), "--json")
+    result = run("score", path, "--metrics", "knowledge_f1", "--out", str(out), "--json")
     assert f1.batches == [3, 2, 2]
-    assert [row["f1"] for row in read(out)] == [0.0, 0.1, 0.2, 0.3, None, 0.5, 0.6, 0.7]
+    assert [row["knowledge_f1"] for row in read(out)] == [0.0, 0.1, 0.2, 0.3, None, 0.5, 0.6, 0.7]
     assert [row["id"] for row in read(out)] == [str(i) for i in range(1, 9)]
-    system = json.loads(result.stdout)["files"][0]["scores"]["f1"]
+    system = json.loads(result.stdout)["files"][0]["scores"]["knowledge_f1"]
     assert system["value"] == pytest.approx(2.4 / 7)
 
 
 def test_a_block_of_bad_rows_asks_no_metric(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    f1 = FakeMetric("f1")
+    f1 = FakeMetric("knowledge_f1")
     use(monkeypatch, f1)
     rows = [{"response": "", "knowledge": "k"}] * 8
-    result = run("score", write(tmp_path / "rows.jsonl", *rows), "--metrics", "f1")
+    result = run("score", write(tmp_path / "rows.jsonl", *rows), "--metrics", "knowledge_f1")
     assert (result.exit_code, f1.batches) == (1, [])
     lines = result.stderr.splitlines()
     assert len(lines) == 7  # five rows in full, one line for the others, the count
@@ -229,28 +230,29 @@ def test_a_metric_without_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, FakeMetric("f1", {"x": 1.0, "y": 0.0}))
+    use(monkeypatch, FakeMetric("knowledge_f1", {"x": 1.0, "y": 0.0}))
     first = write(tmp_path / "a.jsonl", {"response": "x", "knowledge": "k"})
     second = write(tmp_path / "b.jsonl", {"response": "y", "knowledge": "k"})
     out = tmp_path / "scores.jsonl"
-    result = run("score", first, second, "--metrics", "f1", "--out", str(out), "--json")
-    assert [(row["file"], row["id"], row["f1"]) for row in read(out)] == [
+    result = run("score", first, second, "--metrics", "knowledge_f1", "--out", str(out), "--json")
+    assert [(row["file"], row["id"], row["knowledge_f1"]) for row in read(out)] == [
         (first, "1", 1.0),
         (second, "1", 0.0),
     ]
-    values = [file["scores"]["f1"]["value"] for file in json.loads(result.stdout)["files"]]
+    values = [
+        file["scores"]["knowledge_f1"]["value"] for file in json.loads(result.stdout)["files"]]
     assert values == [1.0, 0.0]
-    assert "b.jsonl" in run("score", first, second, "--metrics", "f1").stdout
+    assert "b.jsonl" in run("score", first, second, "--metrics", "knowledge_f1").stdout
 
 
 def test_strict_stops_at_the_first_bad_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "BLOCK", 2)
-    f1 = FakeMetric("f1")
+    f1 = FakeMetric("knowledge_f1")
     use(monkeypatch, f1)
     good = {"response": "r", "knowledge": "k"}
     path = write(tmp_path / "rows.jsonl", good, good, good, {**good, "response": 3}, good)
     out = tmp_path / "scores.jsonl"
-    result = run("score", path, "--metrics", "f1", "--strict", "--out", str(out))
+    result = run("score", path, "--metrics", "knowledge_f1", "--strict", "--out", str(out))
     assert result.exit_code == 1
     assert result.stderr == (
         f"q2: error: {path}, line 4: the response (field 'response') is a number, not a string\n"
@@ -293,12 +295,13 @@ def test_report(tmp_path: Path, loader: Loader) -> None:
 
 def test_report_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "BLOCK", 2)
-    use(monkeypatch, FakeMetric("f1"))
+    use(monkeypatch, FakeMetric("knowledge_f1"))
     good = {"response": "r", "knowledge": "k"}
     first = write(tmp_path / "a.jsonl", *[{**good, "id": f"a{i}"} for i in range(3)])
     second = write(tmp_path / "b.jsonl", {**good, "id": "b0"})
     report = tmp_path / "report.html"
-    assert run("score", first, second, "--metrics", "f1", "--report", str(report)).exit_code == 0
+    done = run("score", first, second, "--metrics", "knowledge_f1", "--report", str(report))
+    assert done.exit_code == 0
     page = report.read_text(encoding="utf-8")
     assert page.index(f"<bdi>{first}</bdi>") < page.index(f"<bdi>{second}</bdi>")
     rows = re.findall(r'"id":"(\w+)".*"system":(\d)', page)

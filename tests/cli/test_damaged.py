@@ -22,12 +22,13 @@ LARGE = "1" + "0" * 400
 LONGER = "9" * 5000  # than Python reads at all
 ROW = '{"response": "r", "knowledge": "k"}\n'
 PLATT = json.dumps({
-    "format": FORMAT, "name": "m", "metric": "f1", "kind": "platt", "threshold": 0.5,
-    "signature": "f1|version:1", "slope": 2.0, "intercept": 0.0,
+    "format": FORMAT, "name": "m", "metric": "knowledge_f1", "kind": "platt", "threshold": 0.5,
+    "signature": "knowledge_f1|version:1", "slope": 2.0, "intercept": 0.0,
 })
 ISOTONIC = PLATT.replace("platt", "isotonic").replace(
     '"slope": 2.0, "intercept": 0.0', '"x": [0, 2.0], "y": [0, 1]')
-SCORE = json.dumps({"id": "1", "f1": 2.0, "error": None, "response": "a", "knowledge": "b"})
+SCORE = json.dumps(
+    {"id": "1", "knowledge_f1": 2.0, "error": None, "response": "a", "knowledge": "b"})
 REPORT = json.dumps({
     "format": "q2-meta-eval-1", "name": "x", "title": "t", "signatures": {}, "curves": {},
     "tables": [{"name": "a", "title": "b", "columns": [{"title": "c", "kind": "text"}],
@@ -48,7 +49,7 @@ def run(words: str, stdin: str | None = None) -> Result:
 
 
 COMMANDS = {
-    "score rows.jsonl --metrics f1 --calibration FILE": (PLATT, ISOTONIC),
+    "score rows.jsonl --metrics knowledge_f1 --calibration FILE": (PLATT, ISOTONIC),
     "report FILE -o page.html": (SCORE,),
     "meta-eval render FILE": (REPORT,),
 }
@@ -93,13 +94,13 @@ def test_what_looks_like_a_report(folder: Path, changed: dict[str, object]) -> N
 
 def test_a_format_for_what_has_no_suffix(folder: Path) -> None:
     (folder / "rows").write_text("response\tknowledge\nr\tk\n")
-    refused = run("score rows --metrics f1")
+    refused = run("score rows --metrics knowledge_f1")
     assert refused.exit_code == 2
     assert "name it with --format" in refused.stderr
-    command = "score rows --format tsv --metrics f1 --out out.jsonl --quiet"
+    command = "score rows --format tsv --metrics knowledge_f1 --out out.jsonl --quiet"
     assert run(command).exit_code == 0
     assert json.loads((folder / "out.jsonl").read_text())["response"] == "r"
-    done = run("score - --format csv --metrics f1 --json", "response,knowledge\nr,k\n")
+    done = run("score - --format csv --metrics knowledge_f1 --json", "response,knowledge\nr,k\n")
     assert json.loads(done.stdout)["files"][0]["rows"] == 1
     assert len(list(read_rows(folder / "rows", form="tsv"))) == 1
 
@@ -112,7 +113,7 @@ def test_a_format_for_what_has_no_suffix(folder: Path) -> None:
 ])
 def test_names_that_are_there_twice(folder: Path, text: str, form: str, said: str) -> None:
     (folder / "rows").write_text(text)
-    result = run(f"score rows --format {form} --metrics f1 --quiet --out out.jsonl")
+    result = run(f"score rows --format {form} --metrics knowledge_f1 --quiet --out out.jsonl")
     assert (result.exit_code, result.stderr) == (0, f"q2: rows, {said}\n")
     last = (folder / "out.jsonl").read_text().splitlines()[-1]
     assert json.loads(last)["response"] == "r"
@@ -121,7 +122,7 @@ def test_names_that_are_there_twice(folder: Path, text: str, form: str, said: st
 @pytest.mark.parametrize("number", [LARGE, LONGER])
 def test_a_large_number_in_a_row(folder: Path, number: str) -> None:
     (folder / "rows.jsonl").write_text(f'{ROW}{ROW[:-2]}, "id": {number}}}\n')
-    result = run("score rows.jsonl --metrics f1 --quiet")
+    result = run("score rows.jsonl --metrics knowledge_f1 --quiet")
     assert result.exit_code == 1
     assert f"line 2: is not JSON (a number has {len(number)} digits)" in result.stderr
 
@@ -152,7 +153,7 @@ def test_no_room_for_temporary_files(folder: Path, monkeypatch: pytest.MonkeyPat
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", none)
-    result = run("score rows.jsonl --metrics f1 --quiet --report page.html")
+    result = run("score rows.jsonl --metrics knowledge_f1 --quiet --report page.html")
     assert result.exit_code == 3
     assert "No usable temporary directory found; name another with TMPDIR" in result.stderr
     assert not (folder / "page.html").exists()

@@ -93,11 +93,12 @@ def test_the_demo_ends_with_its_files_and_two_commands_that_run(
     assert f"{tmp_path}/scores.jsonl" in where
 
     monkeypatch.chdir(tmp_path)
-    rows = [str(ROOT / "examples" / "dialogues.jsonl"), "--metrics", "f1"]
+    rows = [str(ROOT / "examples" / "dialogues.jsonl"), "--metrics", "knowledge_f1"]
     for words in (["score", *rows, "--out", "scores.jsonl"], _after_q2(report)):
         assert CliRunner().invoke(main, words).exit_code == 0
     assert (tmp_path / "report.html").is_file()
-    assert CliRunner().invoke(main, [*_after_q2(explain), "--metrics", "f1"]).exit_code == 0
+    command = [*_after_q2(explain), "--metrics", "knowledge_f1"]
+    assert CliRunner().invoke(main, command).exit_code == 0
 
 
 def _after_q2(line: str) -> list[str]:

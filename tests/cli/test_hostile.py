@@ -44,7 +44,7 @@ def fakes(names: Sequence[str], _preset: str = "", **_keywords: object) -> list[
     made: dict[str, Metric] = {
         "q2": Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal()),
         "scale": Scale(FakeBackbone(), FakeSentences()),
-        "f1": TokenF1(),
+        "knowledge_f1": TokenF1(),
     }
     return [made[name] for name in names]
 
@@ -180,10 +180,10 @@ def test_a_megabyte_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
         {"id": "knowledge", "response": "Rome has 7 hills.", "knowledge": "hill " * 100_000},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    result = score(path, out, "--metrics", "q2,scale,f1")
+    result = score(path, out, "--metrics", "q2,scale,knowledge_f1")
     assert result.exit_code == 0
     fine, megabyte, word, knowledge = rows_of(out)
-    assert (fine["q2"], fine["scale"], fine["f1"]) == (1.0, 1.0, 1.0)
+    assert (fine["q2"], fine["scale"], fine["knowledge_f1"]) == (1.0, 1.0, 1.0)
     assert 0 < megabyte["q2"] < 1
     assert megabyte["scale"] is not None
     assert (word["q2"], word["reason"]) == (None, "no_claim")  # one word says nothing
@@ -211,12 +211,12 @@ def test_ten_thousand_empty_rows(tmp_path: Path) -> None:
     empty = json.dumps({"response": "", "knowledge": "k"}) + "\n"
     good = json.dumps({"response": "Rome", "knowledge": "Rome"}) + "\n"
     path.write_text(empty * 5000 + good + empty * 5000)
-    result = score(path, out, "--metrics", "f1")
+    result = score(path, out, "--metrics", "knowledge_f1")
     assert result.exit_code == 1
     assert "10000 of 10001 rows could not be scored" in result.stderr
     assert len(result.stderr.splitlines()) == 7  # not ten thousand lines
     found = rows_of(out)
-    assert [row["f1"] for row in found if row["error"] is None] == [1.0]
+    assert [row["knowledge_f1"] for row in found if row["error"] is None] == [1.0]
     assert found[0]["error"] == f"{path}, line 1: the response (field 'response') is empty"
     assert "line 10001: " in found[-1]["error"]
 
@@ -274,7 +274,7 @@ def test_a_corrupt_parquet_file_among_others(
     pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
     import pyarrow.parquet as parquet
 
-    f1 = FakeMetric("f1")
+    f1 = FakeMetric("knowledge_f1")
     monkeypatch.setattr(metrics, "load_metrics", lambda *_a, **_k: [f1])
     files = []
     for name in "abc":
@@ -287,7 +287,7 @@ def test_a_corrupt_parquet_file_among_others(
     # A page of the last row group: the first ones can be read.
     place = whole.rindex(b"r555 ")
     out = tmp_path / "out.jsonl"
-    command = ["score", *map(str, files), "--metrics", "f1", "--out", str(out)]
+    command = ["score", *map(str, files), "--metrics", "knowledge_f1", "--out", str(out)]
 
     files[1].write_bytes(whole[: len(whole) // 2])
     cut = CliRunner().invoke(main, command)

@@ -40,11 +40,11 @@ def run(words: str) -> Result:
 
 
 @pytest.mark.parametrize("words", [
-    "calibrate lab.jsonl --metric f1 --out lab.jsonl",
+    "calibrate lab.jsonl --metric knowledge_f1 --out lab.jsonl",
     "calibrate lab.jsonl --column s --out lab.jsonl",
-    "meta-eval true lab.csv --metrics f1 --out lab.csv",
-    "meta-eval true lab.csv --metrics f1 --scores sc.csv --column s --out sc.csv",
-    "meta-eval true lab.csv --metrics f1 --out a.md --note note.md --out note.md",
+    "meta-eval true lab.csv --metrics knowledge_f1 --out lab.csv",
+    "meta-eval true lab.csv --metrics knowledge_f1 --scores sc.csv --column s --out sc.csv",
+    "meta-eval true lab.csv --metrics knowledge_f1 --out a.md --note note.md --out note.md",
     "meta-eval usr result.json --out result.json",
     "meta-eval dnli lab.jsonl --dev result.json --out result.json",
     "meta-eval evidence result.json --out result.json",
@@ -55,11 +55,11 @@ def run(words: str) -> Result:
     "respond write --pool pool.json --logs logs.json --out logs.json",
     "report lab.jsonl --out lab.jsonl",
     "report result.json --texts lab.jsonl --out lab.jsonl",
-    "score lab.jsonl --metrics f1 --out lab.jsonl",
-    "score lab.jsonl --metrics f1 --report lab.jsonl",
-    "score lab.jsonl --metrics f1 --cache lab.jsonl",
-    "score lab.jsonl --metrics f1 --calibration calibration.json --report calibration.json",
-    "score lab.jsonl --metrics f1 --knowledge-pool pool.json --report pool.json",
+    "score lab.jsonl --metrics knowledge_f1 --out lab.jsonl",
+    "score lab.jsonl --metrics knowledge_f1 --report lab.jsonl",
+    "score lab.jsonl --metrics knowledge_f1 --cache lab.jsonl",
+    "score lab.jsonl --metrics nli --calibration calibration.json --report calibration.json",
+    "score lab.jsonl --metrics knowledge_f1 --knowledge-pool pool.json --report pool.json",
 ])
 def test_an_input_is_not_overwritten(folder: Path, words: str) -> None:
     result = run(words)
@@ -69,14 +69,14 @@ def test_an_input_is_not_overwritten(folder: Path, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", [
-    "score lab.jsonl --metrics f1 --out a.jsonl --report a.jsonl",
-    "score lab.jsonl --metrics f1 --out a.jsonl --report ./a.jsonl.manifest.json",
-    "score lab.jsonl --metrics f1 --out a.jsonl --report a.jsonl.parts",
-    "score lab.jsonl --metrics f1 --out a.jsonl --cache a.jsonl",
-    "score lab.jsonl --metrics f1 --cache c --report c",
-    "score lab.jsonl --metrics f1 --cache c --report c-journal",
-    "meta-eval true lab.csv --metrics f1 --out a.md --out ./a.md",
-    "meta-eval true lab.csv --metrics f1 --cache a.md --out a.md",
+    "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report a.jsonl",
+    "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report ./a.jsonl.manifest.json",
+    "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report a.jsonl.parts",
+    "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --cache a.jsonl",
+    "score lab.jsonl --metrics knowledge_f1 --cache c --report c",
+    "score lab.jsonl --metrics knowledge_f1 --cache c --report c-journal",
+    "meta-eval true lab.csv --metrics knowledge_f1 --out a.md --out ./a.md",
+    "meta-eval true lab.csv --metrics knowledge_f1 --cache a.md --out a.md",
 ])
 def test_two_outputs_are_two_files(folder: Path, words: str) -> None:
     result = run(words)
@@ -91,7 +91,7 @@ def test_a_model_is_not_overwritten(folder: Path, option: str) -> None:
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text("{}")
     pool = "--knowledge-pool pool.json" if option == "--ranker" else ""
-    words = f"score lab.jsonl --metrics f1 --no-cache {pool} {option} model"
+    words = f"score lab.jsonl --metrics knowledge_f1 --no-cache {pool} {option} model"
     for output in ("--report model/config.json", "--report ./model/page.html",
                    "--out model/scores.jsonl"):
         result = run(f"{words} {output}")
@@ -106,7 +106,7 @@ def test_a_data_set_that_is_not_named_is_not_overwritten(
     (folder / "data" / "true").mkdir(parents=True)
     (folder / "data" / "true" / "q2.csv").write_text(TABLE)
     monkeypatch.setenv("Q2_DATA_DIR", str(folder / "data"))
-    result = run("meta-eval true q2 --metrics f1 --out data/true/q2.csv")
+    result = run("meta-eval true q2 --metrics knowledge_f1 --out data/true/q2.csv")
     assert (result.exit_code, "is read, so it cannot be written" in result.stderr) == (2, True)
     assert (folder / "data" / "true" / "q2.csv").read_text() == TABLE
 
@@ -117,7 +117,7 @@ def test_figures_replace_no_input(folder: Path) -> None:
     (drawn / "true_roc.svg").write_text("a note")
     (folder / "link.md").symlink_to(drawn / "true_roc.svg")
     for note in ("drawn/true_roc.svg", "link.md"):
-        result = run(f"meta-eval true lab.csv --metrics f1 --note {note} --figures drawn")
+        result = run(f"meta-eval true lab.csv --metrics knowledge_f1 --note {note} --figures drawn")
         assert (result.exit_code, result.stdout) == (2, "")
         assert "is read, so it cannot be written" in result.stderr
     assert (drawn / "true_roc.svg").read_text() == "a note"
@@ -125,7 +125,8 @@ def test_figures_replace_no_input(folder: Path) -> None:
 
 def test_figures_stay_in_their_folder_and_follow_no_link(folder: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need q2-metric[meta]")
-    words = "calibrate lab.jsonl --metric f1 --no-cache --out c.json --quiet --figures drawn"
+    words = ("calibrate lab.jsonl --metric knowledge_f1 --no-cache --out c.json --quiet "
+             "--figures drawn")
     assert run(f"{words} --name ../../lab").exit_code == 0
     names = [f"calibration_lab_reliability.{suffix}" for suffix in ("png", "svg")]
     names = [name.replace("_lab", "__lab") for name in names]
@@ -144,7 +145,7 @@ def test_links_are_what_they_lead_to(folder: Path, hard: bool) -> None:
         os.link("lab.jsonl", link)
     else:
         link.symlink_to("lab.jsonl")
-    result = run("calibrate lab.jsonl --metric f1 --out link.json")
+    result = run("calibrate lab.jsonl --metric knowledge_f1 --out link.json")
     assert result.exit_code == 2
     assert "is read, so it cannot be written" in result.stderr
     assert (folder / "lab.jsonl").read_text() == FILES["lab.jsonl"]
@@ -152,7 +153,8 @@ def test_links_are_what_they_lead_to(folder: Path, hard: bool) -> None:
 
 def test_a_page_with_the_name_of_a_former_helper(folder: Path) -> None:
     """``--out x --report x.tmp`` destroyed each other."""
-    result = run("score lab.jsonl --metrics f1 --out a.jsonl --report a.jsonl.tmp --quiet")
+    words = "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report a.jsonl.tmp --quiet"
+    result = run(words)
     assert result.exit_code == 0, result.stderr
     assert len((folder / "a.jsonl").read_text().splitlines()) == len(ROWS)
     assert (folder / "a.jsonl.tmp").read_text().startswith("<!")
@@ -161,6 +163,7 @@ def test_a_page_with_the_name_of_a_former_helper(folder: Path) -> None:
 @pytest.mark.parametrize("option", ["--nli-model", "--scale-model", "--preset", "--device",
                                     "--dtype", "--scale-prompt"])
 def test_an_empty_name_is_an_error(folder: Path, option: str) -> None:
-    result = CliRunner().invoke(main, ["score", "lab.jsonl", "--metrics", "f1", option, ""])
+    command = ["score", "lab.jsonl", "--metrics", "knowledge_f1", option, ""]
+    result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
     assert f"Invalid value for '{option}': is empty" in result.stderr

@@ -56,7 +56,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_scores_of_a_pipe_and_their_page(folder: Path, pipe: Pipe) -> None:
-    done = run(f"score {pipe(table(ROWS))} --format csv --metrics f1 --out a.csv --no-texts")
+    words = "--format csv --metrics knowledge_f1 --out a.csv --no-texts"
+    done = run(f"score {pipe(table(ROWS))} {words}")
     assert done.exit_code == 0, done.output
     refused = run(f"report {pipe('')} --out page.html")
     assert (refused.exit_code, "name it with --format" in refused.stderr) == (2, True)
@@ -69,7 +70,7 @@ def test_scores_of_a_pipe_and_their_page(folder: Path, pipe: Pipe) -> None:
     assert "--texts has no row for it" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["--metric f1", "--column s"])
+@pytest.mark.parametrize("what", ["--metric knowledge_f1", "--column s"])
 def test_a_calibration_to_a_pipe(folder: Path, pipe: Pipe, what: str) -> None:
     pytest.importorskip("scipy", reason="needs the extra meta")
     words = f"{what} --quiet --no-cache --name n"
@@ -88,19 +89,20 @@ def test_two_columns_of_scores_in_a_pipe(folder: Path, pipe: Pipe) -> None:
             "label": row["label"]} for row in ROWS]
     (folder / "lab.csv").write_text(table(lab))
     scores = pipe("".join(json.dumps({"s": row["s"], "t": row["t"]}) + "\n" for row in ROWS))
-    done = run(f"meta-eval true lab.csv --metrics f1 --no-cache --scores {scores} --format jsonl "
-               "--column s --column t --quiet --out a.json")
+    done = run(f"meta-eval true lab.csv --metrics knowledge_f1 --no-cache --scores {scores} "
+               "--format jsonl --column s --column t --quiet --out a.json")
     assert done.exit_code == 0, done.output
-    assert {"f1", "s", "t"} <= set(json.loads((folder / "a.json").read_text())["signatures"])
+    signed = json.loads((folder / "a.json").read_text())["signatures"]
+    assert {"knowledge_f1", "s", "t"} <= set(signed)
 
 
 def test_a_set_in_a_pipe(folder: Path, pipe: Pipe) -> None:
     pytest.importorskip("scipy", reason="needs the extra meta")
     lab = "grounding,generated_text,label\nr,r,1\nk,z,0\nr,r r,1\n"
-    done = run(f"meta-eval true {pipe(lab)} --metrics f1 --no-cache --quiet --out a.json")
+    done = run(f"meta-eval true {pipe(lab)} --metrics knowledge_f1 --no-cache --quiet --out a.json")
     assert done.exit_code == 0, done.output
     (folder / "empty.csv").write_text(lab.splitlines()[0])
-    done = run("meta-eval true empty.csv --metrics f1")
+    done = run("meta-eval true empty.csv --metrics knowledge_f1")
     assert (done.exit_code, done.stderr) == (2, "q2: error: empty.csv: has no rows\n")
 
 
@@ -108,7 +110,7 @@ def test_a_pool_is_a_file(folder: Path, pipe: Pipe) -> None:
     """Its contents are part of what a run is of; then it is read again."""
     (folder / "rows.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
     pool = pipe('["Rome has 7 hills."]')
-    done = run(f"score rows.jsonl --metrics f1 --knowledge-pool {pool} --ranker bm25")
+    done = run(f"score rows.jsonl --metrics knowledge_f1 --knowledge-pool {pool} --ranker bm25")
     assert done.exit_code == 2
     assert done.stderr == (
         f"q2: error: {pool}: can be read only once; --knowledge-pool needs a file\n")

@@ -31,23 +31,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-SCORE = "score rows.jsonl --metrics f1"
+SCORE = "score rows.jsonl --metrics knowledge_f1"
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
     (f"{SCORE} > /dev/full", 3, "q2: error: standard output: No space left on device"),
     ("score --help > /dev/full", 3, "q2: error: standard output: No space left on device"),
-    ("score - --metrics f1 <&-", 2, "q2: error: standard input: is closed"),
+    ("score - --metrics knowledge_f1 <&-", 2, "q2: error: standard input: is closed"),
     (f"{SCORE} >&-", 0, ""),
     (f"{SCORE} 2>&-", 0, ""),
-    ("score loop.jsonl --metrics f1", 2, "q2: error: loop.jsonl: "),
+    ("score loop.jsonl --metrics knowledge_f1", 2, "q2: error: loop.jsonl: "),
     (f"{SCORE} --out loop.jsonl --quiet", 2, "q2: error: "),
-    (f"score {'x' * 300}.jsonl --metrics f1", 2, "File name too long"),
+    (f"score {'x' * 300}.jsonl --metrics knowledge_f1", 2, "File name too long"),
     (f"{SCORE} --out {'x' * 300}.jsonl", 2, "File name too long"),
     ("explain --knowledge k --response $'a\\xff'", 2,
      "q2: error: the response is not valid Unicode at character 2"),
-    ("score empty.jsonl --metrics f1 --quiet", 2, "q2: error: empty.jsonl: has no rows"),
-    ("score utf32.csv --metrics f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
+    ("score empty.jsonl --metrics knowledge_f1 --quiet", 2, "q2: error: empty.jsonl: has no rows"),
+    ("score utf32.csv --metrics knowledge_f1", 2, "utf32.csv: is UTF-32; save it as UTF-8"),
     ("meta-eval render rows.jsonl --note binary --out a.md", 2, ""),
 ])
 def test_a_line_and_a_code(folder: Path, words: str, code: int, said: str) -> None:
@@ -69,7 +69,7 @@ def test_a_line_and_a_code(folder: Path, words: str, code: int, said: str) -> No
 def test_terminals_without_all_signs(folder: Path, environment: dict[str, str]) -> None:
     row = {"id": "é", "response": "Ω ✓", "knowledge": "Ω ✓"}
     (folder / "ω.jsonl").write_text(json.dumps(row) + "\n")
-    done = q2("score *.jsonl --metrics f1", folder, **environment)
+    done = q2("score *.jsonl --metrics knowledge_f1", folder, **environment)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"token F1" in done.stdout
     explained = q2("presets", folder, **environment)
@@ -84,7 +84,8 @@ def test_a_file_whose_name_is_no_text(folder: Path, suffix: str) -> None:
         Path(os.fsdecode(os.fsencode(folder) + b"/\xff.jsonl")).write_text("{}\n" + ROW)
     except OSError:
         pytest.skip("names are text on this file system")
-    words = f"score $'\\xff.jsonl' rows.jsonl --metrics f1 --out $'out\\xfe.{suffix}' --quiet"
+    words = (f"score $'\\xff.jsonl' rows.jsonl --metrics knowledge_f1 --quiet "
+             f"--out $'out\\xfe.{suffix}'")
     done = q2(words, folder)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 2), done.stderr  # of {}
     assert (folder / os.fsdecode(b"out\xfe." + suffix.encode())).stat().st_size

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-import quoted
+
+from benchmarks import quoted
 
 FIGURES = json.loads(quoted.FIGURES.read_text(encoding="utf-8"))
 
 
 def test_the_file_says_what_the_results_say() -> None:
     for name, figure in quoted.measured().items():
-        assert FIGURES.get(name) == figure, f"{name}: run python benchmarks/quoted.py"
+        assert FIGURES.get(name) == figure, f"{name}: run python -m benchmarks quoted"
 
 
 def test_every_figure_has_its_command_and_date() -> None:

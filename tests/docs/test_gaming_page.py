@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gaming
-import gaming_page
-
+from benchmarks import gaming, gaming_page
 from q2_metric.types import Example
 
 ROW = Example("It opened in 1889.", "The tower was opened in 1889. It is 300 metres high.")
@@ -12,7 +10,7 @@ ROW = Example("It opened in 1889.", "The tower was opened in 1889. It is 300 met
 
 def test_the_page_is_made_from_the_results() -> None:
     written = gaming.OUT.with_suffix(".md").read_text(encoding="utf-8")
-    assert written == gaming_page.page(), "run python benchmarks/gaming_page.py"
+    assert written == gaming_page.page(), "run python -m benchmarks gaming_page"
 
 
 def test_tricks() -> None:

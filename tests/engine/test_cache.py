@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import multiprocessing
 import sqlite3
+import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +31,20 @@ from q2_metric.cli.main import main
 from q2_metric.engine import cache as module
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric, from_json, to_json
+from q2_metric.metrics.groundedness import Groundedness, Head
+from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
-from q2_metric.types import Example, Metric, Score
+from q2_metric.types import (
+    Comparison,
+    Dropped,
+    Example,
+    Metric,
+    Question,
+    Score,
+    Span,
+    Verdict,
+)
 
 KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 EXAMPLES = [
@@ -50,12 +63,38 @@ def scale() -> Scale:
     return Scale(FakeBackbone(), FakeSentences())
 
 
-@pytest.mark.parametrize("make", [q2, scale])
+def nli() -> EndToEndNli:
+    return EndToEndNli(FakeEntailment())
+
+
+def groundedness() -> Groundedness:
+    head = Head("h", 0.5, {"sentences": (0.0, 1.0, 1.0), "words": (0.5, 0.25, 1.0)})
+    return Groundedness(scale(), head)
+
+
+CHAT = Example("thanks !", KNOWLEDGE)
+
+
+@pytest.mark.parametrize("make", [q2, scale, nli, groundedness])
 def test_a_score_comes_back_from_json_as_it_was(make: type[Metric]) -> None:
-    metric = make()
-    for example, score in zip(EXAMPLES, metrics.score_with(metric, EXAMPLES, evidence=True),
+    metric, examples = make(), [*EXAMPLES, CHAT]
+    for example, score in zip(examples, metrics.score_with(metric, examples, evidence=True),
                               strict=True):
         assert from_json(example, json.loads(json.dumps(to_json(score)))) == score
+
+
+def test_every_field_of_a_score_comes_back() -> None:
+    example = EXAMPLES[0]
+    question = Question(Span(example, "Rome", 0, "GPE"), "What has 7 hills?")
+    verdict = Verdict(0.2, 0.3, 0.5)
+    score = Score(
+        example, 0.25, (Comparison(question, "Rome", "Oslo", 0.5, verdict, "nli", 0.0, 3),
+                        Comparison(question, "Rome", None, 0.0, None, "no_answer", 0.0)),
+        True, 0.75, verdict, True, None, (Dropped(question, "round_trip", "Oslo"),))
+    assert from_json(example, json.loads(json.dumps(to_json(score)))) == score
+    other = replace(score, because=(), fallback=False, verdict=None, consistent=None,
+                    value=None, reason="no_claim", dropped=(Dropped(question, "personal"),))
+    assert from_json(example, json.loads(json.dumps(to_json(other)))) == other
 
 
 def test_scores_with_and_without_evidence_are_kept_apart(tmp_path: Path) -> None:
@@ -67,6 +106,62 @@ def test_scores_with_and_without_evidence_are_kept_apart(tmp_path: Path) -> None
     for _ in range(2):
         assert cached().score(EXAMPLES) == plain
         assert cached().score(EXAMPLES, evidence=True) == searched
+
+
+def test_evidence_makes_no_difference_to_metrics_that_have_none(tmp_path: Path) -> None:
+    metric = FakeMetric("nli")
+    cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c"))
+    for evidence in (True, False, True):
+        cached.score([Example("a", "k")], evidence=evidence)
+    assert (metric.batches, metric.evidence) == ([1], [False])
+    found = CachedMetric("scale", scale, Cache(tmp_path / "c"))
+    found.score(EXAMPLES[:1])
+    found.score(EXAMPLES[:1], evidence=True)
+    assert found.looked_up == 0
+
+
+def test_what_was_looked_up_is_told(tmp_path: Path) -> None:
+    done = list[int]()
+    metric = FakeMetric("nli")
+    cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c"))
+    cached.score([Example("a", "k"), Example("b", "k")])
+    twice = [Example(text, "k") for text in ("a", "c", "a", "c", "d")]
+    found = cached.score(twice, progress=done.append)
+    assert [score.example for score in found] == twice
+    assert metric.batches == [2, 2], "equal ones once"
+    assert cached.looked_up == 2
+    assert done == [2, 2]
+    cached.score(twice)
+    assert cached.looked_up == 2 + 5
+
+
+def test_a_metric_is_loaded_when_a_score_is_missing(tmp_path: Path) -> None:
+    """Its signature is known without it, for the same request."""
+    loads: list[str] = []
+
+    def cached(request: str) -> CachedMetric:
+        def load() -> Metric:
+            loads.append(request)
+            made = FakeMetric("nli")
+            made.signature = f"nli|nli:{request}"
+            return made
+
+        return CachedMetric("nli", load, Cache(tmp_path / "c"), {"nli_model": request})
+
+    example = [Example("a", "k")]
+    assert cached("m").signature == "nli|nli:m"
+    again = cached("m")
+    assert (again.name, again.signature, loads) == ("nli", "nli|nli:m", ["m"])
+    again.score(example)
+    assert again.metric is again.metric
+    assert loads == ["m", "m"]
+    cached("m").score(example)
+    assert loads == ["m", "m"]
+    other = cached("n")
+    assert other.signature == "nli|nli:n"
+    other.score(example)
+    assert other.looked_up == 0
+    assert loads == ["m", "m", "n"]
 
 
 def test_a_score_that_is_no_number_is_not_kept(tmp_path: Path) -> None:
@@ -105,6 +200,61 @@ def test_the_least_recently_used_leave_a_full_cache(
     assert cache.get(["59-0"]) == {"59-0": [59, text]}
     kept = sqlite3.connect(path).execute("select count(*) from scores").fetchone()[0]
     assert 500 < kept < 1000
+
+
+def test_a_full_cache_keeps_nine_tenths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, now = tmp_path / "c", [0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    cache, text = Cache(path, largest=150_000), "x" * 3500  # each in a page of its own
+    for i in range(60):
+        now[0] += 1
+        cache.put({str(i): text})
+        assert path.stat().st_size <= 150_000
+    kept = [i for i in range(60) if cache.get([str(i)])]
+    assert kept == list(range(kept[0], 60)), "those that were put last"
+    assert 0.75 * 150_000 < len(kept) * 4096 < 150_000
+    many = {f"m{i}": text for i in range(300)}
+    cache.put(many)
+    assert 0.75 * 150_000 < path.stat().st_size < 1.05 * 150_000, "however far it was over"
+    kept_then = len(cache.get(many))
+    cache.put({"last": text})
+    assert len(cache.get(many)) > 0.8 * kept_then, "pages that were given back do not count"
+
+
+def test_a_use_is_noted_once_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [10_000.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    cache = Cache(tmp_path / "c")
+    cache.put({"a": 1})
+
+    def used() -> int:
+        with sqlite3.connect(tmp_path / "c") as database:
+            return int(database.execute("select used from scores").fetchone()[0])
+
+    for later, noted in [(0, 10_000), (3600, 10_000), (3601, 13_601), (3700, 13_601)]:
+        now[0] = 10_000.0 + later
+        assert cache.get(["a", "b"]) == {"a": 1}
+        assert used() == noted
+
+
+def test_many_keys_and_other_threads_and_a_closed_cache(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "new" / "folder" / "c")
+    items = {f"k{i}": [i, {"é": None}] for i in range(1201)}
+    worker = threading.Thread(target=cache.put, args=(items,))
+    worker.start()
+    worker.join()
+    assert cache.get([*items, "other"]) == items
+    cache.put({"k0": 7})
+    cache.put({})
+    assert cache.get(key for key in ("k0", "k1")) == {"k0": 7, "k1": items["k1"]}
+    cache.close()
+    cache.close()
+    cache.put({"k0": 8})
+    assert cache.get(items) == {}
+    assert Cache(tmp_path / "new" / "folder" / "c").get(["k0"]) == {"k0": 7}
+    memory = Cache(None)
+    memory.put({"k0": 9})
+    assert memory.get(["k0"]) == {"k0": 9}
 
 
 def _fill(path: Path, who: int) -> None:

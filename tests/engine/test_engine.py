@@ -53,7 +53,8 @@ class Runner:
         monkeypatch.setattr(metrics, "load_metrics", self.load)
         self.folder, self.out = folder, folder / "out.jsonl"
         self.rows = folder / "rows.jsonl"
-        self.fakes = {name: Stopping(name, VALUES) for name in ("f1", "bleu", "scale")}
+        names = ("knowledge_f1", "knowledge_bleu", "scale")
+        self.fakes = {name: Stopping(name, VALUES) for name in names}
         self.write_rows(VALUES)
 
     def load(self, names: Sequence[str], _preset: str, **_keywords: object) -> list[Metric]:
@@ -64,7 +65,7 @@ class Runner:
         self.rows.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def __call__(self, *arguments: str, out: str = "out.jsonl", stop_at: str | None = None,
-                 names: str = "f1", stdin: str | None = None) -> Result:
+                 names: str = "knowledge_f1", stdin: str | None = None) -> Result:
         for fake in self.fakes.values():
             fake.stop_at, fake.batches = stop_at, []
         files = ["-"] if stdin is not None else [str(self.rows)]
@@ -72,7 +73,7 @@ class Runner:
         return CliRunner().invoke(main, [*command, *arguments], input=stdin)
 
     def values(self) -> list[Any]:
-        return [json.loads(line)["f1"] for line in self.out.read_text().splitlines()]
+        return [json.loads(line)["knowledge_f1"] for line in self.out.read_text().splitlines()]
 
 
 @pytest.fixture
@@ -91,12 +92,12 @@ def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     assert run.out.read_text() == "earlier"  # until the new output is complete
     assert len(list((run.folder / "out.jsonl.parts").glob("*/*.jsonl"))) == 2
     result = run("--json")
-    assert run.fakes["f1"].batches == [3, 1]
+    assert run.fakes["knowledge_f1"].batches == [3, 1]
     assert "going on: " in result.stderr
     assert run.values() == list(VALUES.values())
     found = json.loads(result.stdout)["files"][0]
     assert found["rows"] == ROWS
-    assert found["scores"]["f1"]["value"] == pytest.approx(0.45)
+    assert found["scores"]["knowledge_f1"]["value"] == pytest.approx(0.45)
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl",
     ]
@@ -114,7 +115,7 @@ def test_the_manifest_stays_beside_the_output(run: Runner) -> None:
     result = run("--json")
     found = json.loads((run.folder / "out.jsonl.manifest.json").read_text())
     assert found["complete"] is True
-    assert found["signatures"] == {"f1": "f1|version:test"}
+    assert found["signatures"] == {"knowledge_f1": "knowledge_f1|version:test"}
     (file,) = found["files"]
     assert (file["file"], file["rows"], file["failed"]) == (str(run.rows), ROWS, 0)
     assert file["sha256"] == fingerprint(run.rows)
@@ -126,19 +127,19 @@ def test_the_manifest_stays_beside_the_output(run: Runner) -> None:
 def test_a_complete_output_is_not_scored_again(run: Runner) -> None:
     first = run("--json")
     again = run("--json")
-    assert run.fakes["f1"].batches == []
+    assert run.fakes["knowledge_f1"].batches == []
     assert "is complete already (10 rows); --restart scores them anew" in again.stderr
     scores = [json.loads(done.stdout)["files"][0]["scores"] for done in (first, again)]
     assert scores[0] == scores[1]
     run("--restart")
-    assert run.fakes["f1"].batches == [3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
     run("--report", str(run.folder / "page.html"))  # which needs the rows
-    assert run.fakes["f1"].batches == [3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
     # Another setting, another input or an output that someone changed: scored anew.
-    run(names="f1,bleu")
-    assert run.fakes["bleu"].batches == [3, 3, 3, 1]
+    run(names="knowledge_f1,knowledge_bleu")
+    assert run.fakes["knowledge_bleu"].batches == [3, 3, 3, 1]
     run()
-    assert run.fakes["f1"].batches == [3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
     run.out.write_text("changed")
     assert run().exit_code == 0
     assert run.values() == list(VALUES.values())
@@ -149,7 +150,8 @@ def test_a_complete_output_is_not_scored_again(run: Runner) -> None:
     [
         ("row", (), "rows.jsonl has changed since"),
         ("", ("--no-evidence",), "evidence was True, now False"),
-        ("", ("--metrics", "scale,bleu"), "metrics was ['scale'], now ['scale', 'bleu']"),
+        ("", ("--metrics", "scale,knowledge_bleu"),
+         "metrics was ['scale'], now ['scale', 'knowledge_bleu']"),
         ("", ("--chunk-size", "100"), "scale's chunk_size was not given, now 100"),
         ("", ("--scale-model", "m"), "scale's scale_model was not given, now m"),
         ("", ("--id", "response"), "id was not given, now response"),
@@ -196,9 +198,9 @@ def test_long_rows_make_short_blocks(
     monkeypatch.setattr(blocks, "CHARACTERS", 6)  # two rows, each of "r1" and "k"
     monkeypatch.setattr(job, "BLOCK", 5)
     assert run(out=out, stop_at="r7").exit_code != 0
-    assert run.fakes["f1"].batches == [2, 2, 2], "of ten rows six are kept"
+    assert run.fakes["knowledge_f1"].batches == [2, 2, 2], "of ten rows six are kept"
     assert run(out=out).exit_code == 0
-    assert run.fakes["f1"].batches == [2, 2]
+    assert run.fakes["knowledge_f1"].batches == [2, 2]
     assert (run.folder / out).read_bytes() == (run.folder / f"whole-{out}").read_bytes()
 
 
@@ -283,7 +285,7 @@ def test_the_code_is_what_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ]:
         def both() -> list[object]:
             identity.code.cache_clear()
-            return [identity.identity(metric, {})["code"] for metric in ("q2", "f1")]
+            return [identity.identity(metric, {})["code"] for metric in ("q2", "knowledge_f1")]
 
         before = both()
         (package / name).write_text("2")
@@ -323,10 +325,10 @@ def test_standard_input_cannot_go_on(run: Runner) -> None:
     assert run("--restart", stdin=rows).exit_code == 0
     assert run.values() == list(VALUES.values())
     run(stdin=rows)
-    assert run.fakes["f1"].batches == [3, 3, 3, 1]  # never "complete already"
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]  # never "complete already"
 
 
-@pytest.mark.parametrize("damage", ["", "{", '{"f1": 1}\n', "gone"])
+@pytest.mark.parametrize("damage", ["", "{", '{"knowledge_f1": 1}\n', "gone"])
 def test_a_damaged_part_is_scored_again(run: Runner, damage: str) -> None:
     run(stop_at="r7")
     part = Parts(run.folder / "out.jsonl.parts").path(0, 1)
@@ -335,7 +337,7 @@ def test_a_damaged_part_is_scored_again(run: Runner, damage: str) -> None:
     else:
         part.write_text(damage)
     assert run().exit_code == 0
-    assert run.fakes["f1"].batches == [3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 1]
     assert run.values() == list(VALUES.values())
 
 
@@ -345,7 +347,7 @@ def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Pa
     rows.write_text('{"response": "r", "knowledge": "k"}\n')
     parts = Parts(tmp_path)
     parts.write(0, 0, b"{")
-    given = job.Job((str(rows),), Columns(), ("f1",))
+    given = job.Job((str(rows),), Columns(), ("knowledge_f1",))
     driver = Run(given)
     driver._loaded = None
     with pytest.raises(InputError, match="was damaged; the same command scores its rows anew"):
@@ -360,14 +362,14 @@ def test_other_formats_go_on_too(run: Runner, suffix: str) -> None:
     out = f"out.{suffix}"
     run(stop_at="r7", out=out)
     assert run(out=out).exit_code == 0
-    assert run.fakes["f1"].batches == [3, 1]
+    assert run.fakes["knowledge_f1"].batches == [3, 1]
     if suffix == "csv":
         with open(run.folder / out, encoding="utf-8", newline="") as file:
-            found = [float(row["f1"]) for row in csv.DictReader(file)]
+            found = [float(row["knowledge_f1"]) for row in csv.DictReader(file)]
     else:
         import pyarrow.parquet
 
-        found = pyarrow.parquet.read_table(run.folder / out).column("f1").to_pylist()
+        found = pyarrow.parquet.read_table(run.folder / out).column("knowledge_f1").to_pylist()
     assert found == list(VALUES.values())
 
 
@@ -382,12 +384,13 @@ def test_a_page_shows_rows_of_both_runs(run: Runner) -> None:
 def test_several_files(run: Runner) -> None:
     second = run.folder / "b.jsonl"
     second.write_text(run.rows.read_text())
-    command = ["score", str(run.rows), str(second), "--metrics", "f1", "--out", str(run.out)]
-    run.fakes["f1"].stop_at = "r9"
+    files = [str(run.rows), str(second)]
+    command = ["score", *files, "--metrics", "knowledge_f1", "--out", str(run.out)]
+    run.fakes["knowledge_f1"].stop_at = "r9"
     CliRunner().invoke(main, command)
-    run.fakes["f1"].stop_at, run.fakes["f1"].batches = None, []
+    run.fakes["knowledge_f1"].stop_at, run.fakes["knowledge_f1"].batches = None, []
     assert CliRunner().invoke(main, command).exit_code == 0
-    assert run.fakes["f1"].batches == [1, 3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [1, 3, 3, 3, 1]
     files = [json.loads(line)["file"] for line in run.out.read_text().splitlines()]
     assert files == [str(run.rows)] * ROWS + [str(second)] * ROWS
 
@@ -446,7 +449,7 @@ def test_nothing_is_complete_without_its_output(run: Runner) -> None:
     run()
     run.out.unlink()
     assert run().exit_code == 0
-    assert run.fakes["f1"].batches == [3, 3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
     assert run.values() == list(VALUES.values())
 
 
@@ -494,7 +497,7 @@ def test_files_of_others_among_the_parts_stay(run: Runner) -> None:
     (folder / "a-b").mkdir()
     (folder / "a-b" / "1.jsonl").write_text("mine")
     assert run().exit_code == 0
-    assert run.fakes["f1"].batches == [3, 1]
+    assert run.fakes["knowledge_f1"].batches == [3, 1]
     assert run.values() == list(VALUES.values())
     assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == [
         "0-0/a.jsonl", "0-0/notes.txt", "a-b/1.jsonl", "notes.txt",
@@ -579,7 +582,7 @@ def test_killed_in_the_last_clean_up(
         monkeypatch.setattr(os, name, function)
     assert (run.folder / "out.jsonl.parts").exists()
     again = run()
-    assert run.fakes["f1"].batches == []
+    assert run.fakes["knowledge_f1"].batches == []
     assert ("going on" if step == 1 else "is complete already") in again.stderr
     assert run.values() == list(VALUES.values())
     assert sorted(path.name for path in run.folder.iterdir()) == [
@@ -607,6 +610,36 @@ def test_a_lock_on_a_folder_that_was_removed_is_no_lock(tmp_path: Path) -> None:
         parts_module._lock = real
     assert came == 3
     assert not parts_folder(out).exists()
+
+
+def test_who_comes_when_another_has_just_finished(
+    run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between looking for an output and taking its parts another process may complete it."""
+    first = [True]
+
+    def finished_meanwhile(out: str) -> Any:
+        if first.pop() if first else False:
+            Run(given).run(out)
+        return open_parts(out)
+
+    given = job.Job((str(run.rows),), Columns(), ("f1",))
+    late = Run(given)
+    monkeypatch.setattr("q2_metric.engine.run.open_parts", finished_meanwhile)
+    [found] = late.run(str(run.out))
+    assert run.fakes["f1"].batches == [3, 3, 3, 1], "only by one of them"
+    assert (found.rows, found.systems[0].n) == (ROWS, ROWS)
+    assert sorted(path.name for path in run.folder.iterdir()) == [
+        "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl"]
+
+
+def test_a_mark_that_others_take_away_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts_module, "_is_at", lambda _mark, _path: False)
+    with pytest.raises(InputError) as caught, open_parts(tmp_path / "out.jsonl"):
+        pass
+    assert str(caught.value) == f"{tmp_path / 'out.jsonl'}: other processes are writing it"
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP, errno.EIO, errno.EWOULDBLOCK])
@@ -637,7 +670,7 @@ rows, out, times = sys.argv[1:]
 done = 0
 while done < int(times):
     try:
-        Run(Job((rows,), Columns(), ("f1",), block=3)).run(out, restart=True)
+        Run(Job((rows,), Columns(), ("knowledge_f1",), block=3)).run(out, restart=True)
         done += 1
     except InputError as error:
         assert "writing it" in str(error), error

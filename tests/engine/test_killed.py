@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def command(folder: Path, out: str) -> list[str]:
     return [
         sys.executable, "-m", "q2_metric", "score", str(folder / "rows.jsonl"),
-        *("--metrics", "f1,bleu", "--out", str(folder / out), "--quiet"),
+        *("--metrics", "knowledge_f1,knowledge_bleu", "--out", str(folder / out), "--quiet"),
     ]
 
 

@@ -41,7 +41,7 @@ def job(folder: Path, **settings: object) -> CountingJob:
     (folder / "parts").mkdir()
     file = rows_file(folder / "rows.jsonl", ROWS)
     return CountingJob(
-        files=(file,), columns=Columns(), metrics=("f1",), block=BLOCK, notes=notes,
+        files=(file,), columns=Columns(), metrics=("knowledge_f1",), block=BLOCK, notes=notes,
         **settings,  # type: ignore[arg-type]
     )
 
@@ -51,7 +51,7 @@ def scores(given: CountingJob, parts: Parts) -> list[float]:
     for n in range(ROWS // BLOCK):
         rows = parts.read(0, n, BLOCK)
         assert rows is not None, f"block {n} is missing"
-        found += [row["f1"] for row in rows]
+        found += [row["knowledge_f1"] for row in rows]
     return found
 
 
@@ -130,7 +130,8 @@ def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
     rows[17]["response"] = ""
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    q2 = [sys.executable, "-m", "q2_metric", "score", str(path), "--metrics", "f1,bleu"]
+    names = "knowledge_f1,knowledge_bleu"
+    q2 = [sys.executable, "-m", "q2_metric", "score", str(path), "--metrics", names]
 
     def finish(out: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [*q2, "--out", str(tmp_path / out), "--json", *arguments]

@@ -49,7 +49,8 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
     notes.mkdir()
     (tmp_path / "parts").mkdir()
     given = CountingJob(
-        files=(rows_file(tmp_path / "rows.jsonl", ROWS),), columns=Columns(), metrics=("f1",),
+        files=(rows_file(tmp_path / "rows.jsonl", ROWS),), columns=Columns(),
+        metrics=("knowledge_f1",),
         block=BLOCK, notes=notes, seconds=0.5,
     )
     over, killed = threading.Event(), threading.Event()

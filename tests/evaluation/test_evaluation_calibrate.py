@@ -237,11 +237,13 @@ def test_a_calibration_of_another_metric(
     scale: FakeMetric, labelled: Path, tmp_path: Path
 ) -> None:
     saved = tmp_path / "mine.json"
-    Calibration("mine", "f1", "platt", 0.5, "f1|version:1", slope=1.0, intercept=0.0).save(saved)
+    Calibration("mine", "knowledge_f1", "platt", 0.5, "knowledge_f1|version:1",
+                slope=1.0, intercept=0.0).save(saved)
     found = run("score", labelled, "--metrics", "scale", "--calibration", saved)
     assert found.exit_code == 2
     assert found.stderr == (
-        "q2: error: calibration 'mine' was fitted on f1, which is not scored here (only scale)\n"
+        "q2: error: calibration 'mine' was fitted on knowledge_f1, which is not scored "
+        "here (only scale)\n"
     )
 
 

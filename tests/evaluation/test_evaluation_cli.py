@@ -54,7 +54,7 @@ def run(*arguments: object) -> Result:
 def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache.sqlite"
     outs = [tmp_path / f"r.{suffix}" for suffix in ("json", "csv", "md")]
-    given = ["meta-eval", "true", rows, "--metrics", "scale,f1", "--cache", cache]
+    given = ["meta-eval", "true", rows, "--metrics", "scale,knowledge_f1", "--cache", cache]
     given += [part for out in outs for part in ("--out", out)]
     note = tmp_path / "note.md"
     note.write_text("How to read it.")
@@ -133,7 +133,8 @@ def test_usr(loader: Loader, tmp_path: Path) -> None:
 
 def test_render_again(loader: Loader, rows: Path, tmp_path: Path) -> None:
     saved, page = tmp_path / "r.json", tmp_path / "r.md"
-    first = run("meta-eval", "true", rows, "--metrics", "f1", "--no-cache", "--out", saved)
+    first = run(
+        "meta-eval", "true", rows, "--metrics", "knowledge_f1", "--no-cache", "--out", saved)
     asked = len(loader.asked)
     again = run("meta-eval", "render", saved, "--out", page)
     assert again.stdout == first.stdout
@@ -148,13 +149,13 @@ def test_render_again(loader: Loader, rows: Path, tmp_path: Path) -> None:
         (["--column", "x"], "--column names a column of --scores FILE"),
         (["--scores", "x.csv"], "--scores needs --column"),
         (["--scores", "x.csv", "--column", "x"], "x.csv: there is no such file"),
-        (["--against", "bleu"], "there is no metric 'bleu' to compare with"),
+        (["--against", "knowledge_bleu"], "there is no metric 'knowledge_bleu' to compare with"),
     ],
 )
 def test_one_line_errors(
     arguments: list[str], message: str, loader: Loader, rows: Path, tmp_path: Path
 ) -> None:
-    found = run("meta-eval", "true", rows, "--metrics", "f1", "--no-cache", *arguments)
+    found = run("meta-eval", "true", rows, "--metrics", "knowledge_f1", "--no-cache", *arguments)
     assert found.exit_code == 2
     assert message in found.stderr
     assert found.stderr.count("\n") == 1
@@ -165,7 +166,7 @@ def test_the_sets_that_are_here(
 ) -> None:
     monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
     monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "none")
-    given = ["meta-eval", "true", "--metrics", "f1", "--no-cache"]
+    given = ["meta-eval", "true", "--metrics", "knowledge_f1", "--no-cache"]
     assert "run: q2 data download true" in run(*given).stderr
     (tmp_path / "true").mkdir()
     text = "grounding,generated_text,label\nk,a,1\nk,b,0\n"

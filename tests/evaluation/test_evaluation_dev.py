@@ -125,10 +125,10 @@ def test_the_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_probabilities(folder: Path) -> None:
     write(folder, "ais_wow")
     out = folder / "dev.json"
-    assert run("--metrics", "f1", "--limit", 4, "--out", out).exit_code == 0
+    assert run("--metrics", "knowledge_f1", "--limit", 4, "--out", out).exit_code == 0
     assert [table["name"] for table in json.loads(out.read_text())["tables"]] == ["auc"]
 
 
 def test_one_class(folder: Path) -> None:
     write(folder, "ais_wow", {"Rome has hills.": "supported"})
-    assert "ais_wow: all labels are the same" in run("--metrics", "f1").stderr
+    assert "ais_wow: all labels are the same" in run("--metrics", "knowledge_f1").stderr

@@ -81,7 +81,7 @@ def small_wow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, floa
 
 
 def test_wow(small_wow: dict[str, float]) -> None:
-    scale, f1 = FakeMetric("scale", small_wow), FakeMetric("f1")
+    scale, f1 = FakeMetric("scale", small_wow), FakeMetric("knowledge_f1")
     report = wow.experiment(columns(scale, f1))
     consistent = cells(report, "absolute", "dodecaDialogue", "consistent")
     assert (consistent["n"], consistent["SCALE"], consistent["token F1"]) == (4, 0.9, 0.5)
@@ -114,14 +114,15 @@ def test_wow(small_wow: dict[str, float]) -> None:
     assert falling["0.5"] == pytest.approx(0.55)
     length = cells(report, "length", "dodecaDialogue", "consistent")
     assert (length["characters"], length["tokens"]) == (len("dodeca says 0"), 3)
-    assert report.signatures == {"scale": "scale|version:test", "f1": "f1|version:test"}
+    assert report.signatures == {
+        "scale": "scale|version:test", "knowledge_f1": "knowledge_f1|version:test"}
     assert set(report.curves) == {
         "precision_recall", "roc", "reliability", "histogram", "robustness"
     }
 
 
 def test_wow_says_where_a_baseline_is_better(small_wow: dict[str, float]) -> None:
-    report = wow.experiment(columns(FakeMetric("scale"), FakeMetric("bleu", small_wow)))
+    report = wow.experiment(columns(FakeMetric("scale"), FakeMetric("knowledge_bleu", small_wow)))
     found = cells(report, "standing", "SCALE")
     assert set(found.values()) == {"SCALE", "not above BLEU"}
     alone = wow.experiment(columns(FakeMetric("scale")), control=False)
@@ -182,7 +183,8 @@ def test_true(tmp_path: Path) -> None:
     one = true_file(tmp_path / "one.csv", [("a", 1), ("b", 1), ("c", 0), ("d", 0)])
     two = true_file(tmp_path / "two.csv", [("a", 1), ("c", 0)])
     scale = FakeMetric("scale", {"a": 0.9, "b": 0.4, "c": 0.6, "d": 0.1})
-    report = true.experiment(columns(scale, FakeMetric("bleu")), true.read_sets([one, two]))
+    both = columns(scale, FakeMetric("knowledge_bleu"))
+    report = true.experiment(both, true.read_sets([one, two]))
     auc = cells(report, "auc", "SCALE")
     assert (auc["one"].value, auc["two"].value) == (0.75, 1.0)  # type: ignore[union-attr]
     assert auc["average"] == pytest.approx(0.875)
@@ -202,7 +204,8 @@ def test_true(tmp_path: Path) -> None:
 
 def test_true_beside_the_published(tmp_path: Path) -> None:
     named = true_file(tmp_path / "q2.csv", [("a", 1), ("c", 0)])
-    report = true.experiment(columns(FakeMetric("f1", {"a": 0.9})), true.read_sets([named]))
+    fake = FakeMetric("knowledge_f1", {"a": 0.9})
+    report = true.experiment(columns(fake), true.read_sets([named]))
     assert cells(report, "auc", "published: SCALE")["q2"] == 0.843
     assert cells(report, "auc", "token F1")["q2"] == Interval(1.0, 1.0, 1.0)
 
@@ -210,12 +213,12 @@ def test_true_beside_the_published(tmp_path: Path) -> None:
 def test_true_refuses(tmp_path: Path) -> None:
     level = true_file(tmp_path / "level.csv", [("a", 1), ("b", 1)])
     with pytest.raises(InputError, match="level: all labels are the same"):
-        true.experiment(columns(FakeMetric("f1")), true.read_sets([level]))
+        true.experiment(columns(FakeMetric("knowledge_f1")), true.read_sets([level]))
     with pytest.raises(InputError, match="two sets have the name 'level'"):
         true.read_sets([level, level])
     good = true.read_sets([true_file(tmp_path / "good.csv", [("a", 1), ("b", 0)])])
-    with pytest.raises(InputError, match="no metric 'x' to compare with: f1"):
-        true.experiment(columns(FakeMetric("f1")), good, against="x")
+    with pytest.raises(InputError, match="no metric 'x' to compare with: knowledge_f1"):
+        true.experiment(columns(FakeMetric("knowledge_f1")), good, against="x")
 
 
 # --- Dialogue NLI -------------------------------------------------------------------------
@@ -319,7 +322,7 @@ def test_usr(tmp_path: Path) -> None:
     path.write_text(json.dumps(USR))
     rated = read_usr(path)
     scale = FakeMetric("scale", {"tea is a drink": 0.9, "i like tea": 0.5, "no": 0.4})
-    report = usr.experiment(columns(scale, FakeMetric("bleu")), rated)
+    report = usr.experiment(columns(scale, FakeMetric("knowledge_bleu")), rated)
     found = cells(report, "correlation", "SCALE")
     assert found["Spearman"].value == pytest.approx(1.0)  # type: ignore[union-attr]
     # x = (1, 1/3, 0), y = (0.9, 0.5, 0.4): both differ from their means in proportion

@@ -109,7 +109,8 @@ def test_an_experiment_that_is_killed_goes_on(tmp_path: Path) -> None:
 
     def command(name: str) -> list[str]:
         return [sys.executable, "-m", "q2_metric", "meta-eval", "true", str(path), "--quiet",
-                "--metrics", "f1,bleu", "--cache", str(tmp_path / f"{name}.sqlite"),
+                "--metrics", "knowledge_f1,knowledge_bleu",
+                "--cache", str(tmp_path / f"{name}.sqlite"),
                 "--out", str(tmp_path / f"{name}.json")]
 
     def kept() -> int:
@@ -226,7 +227,8 @@ def test_files_that_do_not_fit(text: str, message: str, tmp_path: Path) -> None:
 
 def test_a_column_must_cover_the_experiment(tmp_path: Path) -> None:
     own = foreign(tmp_path / "s.csv", "response,knowledge,mine\na,k,1\n")
-    columns = Columns([MetricSource("f1", Loader(FakeMetric("f1")), Cache(None)), own])
+    fake = Loader(FakeMetric("knowledge_f1"))
+    columns = Columns([MetricSource("knowledge_f1", fake, Cache(None)), own])
     with pytest.raises(InputError, match="mine: has no score for 2 of 3 responses of rows"):
         columns.scores(EXAMPLES, "rows")
     assert columns.scores(EXAMPLES, complete=False)["mine"] == [Scored(1.0), None, None]

@@ -34,10 +34,10 @@ ROWS = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in (
 )).encode()
 TABLE = b'id,response,knowledge,history\na,"Rome, 7 ""hills""","It\nhas 7.",\r\nb,r,k,h\n'
 CALIBRATION = json.dumps({
-    "format": FORMAT, "name": "m", "metric": "f1", "kind": "isotonic", "threshold": 0.5,
-    "signature": "f1|version:1", "x": [0, 0.5, 1], "y": [0, 0.2, 1.0], "n": 10,
+    "format": FORMAT, "name": "m", "metric": "knowledge_f1", "kind": "isotonic", "threshold": 0.5,
+    "signature": "knowledge_f1|version:1", "x": [0, 0.5, 1], "y": [0, 0.2, 1.0], "n": 10,
 }).encode()
-NOW = manifest([], {"f1": "f1|version:1"}, {"f1": {"code": "1"}}, {"block": 3})
+NOW = manifest([], {"nli": "nli|version:1"}, {"nli": {"code": "1"}}, {"block": 3})
 
 
 def readers(data: bytes, folder: Path) -> None:
@@ -54,7 +54,7 @@ def readers(data: bytes, folder: Path) -> None:
                         text.encode("utf-8")
                     assert row.response.strip()
                     assert row.knowledge.strip()
-                output_row(index, row, {}, ["f1"])
+                output_row(index, row, {}, ["knowledge_f1"])
         with suppress(InputError):
             for _ in read_fields(path):
                 pass
@@ -108,8 +108,8 @@ def cached(data: bytes, folder: Path) -> None:
 TARGETS: dict[str, tuple[Callable[[bytes, Path], None], tuple[bytes, ...]]] = {
     "readers": (readers, (ROWS, TABLE)),
     "calibrations": (calibrations, (CALIBRATION,)),
-    "parts": (parts, (b'{"id": "1", "f1": 0.5, "error": null}\n', json.dumps(NOW).encode())),
-    "cached": (cached, (b"SQLite format 3\x00" + bytes(200), b'"f1|version:1"',
+    "parts": (parts, (b'{"id": "1", "nli": 0.5, "error": null}\n', json.dumps(NOW).encode())),
+    "cached": (cached, (b"SQLite format 3\x00" + bytes(200), b'"knowledge_f1|version:1"',
                         b'{"value": 0.5, "because": [], "verdict": null}')),
 }
 """By name: the target, and files that are whole."""

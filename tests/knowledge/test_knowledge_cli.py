@@ -178,17 +178,18 @@ def test_respond(files: dict[str, str], tmp_path: Path) -> None:
        model, "--device", "cpu")
     out = tmp_path / "said.jsonl"
     shown = ok("respond", "write", *labelled(files), "--model", model, "--device", "cpu",
-               "--beam", "2", "--metrics", "f1,scale", "--out", str(out), "--json").stdout
+               "--beam", "2", "--metrics", "knowledge_f1,scale", "--out", str(out), "--json").stdout
     figures = json.loads(shown)
     assert figures["responses"] == 2
-    assert {"bleu", "rouge1", "rouge_l", "f1", "scale", "scale_signature"} <= set(figures)
+    assert {"bleu", "rouge1", "rouge_l", "knowledge_f1", "scale", "scale_signature"} <= set(figures)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["id"] for line in lines] == ["0", "2"]
     assert lines[0]["snippet"]["doc_id"] == "2"
     assert lines[0]["knowledge"] == "Is there parking? Parking is free for guests."
     # What was written is what q2 score reads.
-    again = json.loads(ok("score", str(out), "--metrics", "f1", "--json").stdout)
-    assert again["files"][0]["scores"]["f1"]["value"] == pytest.approx(figures["f1"])
+    again = json.loads(ok("score", str(out), "--metrics", "knowledge_f1", "--json").stdout)
+    scored = again["files"][0]["scores"]["knowledge_f1"]
+    assert scored["value"] == pytest.approx(figures["knowledge_f1"])
 
 
 def test_bad_respond(files: dict[str, str]) -> None:
@@ -214,25 +215,26 @@ def test_score_with_a_pool(files: dict[str, str]) -> None:
         {"response": "dogs may stay", "history": ["is the artmar hotel ok with dogs"]},
     )
     out = Path(files["folder"]) / "scores.jsonl"
-    result = q2("score", file, "--metrics", "f1", "--knowledge-pool", files["pool"],
+    result = q2("score", file, "--metrics", "knowledge_f1", "--knowledge-pool", files["pool"],
                 "--out", str(out), "--json")
     assert result.exit_code == 1  # one row has no history
     scores = [json.loads(line) for line in out.read_text().splitlines()]
     assert [s["selected"] and s["selected"]["entity_id"] for s in scores] == ["1", None, "2"]
     assert scores[0]["selected"]["text"] == "Is there parking? Parking is free for guests."
     assert scores[0]["selected"]["score"] == pytest.approx(scores[0]["selected"]["score"])
-    assert scores[0]["f1"] > 0.5
+    assert scores[0]["knowledge_f1"] > 0.5
     assert "row 2: has no history" in scores[1]["error"]
     (summary,) = json.loads(result.stdout)["files"]
     assert summary["columns"]["knowledge"].startswith(f"chosen from {files['pool']} by bundled")
-    assert "|knowledge:bundled-selection" in summary["scores"]["f1"]["signature"]
+    assert "|knowledge:bundled-selection" in summary["scores"]["knowledge_f1"]["signature"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_score_with_a_pool_as_a_table(files: dict[str, str], suffix: str) -> None:
     file = rows(files["folder"], {"response": "yes", "history": ["can i park at yale hotel"]})
     out = Path(files["folder"]) / f"scores{suffix}"
-    ok("score", file, "--metrics", "f1", "--knowledge-pool", files["pool"], "--out", str(out))
+    pool = ("--knowledge-pool", files["pool"])
+    ok("score", file, "--metrics", "knowledge_f1", *pool, "--out", str(out))
     if suffix == ".csv":
         assert '""doc_id"": ""2""' in out.read_text()
     else:
@@ -250,7 +252,7 @@ def test_score_with_the_passages_of_each_row(files: dict[str, str]) -> None:
          "knowledge": ["Guitars have six strings.", "Elvis was born in 1935."]},
     )
     out = Path(files["folder"]) / "scores.jsonl"
-    ok("score", file, "--metrics", "f1", "--knowledge-pool", "row", "--out", str(out))
+    ok("score", file, "--metrics", "knowledge_f1", "--knowledge-pool", "row", "--out", str(out))
     scores = [json.loads(line) for line in out.read_text().splitlines()]
     assert [s["selected"]["doc_id"] for s in scores] == ["1", "0"]
 
@@ -258,10 +260,10 @@ def test_score_with_the_passages_of_each_row(files: dict[str, str]) -> None:
 def test_score_without_a_pool_is_as_before(files: dict[str, str]) -> None:
     file = rows(files["folder"], {"response": "a", "knowledge": "a"})
     out = Path(files["folder"]) / "scores.jsonl"
-    ok("score", file, "--metrics", "f1", "--out", str(out))
+    ok("score", file, "--metrics", "knowledge_f1", "--out", str(out))
     assert "selected" not in json.loads(out.read_text())
     assert "no column looks like the knowledge" in error(
-        "score", rows(files["folder"], {"response": "a"}), "--metrics", "f1"
+        "score", rows(files["folder"], {"response": "a"}), "--metrics", "knowledge_f1"
     )
     assert "there is no such file" in error("score", file, "--knowledge-pool", "nowhere.json")
     assert "--ranker is for --knowledge-pool" in error("score", file, "--ranker", "bm25")

@@ -239,10 +239,10 @@ def test_responder_needs_gold(bart: str, tmp_path: Path) -> None:
 
 def test_overlap_by_hand() -> None:
     found = evaluate_responses(["the dog sleeps here", "a cat"], ["the dog sleeps here", "a dog"])
-    assert found.rouge1 == pytest.approx((100 + 50) / 2)
-    assert found.rouge2 == pytest.approx(50)
-    assert found.rouge_l == pytest.approx(75)
-    assert 0 < found.bleu < 100
+    assert found.rouge1 == pytest.approx((1 + 0.5) / 2)
+    assert found.rouge2 == pytest.approx(0.5)
+    assert found.rouge_l == pytest.approx(0.75)
+    assert 0 < found.bleu < 1
     assert (found.meteor is None) == bool(found.no_meteor)
     with pytest.raises(InputError, match="0 responses for 0 references"):
         evaluate_responses([], [])

@@ -42,7 +42,7 @@ def test_the_row_that_fails_is_found_by_halving() -> None:
         return ValueError("strange\nmore") if any(e.response == "r5" for e in batch) else None
 
     score = failing(bad)
-    found = score_each("f1", score, examples(*(f"r{i}" for i in range(16))))
+    found = score_each("nli", score, examples(*(f"r{i}" for i in range(16))))
     assert found[5] == "ValueError: strange"
     assert [one.value for i, one in enumerate(found) if i != 5] == [2.0] * 9 + [3.0] * 6  # type: ignore[union-attr]
     assert score.calls == [16, 8, 4, 4, 2, 1, 1, 2, 8]
@@ -50,7 +50,7 @@ def test_the_row_that_fails_is_found_by_halving() -> None:
 
 def test_a_batch_too_large_is_scored_in_parts() -> None:
     score = failing(lambda batch: MemoryError() if len(batch) > 3 else None)
-    found = score_each("f1", score, examples(*"abcdefgh"))
+    found = score_each("nli", score, examples(*"abcdefgh"))
     assert all(isinstance(one, Score) for one in found)
     assert max(size for size in score.calls if size <= 3) == 2
 
@@ -70,10 +70,10 @@ def test_a_score_that_is_no_number_is_reported() -> None:
 
 def test_a_broken_model_is_no_fault_of_a_row() -> None:
     broken = failing(lambda _batch: RuntimeError("no kernel image"))
-    with pytest.raises(ModelError, match=r"f1: none of 8 responses .*no kernel image"):
-        score_each("f1", broken, examples(*"abcdefgh"))
-    assert len(score_each("f1", broken, examples(*"abc"))) == 3  # too few to tell
-    assert len(score_each("f1", broken, examples(*"a" * SYSTEMIC))) == SYSTEMIC  # one text
+    with pytest.raises(ModelError, match=r"nli: none of 8 responses .*no kernel image"):
+        score_each("nli", broken, examples(*"abcdefgh"))
+    assert len(score_each("nli", broken, examples(*"abc"))) == 3  # too few to tell
+    assert len(score_each("nli", broken, examples(*"a" * SYSTEMIC))) == SYSTEMIC  # one text
 
 
 def test_what_is_never_passed_over() -> None:
@@ -90,9 +90,9 @@ def test_what_is_never_passed_over() -> None:
             raise error
 
         with pytest.raises(raised):
-            score_each("f1", score, examples("a"))
+            score_each("nli", score, examples("a"))
     full = failing(lambda batch: RuntimeError("CUDA error: out of memory") if batch[1:] else None)
-    assert all(isinstance(one, Score) for one in score_each("f1", full, examples("a", "b")))
+    assert all(isinstance(one, Score) for one in score_each("nli", full, examples("a", "b")))
 
 
 def test_without_a_listener_errors_are_raised() -> None:
@@ -101,7 +101,7 @@ def test_without_a_listener_errors_are_raised() -> None:
             raise ValueError("strange")
 
     with pytest.raises(ValueError, match="strange"):
-        metrics.score_rows([Broken("f1")], examples("a"))
+        metrics.score_rows([Broken("nli")], examples("a"))
 
 
 # --- from the command line ---------------------------------------------------------------
@@ -122,7 +122,7 @@ class Fragile(FakeMetric):
 
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, responses: Sequence[str],
         *arguments: str) -> tuple[Result, list[dict[str, Any]]]:
-    fakes: dict[str, Metric] = {"scale": Fragile("scale"), "f1": FakeMetric("f1")}
+    fakes: dict[str, Metric] = {"scale": Fragile("scale"), "nli": FakeMetric("nli")}
     monkeypatch.setattr(metrics, "load_metrics", lambda names, _preset, **_keywords:
                         [fakes[name] for name in names])
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
@@ -130,7 +130,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, responses: Sequence[str
             for i, text in enumerate(responses)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = CliRunner().invoke(
-        main, ["score", str(path), "--metrics", "scale,f1", "--out", str(out), *arguments])
+        main, ["score", str(path), "--metrics", "scale,nli", "--out", str(out), *arguments])
     written = out.read_text().splitlines() if out.exists() else []
     return result, [json.loads(line) for line in written]
 
@@ -143,7 +143,7 @@ def test_bad_rows_are_named_and_keep_their_place(
     assert result.exit_code == 1
     assert [row["id"] for row in rows] == [f"i{i}" for i in range(6)]
     assert [row["scale"] for row in rows] == [0.5, None, 0.5, None, None, 0.5]
-    assert [row["f1"] for row in rows] == [0.5] * 6  # what could be scored is not lost
+    assert [row["nli"] for row in rows] == [0.5] * 6  # what could be scored is not lost
     where = f"{tmp_path}/rows.jsonl, row "
     assert [row["error"] for row in rows] == [
         None,

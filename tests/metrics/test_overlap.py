@@ -70,7 +70,7 @@ def test_corpus_bleu_counts_all_responses_together() -> None:
 
 def test_bleu_signature_carries_sacrebleus() -> None:
     name, settings = parse(Bleu().signature)
-    assert name == "bleu"
+    assert name == "knowledge_bleu"
     assert {"case", "tok", "smooth", "sacrebleu"} <= settings.keys()
     assert (settings["nrefs"], settings["eff"]) == ("1", "yes")
     assert list(settings)[-1] == "version"
@@ -96,11 +96,12 @@ def test_end_to_end_nli() -> None:
 
 
 def test_load_metrics_without_a_model() -> None:
-    loaded = load_metrics(["bleu", "f1"], device="cpu", dtype="float32", batch_size=4)
-    assert [metric.name for metric in loaded] == ["bleu", "f1"]
+    names = ["knowledge_bleu", "knowledge_f1"]
+    loaded = load_metrics(names, device="cpu", dtype="float32", batch_size=4)
+    assert [metric.name for metric in loaded] == names
     assert all(isinstance(metric, Metric) for metric in loaded)
     with pytest.raises(InputError, match="no metric 'rouge'"):
-        load_metrics(["f1", "rouge"])
+        load_metrics(["knowledge_f1", "rouge"])
 
 
 def test_bertscore_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

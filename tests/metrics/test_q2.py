@@ -18,7 +18,7 @@ from fakes import (
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import answer_sentence, compare
 from q2_metric.metrics.q2 import Q2, Q2Settings, without_nli
-from q2_metric.types import Answer, Comparison, Example, Label, Question, Span, Verdict
+from q2_metric.types import Answer, Comparison, Example, Label, Question, Score, Span, Verdict
 
 
 def q2(
@@ -58,6 +58,23 @@ def coffee(**settings: object) -> Q2:
         }),
         **settings,
     )
+
+
+def test_responses_with_and_without_questions_in_one_batch() -> None:
+    """Each gets what is its own: questions, verdicts and what was not asked."""
+    said = [("it rains", "It rains."), ("Rome has 3 hills.", "Rome has 7 hills."),
+            ("it snows", "It rains."), ("I like Rome", "Rome is old."), ("so it is hot", "Hot.")]
+    examples = [Example(response, knowledge) for response, knowledge in said]
+    judge = FakeEntailment({
+        said[0][::-1]: "entailment", said[2][::-1]: "contradiction", said[4][::-1]: "neutral"})
+    found = q2(judge=judge).score(examples)
+    assert [score.example for score in found] == examples
+    assert [score.value for score in found] == [1.0, 0.5, 0.0, 1.0, 0.5]
+    assert [score.fallback for score in found] == [True, False, True, False, True]
+    assert [len(score.because) for score in found] == [0, 2, 0, 1, 0]
+    assert [[one.question.text for one in score.dropped] for score in found] == [
+        [], [], [], ["What about I?"], []]
+    assert judge.asked == [said[0][::-1], said[2][::-1], said[4][::-1]]
 
 
 def test_the_papers_coffee_example() -> None:
@@ -115,8 +132,8 @@ def test_an_unanswerable_question_scores_zero_and_can_be_dropped() -> None:
     assert [c.how for c in kept.because] == ["equal", "no_answer"]  # type: ignore[union-attr]
     assert kept.value == 0.5
     [dropped] = q2(drop_unanswerable=True).score([example])
-    assert dropped.value == 1.0
-    assert len(dropped.because) == 1
+    assert (dropped.value, dropped.no_nli, len(dropped.because)) == (1.0, 1.0, 1)
+    assert (kept.no_nli, len(kept.because)) == (0.5, 2)
     nowhere = Example("Rome has 3 hills.", "paris .")
     [nothing] = q2(drop_unanswerable=True).score([nowhere])
     assert nothing.value == 0.0, "with no answerable question all stay"
@@ -129,13 +146,14 @@ def test_fallback_is_nli_from_knowledge_to_response(label: str, expected: float)
     example = Example("it rains here", "Some Knowledge.")
     nli = FakeEntailment({(example.knowledge, example.response): label})  # type: ignore[dict-item]
     [score] = q2(judge=nli).score([example])  # type: ignore[arg-type]
-    assert (score.value, score.fallback, score.because) == (expected, True, ())
-    assert score.verdict is not None
+    assert score == Score(example, expected, (), True, expected, VERDICTS[label])  # type: ignore[index]
 
 
 def test_without_fallback_there_is_no_value() -> None:
-    [score] = q2(fallback=False).score([Example("nothing here", "Some Knowledge.")])
-    assert (score.value, score.fallback, score.no_nli) == (None, False, None)
+    example = Example("it rains here", "Some Knowledge.")
+    metric = q2(fallback=False)
+    assert metric.score([example]) == [Score(example, None)]
+    assert metric.entailment.calls == 0  # type: ignore[attr-defined]
 
 
 def test_round_trip_must_give_the_span_back() -> None:

@@ -46,7 +46,7 @@ def test_keywords_are_running_models_and_settings() -> None:
     found = keywords()
     assert set(found) >= {*RUNNING, *models(), "decoding", "chunk_size", "prompt"}
     assert len(set(found)) == len(found)
-    assert METRICS["f1"].keywords() == ()
+    assert METRICS["knowledge_f1"].keywords() == ()
     assert METRICS["bertscore"].keywords() == ("device", "batch_size", "bertscore_model")
 
 
@@ -79,9 +79,11 @@ def test_a_metric_that_is_not_registered_has_one_column() -> None:
 def test_names_and_keywords_are_checked() -> None:
     assert check_names("scale, q2,scale") == ["scale", "q2"]
     with pytest.raises(InputError, match=r"no metric 'rouge'; there are q2, scale, .*f1"):
-        check_names(["f1", "rouge"])
+        check_names(["knowledge_f1", "rouge"])
+    with pytest.raises(InputError, match=r"'bleu' compares with people's .* is 'knowledge_bleu'"):
+        check_names("scale,bleu")
     with pytest.raises(InputError, match="unknown keyword 'chunksize'; did you mean 'chunk_size'"):
-        load_metrics(["f1"], chunksize=3)
+        load_metrics(["knowledge_f1"], chunksize=3)
 
 
 def test_settings_and_running_of_presets_do_not_overlap() -> None:
@@ -104,7 +106,8 @@ def test_a_new_metric_is_in_the_command_and_the_report(chrf: Entry, tmp_path: Pa
     rows, out, page = tmp_path / "rows.jsonl", tmp_path / "scores.jsonl", tmp_path / "page.html"
     rows.write_text('{"response": "abc", "knowledge": "abc"}\n')
     done = CliRunner().invoke(main, [
-        "score", str(rows), "--metrics", "chrf,f1", "--out", str(out), "--report", str(page)])
+        "score", str(rows), "--metrics", "chrf,knowledge_f1",
+        "--out", str(out), "--report", str(page)])
     assert done.exit_code == 0, done.output
     assert json.loads(out.read_text())["chrf"] == 1.0
     assert "chrF" in done.stdout
@@ -117,7 +120,8 @@ def test_a_new_metric_is_in_the_command_and_the_report(chrf: Entry, tmp_path: Pa
 
 def test_a_new_metric_is_in_the_scorer_of_the_plug_ins(chrf: Entry) -> None:
     run = scoring.Run.over(
-        scoring.load("chrf,f1", {"order": 3}), [Example("abc", "abc"), Example("", "abc")],
+        scoring.load("chrf,knowledge_f1", {"order": 3}),
+        [Example("abc", "abc"), Example("", "abc")],
         no_claim="zero")
     assert run.columns() == ["chrf", "knowledge_f1"]
     assert run.column("chrf") == [1.0, None]

@@ -12,11 +12,11 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-import scale_parity
 from fakes import FakeBackbone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import scale_parity
 from q2_metric import Example, InputError, Scale
 from q2_metric.metrics.scale import ScaleSettings
 from q2_metric.models.hub.loading import Loaded

@@ -5,9 +5,18 @@ import math
 import pytest
 
 from q2_metric.metrics import bootstrap
-from q2_metric.metrics.bootstrap import bootstrap_interval
-from q2_metric.metrics.system import Tally, system_score
-from q2_metric.types import Comparison, Example, How, Question, Score, Span
+from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles, resampled
+from q2_metric.metrics.system import NoClaim, Tally, counted, system_score
+from q2_metric.types import (
+    Comparison,
+    Example,
+    How,
+    Question,
+    Reason,
+    Score,
+    Span,
+    SystemScore,
+)
 
 EXAMPLE = Example("r", "k")
 
@@ -47,6 +56,63 @@ def test_mean_and_counts_of_q2() -> None:
     without = system_score("q2_no_nli", scores, "q2|version:1")
     assert without.value == pytest.approx((0.5 + 0.25 + 0.5) / 3)
     assert without.coverage == found.coverage
+
+
+OF_ALL_KINDS = [
+    score(1.0, "equal", "no_answer", no_nli=0.5),
+    score(0.25, "nli", "equal", "token_f1", no_nli=0.25),
+    score(0.5, fallback=True, no_nli=0.5),
+    score(1.0, fallback=True, no_nli=1.0),
+    score(None),
+    *(Score(EXAMPLE, None, reason=reason) for reason in ("no_claim", "empty", "no_claim")),
+    *(Score(EXAMPLE, None, reason=reason) for reason in ("no_knowledge", "fault")),
+]
+"""Eight responses that count in shares, and two that were not tried."""
+
+
+@pytest.mark.parametrize(("no_claim", "values"), [
+    ("exclude", [1.0, 0.25, 0.5, 1.0]), ("zero", [1.0, 0.25, 0.5, 1.0, 0.0, 0.0, 0.0]),
+])
+def test_all_that_a_system_score_says(no_claim: NoClaim, values: list[float]) -> None:
+    assert system_score("q2", OF_ALL_KINDS, "signed", no_claim=no_claim) == SystemScore(
+        name="q2", value=pytest.approx(sum(values) / len(values)), n=len(values), n_fallback=2,
+        interval=bootstrap_interval(values), signature="signed", coverage=2 / 8,
+        no_answer_rate=1 / 5, n_questions=5, fallback=2 / 8, no_claim=3 / 8)
+    f1 = system_score("f1", [score(0.5), Score(EXAMPLE, None, reason="empty")], "signed",
+                      no_claim=no_claim)
+    half = [0.5] if no_claim == "exclude" else [0.5, 0.0]
+    assert f1 == SystemScore("f1", sum(half) / len(half), len(half), 0,
+                             bootstrap_interval(half), "signed")
+    assert system_score("scale", OF_ALL_KINDS, "s", no_claim=no_claim).no_claim == 3 / 8
+
+
+def test_responses_without_a_claim_count_as_nothing_only_where_that_is_asked_for() -> None:
+    assert Tally("q2").no_claim == "exclude"
+    assert system_score("q2", OF_ALL_KINDS, "s") == system_score(
+        "q2", OF_ALL_KINDS, "s", no_claim="exclude")
+
+
+@pytest.mark.parametrize(("value", "reason", "zero", "exclude"), [
+    (0.5, None, 0.5, 0.5), (None, None, None, None), (math.nan, None, None, None),
+    (None, "no_claim", 0.0, None), (None, "empty", 0.0, None), (None, "no_knowledge", None, None),
+    (None, "fault", None, None), (0.5, "no_claim", 0.0, None),
+])
+def test_what_a_number_counts(
+    value: float | None, reason: Reason | None, zero: float | None, exclude: float | None
+) -> None:
+    assert counted(value, reason, "zero") == zero
+    assert counted(value, reason, "exclude") == exclude
+
+
+def test_the_draws_of_a_system_score_can_be_chosen() -> None:
+    values = [i / 20 for i in range(20)]
+    scores = [score(value) for value in values]
+    found = system_score("f1", scores, "f1", n_bootstrap=50, seed=3)
+    assert found.interval == bootstrap_interval(values, n_bootstrap=50, seed=3)
+    assert found.interval != system_score("f1", scores, "f1", n_bootstrap=50).interval
+    assert system_score("f1", scores, "f1", n_bootstrap=0).interval is None
+    assert system_score("f1", scores, "f1").interval == bootstrap_interval(
+        values, n_bootstrap=1000, seed=12345), "as sacrebleu draws"
 
 
 def test_every_fallback_counts() -> None:
@@ -113,3 +179,28 @@ def test_interval_is_reproducible_and_can_be_left_out() -> None:
     assert bootstrap_interval(values, seed=1) != bootstrap_interval(values, seed=2)
     assert bootstrap_interval(values, n_bootstrap=0) is None
     assert bootstrap_interval([]) is None
+
+
+def test_the_ends_of_an_interval_hold_its_middle() -> None:
+    import numpy as np
+
+    assert percentiles(np.arange(1001.0)) == pytest.approx((25, 975))
+
+
+@pytest.mark.parametrize("at_once", [4, 7, 1000])
+def test_resamples_that_are_not_usable_are_drawn_again(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numpy as np
+
+    monkeypatch.setattr(bootstrap, "_DRAWS_AT_ONCE", at_once)
+    found = resampled(
+        2, lambda rows: rows.sum(axis=1).astype(float), n_bootstrap=501,
+        usable=lambda rows: rows.sum(axis=1) > 0)
+    assert len(found) == 501
+    assert set(found) == {1.0, 2.0}
+    assert np.mean(found) == pytest.approx(4 / 3, abs=0.1)  # two ways to 1, one to 2
+    every = resampled(3, lambda rows: rows.mean(axis=1), n_bootstrap=2000)
+    assert np.mean(every) == pytest.approx(1, abs=0.05)
+    assert (every.min(), every.max()) == (0, 2), "each place is drawn"
+    assert len(resampled(3, lambda rows: rows.mean(axis=1), n_bootstrap=0)) == 0

@@ -93,3 +93,11 @@ def test_a_batch_has_a_row_at_least() -> None:
     with pytest.raises(InputError, match="batch_size is 0"):
         Budget(9, rows=0)
     assert Budget(1).take([5, 5]) == 1
+
+
+def test_rows_of_one_length_share_a_batch_where_padding_counts() -> None:
+    budget = Budget(tokens=64, step=8)
+    assert budget.take([9, 15, 16, 17]) == 3
+    assert budget.take([17, 18]) == 2
+    assert Budget(tokens=64, rows=1, step=8).take([9, 9]) == 1
+    assert Budget(tokens=64).take([9, 15, 16, 17]) == 3  # 4 of 17 are beyond 64

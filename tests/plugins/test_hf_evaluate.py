@@ -69,14 +69,16 @@ def test_in_evaluates_own_test_file(tmp_path: Path) -> None:
 def test_combined_modules_take_rows_one_by_one() -> None:
     whole = evaluate.combine(["q2", "scale"])
     rows = {"predictions": SAID, "references": [KNOWLEDGE] * 3}
-    wanted = whole.compute(**rows, metrics="f1")
+    wanted = whole.compute(**rows, metrics="knowledge_f1")
     for said in SAID:
         whole.add(prediction=said, reference=KNOWLEDGE)
-    assert whole.compute(metrics="f1") == wanted
+    assert whole.compute(metrics="knowledge_f1") == wanted
     whole.add_batch(**rows)
-    assert whole.compute(metrics="f1") == wanted
+    assert whole.compute(metrics="knowledge_f1") == wanted
     assert wanted["q2_n"] == 3
-    assert "q2_knowledge_f1" in wanted  # never "f1": the references are the knowledge
+    assert "q2_knowledge_f1" in wanted
+    with pytest.raises(InputError, match="with the knowledge it is 'knowledge_f1'"):
+        whole.compute(**rows, metrics="f1")  # the references are the knowledge
 
 
 def test_gold_and_knowledge_in_one_call() -> None:
@@ -127,18 +129,18 @@ ROW = {"predictions": [SAID[0]], "references": [KNOWLEDGE]}
 
 
 def _score(metric: Any) -> Any:
-    return metric.compute(**ROW, metrics="f1")
+    return metric.compute(**ROW, metrics="knowledge_f1")
 
 
 def test_a_loaded_metric_travels(tmp_path: Path) -> None:
     dill, cloudpickle = pytest.importorskip("dill"), pytest.importorskip("cloudpickle")
     metric = evaluate.load("q2", "dialog", cache_dir=str(tmp_path))
     row = {**ROW, "histories": [["hi ."]]}
-    wanted = metric.compute(**row, metrics="f1")  # also after it has loaded what it needs
+    wanted = metric.compute(**row, metrics="knowledge_f1")  # also after it has loaded what it needs
     copies = [copy.deepcopy(metric), *(
         library.loads(library.dumps(metric)) for library in (pickle, dill, cloudpickle))]
     for other in copies:
-        assert other.compute(**row, metrics="f1") == wanted
+        assert other.compute(**row, metrics="knowledge_f1") == wanted
         assert other.data_dir == metric.data_dir
     metric.add(prediction=SAID[0], reference=KNOWLEDGE, history="hi .")
     with pytest.raises(InputError, match="1 rows were added and not yet computed"):
@@ -159,9 +161,9 @@ def test_datasets_map_knows_it_again() -> None:
     assert Hasher.hash(metric) == Hasher.hash(again)
     assert Hasher.hash(metric) != Hasher.hash(evaluate.load("scale"))
     rows = datasets.Dataset.from_dict({"said": SAID})
-    found = rows.map(lambda row: {"f1": metric.compute(
-        predictions=[row["said"]], references=[KNOWLEDGE], metrics="f1")["n"]})
-    assert list(found["f1"]) == [1, 1, 1]
+    found = rows.map(lambda row: {"n": metric.compute(
+        predictions=[row["said"]], references=[KNOWLEDGE], metrics="word_share")["n"]})
+    assert list(found["n"]) == [1, 1, 1]
 
 
 def test_a_fresh_process_finds_what_was_registered_once(
@@ -171,7 +173,7 @@ def test_a_fresh_process_finds_what_was_registered_once(
     register()
     env = {**os.environ, "HF_MODULES_CACHE": str(tmp_path), "HF_EVALUATE_OFFLINE": "1"}
     code = ("import json, evaluate\nq2 = evaluate.load('q2')\n"
-            f"print(json.dumps(q2.compute(**{ROW!r}, metrics='f1')))")
+            f"print(json.dumps(q2.compute(**{ROW!r}, metrics='word_share')))")
     done = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -69,7 +69,7 @@ def test_two_processes_score_as_one(tmp_path: Path, q2: Any) -> None:
         "m = evaluate.load('q2', num_process=2, process_id={rank}, experiment_id='two',\n"
         "                  cache_dir={cache!r})\n"
         "m.add_batch(predictions={predictions!r}, references={references!r})\n"
-        "print(json.dumps(m.compute(metrics=['q2', 'f1'], return_scores=True)))"
+        "print(json.dumps(m.compute(metrics=['q2', 'word_share'], return_scores=True)))"
     )
     shares = [[WRONG, RIGHT], [RIGHT, "it was made in france ."]]
     ranks = [
@@ -80,7 +80,7 @@ def test_two_processes_score_as_one(tmp_path: Path, q2: Any) -> None:
     first, second = (_last_json(process) for process in ranks)
     assert second is None
     together = q2.compute(predictions=[*shares[0], *shares[1]], references=[KNOWLEDGE] * 4,
-                          metrics=["q2", "f1"], return_scores=True)
+                          metrics=["q2", "word_share"], return_scores=True)
     assert first == together
     assert first["n"] == 4
 
@@ -172,7 +172,8 @@ def test_unknown_module_name() -> None:
 def test_values_are_those_of_the_package(q2: Any) -> None:
     found = q2.compute(
         predictions=[WRONG, RIGHT], references=[KNOWLEDGE, [KNOWLEDGE, "PBS is a network."]],
-        metrics="q2,scale,f1,bleu", return_scores=True, return_explanations=True,
+        metrics="q2,scale,knowledge_f1,knowledge_bleu", return_scores=True,
+        return_explanations=True,
     )
     examples = [Example(WRONG, KNOWLEDGE), Example(RIGHT, KNOWLEDGE + "\nPBS is a network.")]
     wanted = [score.value for score in Q2.from_preset().score(examples)]
@@ -183,7 +184,7 @@ def test_values_are_those_of_the_package(q2: Any) -> None:
     assert found["no_answer_rate"] == 0.0
     assert found["n"] == 2
     assert [line.split("|")[0] for line in found["signature"].splitlines()] == [
-        "q2", "scale", "f1", "bleu"]
+        "q2", "scale", "knowledge_f1", "knowledge_bleu"]
     first = found["explanations"][0]
     assert {q["span"] for q in first["questions"]} == {"pbs", "1983 to 1991"}
     assert first["evidence"][0]["support"] == KNOWLEDGE

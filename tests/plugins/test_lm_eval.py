@@ -57,7 +57,7 @@ class Loader:
         self.calls.append((tuple(names), preset, settings))
         loaded: list[Metric] = []
         for name in names:
-            if name == "f1":
+            if name == "knowledge_f1":
                 loaded.append(TokenF1())
                 continue
             fake = FakeMetric(name, self.table)
@@ -283,7 +283,7 @@ def test_the_group_has_every_metric_and_share() -> None:
 
 
 def test_f1_and_bleu_of_the_table_are_against_gold(rows: str) -> None:
-    metadata = {"data_files": rows, "metrics": "f1,bleu"}
+    metadata = {"data_files": rows, "metrics": "knowledge_f1,knowledge_bleu"}
     table = run(Oracle(), metadata=metadata)["results"]["q2_custom"]
     assert (table["f1,none"], table["bleu,none"]) == (1.0, pytest.approx(100))
     assert 0 < table["knowledge_f1,none"] < 1

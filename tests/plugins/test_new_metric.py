@@ -49,7 +49,7 @@ def test_lm_eval() -> None:
     from lm_eval_plugin.options import Options
     from lm_eval_plugin.scoring import score_responses
 
-    options = Options.from_metadata({"metrics": "chrf,f1", "metric_order": 2})
+    options = Options.from_metadata({"metrics": "chrf,knowledge_f1", "metric_order": 2})
     assert [line["metric"] for line in tables.generation_lines(options.metrics, [])] == [
         "chrf", "knowledge_f1"]
     assert {"metric": "chrf", "aggregation": "mean", "weight_by_size": False} in tables.GROUP
@@ -64,7 +64,7 @@ def test_parlai() -> None:
     from parlai_plugin.scores import LazyMean, Settings, names, scorer
     from q2_metric.types import Example
 
-    assert wanted(["chrf", "f1"]) == ["chrf"]  # f1 is ParlAI's own, against the human's reply
+    assert wanted(["chrf", "knowledge_f1"]) == ["chrf"]  # that is ParlAI's own
     assert names(["chrf"]) == {"chrf": "chrf"}
     own = scorer("chrf", Settings())
     mean = LazyMean("chrf", [own.add(Example(KNOWLEDGE, KNOWLEDGE)), own.add(Example("", "k"))])

@@ -192,6 +192,14 @@ def test_one_batch_per_report_gives_the_numbers_of_q2_score(
 
 def test_only_what_is_asked_for_is_loaded(fakes: Fakes, wow: str) -> None:
     assert "q2" not in evaluate(wow, metrics="f1")
+
+
+def test_parlais_own_knowledge_f1_stays(
+    fakes: Fakes, wow: str, said: pytest.LogCaptureFixture
+) -> None:
+    own = evaluate(wow, metrics="f1")["knowledge_f1"]
+    assert evaluate(wow, metrics="q2,knowledge_f1")["knowledge_f1"] == own > 0
+    assert not [line for line in warnings(said) if "knowledge_f1" in line]
     assert fakes.calls == []
     report = evaluate(wow, "--q2-device", "cuda:1", "--q2-batch-size", "7", metrics="scale")
     assert "q2" not in report

@@ -10,6 +10,7 @@ import pytest
 from q2_metric.cli.render import systems_table
 from q2_metric.engine.run import FileResult
 from q2_metric.report import findings
+from q2_metric.report.encode import Flag, flags
 from q2_metric.report.findings import Reliability, Share, of_fallback, of_question, of_sentence
 from q2_metric.report.view import unasked, view
 from q2_metric.report.words import WORDS
@@ -79,6 +80,23 @@ def test_findings_count_in_part() -> None:
                                   question(how="equal"), evidence=[sentence()]))
     assert found == {"contradiction, below 0.60": 0.25, "equal": 0.75,
                      "sentence, 0.05 to 0.20": 1.0}
+    whole = row(fallback=True, q2_no_nli=0.9)
+    assert findings.kinds_of(whole) == {"fallback, 0.80 to 0.95": 1.0}
+    assert findings.kinds_of(row()) == {}
+
+
+@pytest.mark.parametrize(("rows_of", "wanted"), [
+    ((), 0),
+    (({"how": "equal", "verdict": None},), Flag.ASKED | Flag.SUPPORTED),
+    (({"how": "equal", "verdict": None}, {}), Flag.ASKED | Flag.DIFFERS),
+    ((NO_ANSWER,), Flag.ASKED | Flag.UNANSWERED),
+    ((NO_ANSWER, {"how": "equal", "verdict": None}), Flag.ASKED | Flag.UNANSWERED),
+    (({}, NO_ANSWER), Flag.ASKED | Flag.DIFFERS | Flag.UNANSWERED),
+])
+def test_what_the_page_filters_by(rows_of: tuple[dict[str, Any], ...], wanted: Flag) -> None:
+    shown = view(row(*(question(**fields) for fields in rows_of)))
+    assert flags(shown) == wanted
+    assert flags({**shown, "error": "no"}) == wanted | Flag.ERROR
 
 
 def test_marks_follow_what_was_measured() -> None:

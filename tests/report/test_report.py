@@ -327,13 +327,13 @@ def test_one_response_alone(path: Path) -> None:
 
 def test_scores_of_different_settings_are_not_comparable(path: Path) -> None:
     def run(name: str, signature: str) -> Run:
-        score = SystemScore("f1", 0.5, 1, 0, (0.5, 0.5), signature)
+        score = SystemScore("knowledge_f1", 0.5, 1, 0, (0.5, 0.5), signature)
         return Run(name, 1, 0, (score,))
 
-    rows = [output_row(0, Example("r", "k"), {}, Layout(["f1"], texts=True))] * 2
+    rows = [output_row(0, Example("r", "k"), {}, Layout(["knowledge_f1"], texts=True))] * 2
     warning = "computed with different models or settings"
-    for other, warned in (("f1|a:2", True), ("f1|a:1", False), ("", False)):
-        write_page(path, [run("a", "f1|a:1"), run("b", other)], rows)
+    for other, warned in (("knowledge_f1|a:2", True), ("knowledge_f1|a:1", False), ("", False)):
+        write_page(path, [run("a", "knowledge_f1|a:1"), run("b", other)], rows)
         assert any(warning in text for text in Page(path).texts("li")) is warned
     assert "token F1: not recorded" in Page(path).texts("details", "signatures")[0]
     write_page(path, [run("a", "")], rows[:1])

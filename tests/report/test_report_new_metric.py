@@ -71,7 +71,7 @@ def check(page: Path) -> None:
         return json.loads(found[1])
 
     facts = data("facts")
-    assert list(facts["titles"]) == ["f1", "length", "length_plain"]
+    assert list(facts["titles"]) == ["knowledge_f1", "length", "length_plain"]
     assert {"columns": ["length", "length_plain"], "details": "questions"} in facts["metrics"]
     (_, first), (_, second) = data("rows")
     assert (first["length"], second["length"]) == (0.21, 0.12)
@@ -83,7 +83,8 @@ def test_a_new_metric_is_on_both_pages(suffix: str, tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     out, page, later = tmp_path / f"scores.{suffix}", tmp_path / "a.html", tmp_path / "b.html"
-    run("score", rows, "--metrics", "f1,length", "--out", out, "--report", page, "--no-cache")
+    run("score", rows, "--metrics", "knowledge_f1,length",
+        "--out", out, "--report", page, "--no-cache")
     check(page)
     run("report", out, "-o", later)
     check(later)

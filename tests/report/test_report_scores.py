@@ -147,11 +147,22 @@ def test_texts_that_do_not_fit(tmp_path: Path) -> None:
 
 
 def test_a_row_where_one_metric_failed(tmp_path: Path) -> None:
-    row = {"id": "a", "f1": 0.5, "nli": None, "error": "the model is broken"}
-    (system,), _ = read(write(tmp_path / "s.jsonl", row, {"id": "b", "f1": 1.0, "nli": 1.0}))
+    row = {"id": "a", "knowledge_f1": 0.5, "nli": None, "error": "the model is broken"}
+    other = {"id": "b", "knowledge_f1": 1.0, "nli": 1.0}
+    (system,), _ = read(write(tmp_path / "s.jsonl", row, other))
     assert (system.rows, system.failed) == (2, 1)
     assert [(one.name, one.n, one.value) for one in system.scores] == [
-        ("f1", 2, 0.75), ("nli", 1, 1.0)]
+        ("knowledge_f1", 2, 0.75), ("nli", 1, 1.0)]
+
+
+def test_files_that_name_f1_and_bleu_as_older_versions_did(tmp_path: Path) -> None:
+    out = write(tmp_path / "s.jsonl", {"id": "a", "f1": 0.5, "bleu": 0.25, "error": None})
+    recorded = {"signatures": {"f1": "f1|version:0.1.0"}}
+    (tmp_path / "s.jsonl.manifest.json").write_text(json.dumps(recorded))
+    (system,), rows = read(out)
+    assert [(one.name, one.value, one.signature) for one in system.scores] == [
+        ("knowledge_f1", 0.5, "f1|version:0.1.0"), ("knowledge_bleu", 0.25, "")]
+    assert [row["knowledge_f1"] for row in rows] == [0.5]
 
 
 def test_two_files_scored_into_one(tmp_path: Path) -> None:

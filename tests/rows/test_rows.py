@@ -24,6 +24,7 @@ from q2_metric.rows.fields import (
     output_row,
     with_texts,
 )
+from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import PEEKED, BadRow, read_rows
 from q2_metric.rows.writers import open_writer
 from q2_metric.types import Comparison, Evidence, Example, Question, Score, Span, Verdict
@@ -70,6 +71,12 @@ def test_bom_blank_lines_and_windows_line_ends(jsonl: Path) -> None:
     assert read(jsonl) == [Example("a", "k"), Example("b", "k")]
 
 
+KNOWLEDGE = "the knowledge (field 'knowledge')"
+KNOWLEDGE_IS, HISTORY_IS = f"{KNOWLEDGE} is", "the history (field 'history') is"
+BLANK = "has no visible character"
+WANTED = ", not a string or a list of strings"
+
+
 @pytest.mark.parametrize(
     ("row", "error"),
     [
@@ -78,30 +85,35 @@ def test_bom_blank_lines_and_windows_line_ends(jsonl: Path) -> None:
         ({**GOOD, "response": ""}, "the response (field 'response') is empty"),
         ({**GOOD, "response": " \n\t"}, "the response (field 'response') is empty"),
         ({**GOOD, "knowledge": "\u3000"}, "the knowledge (field 'knowledge') is empty"),
-        ({**GOOD, "response": "\u200b"}, "(field 'response') has no visible character"),
-        ({**GOOD, "knowledge": " \u200b\ufeff\x00\n"}, "has no visible character"),
+        ({**GOOD, "response": "\u200b"}, f"the response (field 'response') {BLANK}"),
+        ({**GOOD, "knowledge": " \u200b\ufeff\x00\n"}, f"{KNOWLEDGE} {BLANK}"),
         ({**GOOD, "knowledge": []}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "knowledge": ["", " "]}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "response": None}, "the response (field 'response') is null, not a string"),
-        ({**GOOD, "response": 3}, "is a number, not a string"),
-        ({**GOOD, "response": True}, "is true or false, not a string"),
-        ({**GOOD, "response": ["r"]}, "is a list of strings, not a string"),
-        ({**GOOD, "knowledge": {"a": 1}}, "is an object, not a string or a list of strings"),
-        ({**GOOD, "knowledge": ["a", None]}, "is a list with null in it"),
-        ({**GOOD, "history": 3}, "the history (field 'history') is a number"),
-        ({**GOOD, "history": ["a", 3]}, "the history (field 'history') is a list with a number"),
-        ({**GOOD, "response": "a\ud800"}, "is not valid Unicode at character 2"),
+        ({**GOOD, "response": 3}, "the response (field 'response') is a number, not a string"),
+        ({**GOOD, "response": True},
+         "the response (field 'response') is true or false, not a string"),
+        ({**GOOD, "response": ["r"]},
+         "the response (field 'response') is a list of strings, not a string"),
+        ({**GOOD, "knowledge": {"a": 1}}, f"{KNOWLEDGE_IS} an object{WANTED}"),
+        ({**GOOD, "knowledge": ["a", None]}, f"{KNOWLEDGE_IS} a list with null in it{WANTED}"),
+        ({**GOOD, "knowledge": ["a", ["b"]]}, f"{KNOWLEDGE_IS} a list with a list in it{WANTED}"),
+        ({**GOOD, "history": 3}, f"{HISTORY_IS} a number{WANTED}"),
+        ({**GOOD, "history": {}}, f"{HISTORY_IS} an object{WANTED}"),
+        ({**GOOD, "history": ["a", 3]}, f"{HISTORY_IS} a list with a number in it{WANTED}"),
+        ({**GOOD, "response": "a\ud800"},
+         "the response (field 'response') is not valid Unicode at character 2"),
         ([1], "is not a JSON object but a list with a number in it"),
         ("text", "is not a JSON object but a string"),
+        ([], "is not a JSON object but an empty list"),
+        (1.5, "is not a JSON object but a number"),
         (None, "is not a JSON object but null"),
     ],
 )
 def test_a_row_that_cannot_be_scored_keeps_its_place(jsonl: Path, row: object, error: str) -> None:
     bad = read_one(jsonl, row)
     assert isinstance(bad, BadRow)
-    assert bad.index == 0
-    assert bad.error.startswith(f"{jsonl}, line 1: ")
-    assert error in bad.error
+    assert bad == BadRow(0, None, f"{jsonl}, line 1: {error}")
 
 
 @pytest.mark.parametrize(
@@ -446,7 +458,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 # --- output ----------------------------------------------------------------------------
 
-METRICS = ["q2", "scale", "f1"]
+METRICS = ["q2", "scale", "word_share"]
 RESPONSE, KNOWLEDGE = 'Rome, "é"\r[b]x[/b]', "Rome has hills."
 
 
@@ -464,13 +476,13 @@ def rows_of_output() -> list[OutputRow]:
     scores = {
         "q2": Score(example, 0.5, comparisons, no_nli=0.0),
         "scale": Score(example, 0.25, (sentence,)),
-        "f1": Score(example, math.nan),
+        "word_share": Score(example, math.nan),
     }
     empty = Example("r", "k")
     nothing = {
         "q2": Score(empty, None),
         "scale": Score(empty, 1.0, (Evidence("r", 0, 1.0),)),
-        "f1": Score(empty, 0.0),
+        "word_share": Score(empty, 0.0),
     }
     return [
         output_row(0, example, scores, METRICS),
@@ -484,19 +496,22 @@ def names(layout: Layout) -> list[str]:
 
 
 def test_fields_of_the_output() -> None:
-    assert names(Layout(["q2", "scale", "f1", "bleu", "nli"])) == [
-        *("id", "q2", "q2_no_nli", "scale", "f1", "bleu", "nli", "fallback", "reason", "error"),
+    assert names(Layout(["q2", "scale", "knowledge_f1", "bertscore", "nli"])) == [
+        *("id", "q2", "q2_no_nli", "scale", "knowledge_f1", "bertscore", "nli"),
+        *("fallback", "reason", "error"),
         *("questions", "dropped", "evidence"),
     ]
-    assert names(Layout(["f1"], with_file=True)) == ["file", "id", "f1", "error"]
-    assert names(Layout(["f1"], texts=True)) == ["id", "f1", "error", *TEXTS, "label"]
+    assert names(Layout(["word_share"], with_file=True)) == ["file", "id", "word_share", "error"]
+    texts = names(Layout(["word_share"], texts=True))
+    assert texts == ["id", "word_share", "error", *TEXTS, "label"]
 
 
 def test_rows_of_the_output() -> None:
     full, nothing, bad = rows_of_output()
     assert list(full) == list(nothing) == list(bad) == names(Layout(METRICS))
     assert [row["id"] for row in (full, nothing, bad)] == ["nan", "2", "3"]
-    assert (full["q2"], full["q2_no_nli"], full["scale"], full["f1"]) == (0.5, 0.0, 0.25, None)
+    found = [full[name] for name in ("q2", "q2_no_nli", "scale", "word_share")]
+    assert found == [0.5, 0.0, 0.25, None]
     assert full["fallback"] is False
     nli, no_answer = full["questions"]
     assert list(nli) == [field.name for field in QUESTIONS.fields]
@@ -515,18 +530,18 @@ def test_rows_of_the_output() -> None:
 
 
 def test_several_files_are_named() -> None:
-    row = output_row(0, Example("r", "k"), {}, Layout(["f1"], with_file=True), file="a.csv")
-    assert row == {"file": "a.csv", "id": "1", "f1": None, "error": None}
+    row = output_row(0, Example("r", "k"), {}, Layout(["word_share"], with_file=True), file="a.csv")
+    assert row == {"file": "a.csv", "id": "1", "word_share": None, "error": None}
 
 
 def test_texts_beside_the_scores() -> None:
     example = Example("r", "k", ("h",))
-    row = output_row(0, example, {}, Layout(["f1"], texts=True))
-    assert list(row) == names(Layout(["f1"], texts=True))
+    row = output_row(0, example, {}, Layout(["word_share"], texts=True))
+    assert list(row) == names(Layout(["word_share"], texts=True))
     assert (row["response"], row["knowledge"], row["history"]) == ("r", "k", ["h"])
-    bad = output_row(0, BadRow(0, None, "no"), {}, Layout(["f1"], texts=True))
+    bad = output_row(0, BadRow(0, None, "no"), {}, Layout(["word_share"], texts=True))
     assert [bad[field] for field in TEXTS] == [None] * 3
-    assert with_texts(output_row(0, example, {}, ["f1"]), example) == row
+    assert with_texts(output_row(0, example, {}, ["word_share"]), example) == row
 
 
 def write(path: Path, rows: list[OutputRow]) -> None:
@@ -550,7 +565,7 @@ def test_csv_out(tmp_path: Path) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, strict=True))
     assert len(rows) == 3
-    assert (rows[0]["id"], rows[0]["q2"], rows[0]["f1"]) == ("nan", "0.5", "")
+    assert (rows[0]["id"], rows[0]["q2"], rows[0]["word_share"]) == ("nan", "0.5", "")
     assert rows[0]["fallback"] == "false"
     assert json.loads(rows[0]["questions"]) == rows_of_output()[0]["questions"]
     assert json.loads(rows[0]["evidence"])[0]["sentence"] == RESPONSE
@@ -560,8 +575,8 @@ def test_csv_out(tmp_path: Path) -> None:
 
 def test_csv_keeps_a_lone_carriage_return(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
-    with open_writer(path, Layout(["f1"])) as writer:
-        writer.write([{"id": "a\rb", "f1": 1.0, "error": None}])
+    with open_writer(path, Layout(["word_share"])) as writer:
+        writer.write([{"id": "a\rb", "word_share": 1.0, "error": None}])
     with path.open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file, strict=True))[1] == ["a\rb", "1.0", ""]
 
@@ -574,6 +589,28 @@ def test_parquet_out(tmp_path: Path) -> None:
     assert table.to_pylist() == rows_of_output()
     assert str(table.schema.field("q2").type) == "double"
     assert [file.name for file in tmp_path.iterdir()] == ["scores.parquet"]
+
+
+def test_parquet_of_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    """It stands there with escapes, as in jsonl, and all else as it is."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
+    path, rows = tmp_path / "scores.parquet", rows_of_output()
+    rows[-1]["error"] = "\udc80.jsonl: é"
+    write(path, rows)
+    found = parquet.read_table(path).to_pylist()
+    assert found == [*rows[:-1], {**rows[-1], "error": "\\udc80.jsonl: é"}]
+
+
+def test_fields_as_they_are(jsonl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jsonl.write_text('{"a": 1}\n\n{"b": [2]}\n{"c"}\n')
+    read_of = read_fields(jsonl)
+    assert next(read_of) == (f"{jsonl}, line 1", {"a": 1})
+    assert next(read_of) == (f"{jsonl}, line 3", {"b": [2]})
+    with pytest.raises(InputError, match=r"line 4: is not JSON \("):
+        next(read_of)
+    stream = SimpleNamespace(buffer=io.BytesIO(b'{"a": 1}\n'))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert list(read_fields("-")) == [("standard input, line 1", {"a": 1})]
 
 
 def test_parquet_out_without_rows(tmp_path: Path) -> None:
@@ -613,7 +650,8 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
 
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     def refuse(path: Path, **options: Any) -> str:
-        with pytest.raises(InputError) as caught, open_writer(path, Layout(["f1"]), **options):
+        layout = Layout(["word_share"])
+        with pytest.raises(InputError) as caught, open_writer(path, layout, **options):
             pass
         return str(caught.value)
 
@@ -651,5 +689,5 @@ def test_peoples_labels_are_read(tmp_path: Path) -> None:
 
 def test_labels_go_out_with_the_texts() -> None:
     row = Example("r", "k", label=False)
-    assert output_row(0, row, {}, Layout(["f1"], texts=True))["label"] is False
-    assert "label" not in output_row(0, row, {}, Layout(["f1"]))
+    assert output_row(0, row, {}, Layout(["word_share"], texts=True))["label"] is False
+    assert "label" not in output_row(0, row, {}, Layout(["word_share"]))

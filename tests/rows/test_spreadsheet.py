@@ -35,7 +35,8 @@ def test_scores_in_csv(tmp_path: Path, options: list[str]) -> None:
         json.dumps({"id": text, "response": f"{text} Rome", "knowledge": f"{text} Rome"}) + "\n"
         for text in TEXTS
     ))
-    command = ["score", str(rows), "--metrics", "f1", "--out", str(out), "--quiet", *options]
+    command = ["score", str(rows), "--metrics", "word_share", "--out", str(out),
+               "--quiet", *options]
     done = CliRunner().invoke(main, command, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     with open(out, encoding="utf-8", newline="") as file:
@@ -54,7 +55,8 @@ def test_a_report_in_csv(tmp_path: Path) -> None:
     labelled.write_text("grounding,generated_text,label\n" + "".join(
         f"r,{'r' if i % 2 else 's'}{i},{i % 2}\n" for i in range(10)))
     pytest.importorskip("scipy", reason="needs the extra meta")
-    command = ["meta-eval", "true", str(labelled), "--metrics", "f1", "--quiet", "--out", str(out)]
+    command = ["meta-eval", "true", str(labelled), "--metrics", "word_share",
+               "--quiet", "--out", str(out)]
     assert CliRunner().invoke(main, command, catch_exceptions=False).exit_code == 0
     with open(out, encoding="utf-8", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]

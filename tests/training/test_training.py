@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import random
+import re
 import signal
 import time
 from pathlib import Path
@@ -17,8 +18,8 @@ torch = pytest.importorskip("torch")
 from q2_metric.models.bundled import models as bundled  # noqa: E402
 from q2_metric.models.bundled.encoding import pair  # noqa: E402
 from training import (  # noqa: E402
-    entailment_data,
     groundedness,
+    rates,
     reader,
     reader_data,
     recipe,
@@ -27,9 +28,10 @@ from training import (  # noqa: E402
 from training.__main__ import EVERYTHING  # noqa: E402
 from training.asked import find  # noqa: E402
 from training.entailment import loss as entailment_loss  # noqa: E402
-from training.entailment_data import Surroundings, change_number, narrow  # noqa: E402
+from training.entailment_data import Surroundings, change_number, english, narrow  # noqa: E402
 from training.examples import Example, Source, draw, held_out, split  # noqa: E402
 from training.learner import Learner  # noqa: E402
+from training.reordered import reordered  # noqa: E402
 from training.train import Settings, train  # noqa: E402
 
 PASSAGE = "Ann was born in 1954. She moved to Rome. In 1980 she opened a shop. It sold hats."
@@ -204,8 +206,24 @@ def test_every_part_can_be_asked_for() -> None:
 
 
 def test_what_is_kept_back_is_trained_on_by_no_stage() -> None:
-    trained = {*entailment_data.RATES, *entailment_data.LAST_RATES,
-               *entailment_data.GENERAL_RATES, *entailment_data.REPLAYED_RATES,
-               *entailment_data.CONTRASTED_RATES}
-    assert trained.isdisjoint(entailment_data.KEPT_BACK)
-    assert set(groundedness.SOURCES) <= set(entailment_data.KEPT_BACK)
+    trained = {*rates.RATES, *rates.LAST_RATES, *rates.GENERAL_RATES, *rates.REPLAYED_RATES,
+               *rates.CONTRASTED_RATES, *rates.REORDERED_RATES, *rates.SUMMARISED_RATES}
+    assert trained.isdisjoint(rates.KEPT_BACK)
+    assert set(groundedness.SOURCES) <= set(rates.KEPT_BACK)
+
+
+def test_reordered_sentences_keep_their_words_and_their_lists_their_members() -> None:
+
+    text = "The tower was opened by Eiffel in 1889, and Gustave met Edison in Paris in 1890."
+    listed = "Kings and queens lived here."
+    nlp = english()
+    docs = [nlp(text), nlp(listed)] * 20
+    rows = reordered(docs, random.Random(0)).examples
+    words = sorted(re.findall(r"\w+", text.lower()))
+    changed = {row.query for row in rows if row.target == "not_supported"}
+    assert changed
+    assert any("1890" in query.split(" , ")[0] for query in changed)
+    assert all(sorted(re.findall(r"\w+", row.query.lower())) == words
+               for row in rows if row.text == text)
+    assert {row.target for row in rows if row.text == listed} == {"supported"}
+    assert "queens and kings" in {row.query.lower()[:16] for row in rows}

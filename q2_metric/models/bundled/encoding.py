@@ -20,6 +20,8 @@ from q2_metric.text.windows import window_bounds
 CLS, SEP, PAD = 101, 102, 0
 MAX_QUERY = 192
 """Tokens of a query that are read (half a window); the rest is cut."""
+MULTIPLE = 8
+"""Tokens that a row is padded to a multiple of, so that shapes recur."""
 CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
 """Texts whose tokens are remembered, and how long they may be together: about 60 bytes a
 character."""
@@ -135,8 +137,8 @@ class Batch:
     query: NDArray[np.float32]
 
 
-def collate(rows: Sequence[Window], multiple: int = 8) -> Batch:
-    """Pads rows to the longest, rounded up to ``multiple`` so that shapes recur."""
+def collate(rows: Sequence[Window], multiple: int = MULTIPLE) -> Batch:
+    """Pads rows to the longest, rounded up to ``multiple``."""
     longest = max(len(row.ids) for row in rows)
     length = -(-longest // multiple) * multiple
     ids = np.full((len(rows), length), PAD, dtype=np.int64)

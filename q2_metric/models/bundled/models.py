@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import ModelError
 from q2_metric.models.batching import Budget, in_batches
-from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, windows
-from q2_metric.models.bundled.runtimes import VERSIONS, WEIGHTS, Runtime, forward_of
+from q2_metric.models.bundled.encoding import MULTIPLE, Tokenizer, Window, collate, windows
+from q2_metric.models.bundled.runtimes import VERSIONS, WEIGHTS, Runtime, forward_of, settled
 from q2_metric.models.spans import best_span
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
@@ -71,7 +71,12 @@ class _Bundled:
         threads: int | None = None,
     ) -> None:
         on_cpu = device in ("auto", "cpu")
+        dtype = settled(dtype, device, threads)
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
+        if dtype == "int8":
+            # A number that is rounded to 8 bits may fall to either side by its last bit, which
+            # padding changes.
+            self.budget.step = MULTIPLE
         self._forward = forward_of(self.network, runtime, device, dtype, threads)
         self.name = f"bundled-{self.network}-v{VERSIONS[self.network]}"
         if dtype != "float32":

@@ -1,20 +1,16 @@
-"""Repair, spans and their places, sentences, and the personal filter."""
+"""Spans and their places, and the personal filter."""
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from tokenised import TEXTS
 
 from q2_metric.errors import ModelError
 from q2_metric.models.english import parser as spacy_parser
 from q2_metric.models.english.parser import Parser, SpacyPersonal, SpacySpans
-from q2_metric.text.normalise import normalise, words
-from q2_metric.text.repair import repair
-from q2_metric.text.sentences import MAX_SENTENCE, RuleSentences, split_sentences
-from q2_metric.text.truecase import capitalised
+from q2_metric.text.normalise import normalise
+from q2_metric.text.sentences import RuleSentences
 from q2_metric.types import Example, PersonalFilter, SentenceSplitter, SpanFinder
 
 pytest.importorskip("spacy")
@@ -23,142 +19,6 @@ pytest.importorskip("spacy")
 @pytest.fixture(scope="module")
 def parser() -> Parser:
     return Parser()
-
-
-# --- repair --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "repaired"),
-    [
-        ("i ' m not sure , but it ' s good .", "I'm not sure, but it's good."),
-        ("i don ' t know", "I don't know"),
-        ("they do n't know .", "They don't know."),
-        ("the group ' s shares .", "The group's shares."),
-        ("it began in the 1980 ' s .", "It began in the 1980's."),
-        ("he runs a co - op .", "He runs a co-op."),
-        ("1 - 2 percent of the people .", "1-2 percent of the people."),
-        ("25 % of $ 200 , 000 .", "25% of $200,000."),
-        ("over 1 . 5 million people .", "Over 1.5 million people."),
-        ("it ' s from the u . s . and the uk .", "It's from the U.S. and the uk."),
-        ('the word " pizza " is old .', 'The word "pizza" is old.'),
-        ("rock ' n ' roll is fun , right ?", "Rock 'n' roll is fun, right?"),
-        ("he ( a painter ) left .", "He (a painter) left."),
-        ("wow ! ! ! i like it . . .", "Wow!!! I like it..."),
-        ("born in 1994 , 1995 or so .", "Born in 1994, 1995 or so."),
-        ("it’s from france .", "It’s from France."),
-        ("He left - I stayed.", "He left - I stayed."),
-        ("The end .", "The end."),
-        ("", ""),
-        ("  ", " "),
-    ],
-)
-def test_repair(text: str, repaired: str) -> None:
-    assert repair(text).text == repaired
-
-
-def test_repair_takes_capitals_from_the_knowledge() -> None:
-    knowledge = "Bob Ross painted. On YouTube the painter is a star, as The Joy of Painting is."
-    assert repair("bob ross is on youtube and the joy .", knowledge).text == (
-        "Bob Ross is on YouTube and the Joy."
-    )
-    assert "the" not in capitalised(knowledge)
-
-
-PIECES = words("""
-    i it don they ' s t m re - , . ! ? u k 1 2 000 % $ " ( ) the co op 1980 ß İ bob
-""")
-TEXTS = st.one_of(
-    st.text(max_size=80),
-    st.lists(st.sampled_from([*sorted(PIECES), "\n"]), max_size=25).map(" ".join),
-)
-
-
-@given(TEXTS)
-@settings(max_examples=300, deadline=None)
-def test_repair_only_deletes_blanks_and_changes_case(text: str) -> None:
-    repaired = repair(text, "Bob Ross lives.")
-    assert len(repaired.places) == len(repaired.text)
-    assert list(repaired.places) == sorted(set(repaired.places))
-    kept = "".join(text[place] for place in repaired.places)
-    assert len(kept) == len(repaired.text)
-    assert all(
-        new == old or new in (old.upper(), old.title())
-        for new, old in zip(repaired.text, kept, strict=True)
-    )
-    gone = set(range(len(text))) - set(repaired.places)
-    assert all(text[place].isspace() for place in gone)
-
-
-@given(TEXTS, st.integers(0, 80), st.integers(1, 20))
-@settings(max_examples=200, deadline=None)
-def test_places_go_there_and_back(text: str, start: int, length: int) -> None:
-    repaired = repair(text)
-    end = min(start + length, len(repaired.text))
-    if start < end:
-        left, right = repaired.to_original(start, end)
-        assert repaired.from_original(left, right) == (start, end)
-
-
-# --- sentences -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("", []),
-        (" \n ", []),
-        (". . .", [". . ."]),
-        ("i love it", ["i love it"]),
-        ("yes . i love it ! me too", ["yes .", "i love it !", "me too"]),
-        ("wow ! ! ! so good . . . really", ["wow ! ! !", "so good . . .", "really"]),
-        ("oh no . it ' s late .", ["oh no .", "it ' s late ."]),
-        ("he met dr . smith in st . louis .", ["he met dr . smith in st . louis ."]),
-        ("in the u . s . it is big . wow", ["in the u . s .", "it is big .", "wow"]),
-        ("it is 1 . 5 miles long . ok", ["it is 1 . 5 miles long .", "ok"]),
-        ("It is 1.5 miles. Mr. Bean agreed.", ["It is 1.5 miles.", "Mr. Bean agreed."]),
-        ("J. R. R. Tolkien wrote it. He did.", ["J. R. R. Tolkien wrote it.", "He did."]),
-        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
-        ("They sell e.g. tea. Good.", ["They sell e.g. tea.", "Good."]),
-        ("a title\n\na line\nanother", ["a title", "a line", "another"]),
-        ("Really?! Yes… maybe.", ["Really?!", "Yes… maybe."]),
-        ("so do i . i know .", ["so do i .", "i know ."]),
-        ('he said it . " ok', ['he said it . "', "ok"]),
-        ("a big business.global sales rose .", ["a big business.", "global sales rose ."]),
-        ("He left.Then he came.", ["He left.", "Then he came."]),
-        ("see example.com or bbc.co.uk .", ["see example.com or bbc.co.uk ."]),
-        ("Read file.Name at w3.org/Some.Page now", ["Read file.", "Name at w3.org/Some.Page now"]),
-        ("Mrs.Smith of St.Louis uses Node.js", ["Mrs.Smith of St.Louis uses Node.js"]),
-        ("a cased Text.with no capital after", ["a cased Text.with no capital after"]),
-        ("ann.lee@home.now writes e.g.this", ["ann.lee@home.now writes e.g.this"]),
-    ],
-)
-def test_sentences(text: str, sentences: list[str]) -> None:
-    bounds = RuleSentences().split([text])[0]
-    assert [text[start:end] for start, end in bounds] == sentences
-
-
-@given(TEXTS)
-@settings(max_examples=300, deadline=None)
-def test_sentences_cover_the_text_once(text: str) -> None:
-    bounds = split_sentences(text)
-    covered = [i for start, end in bounds for i in range(start, end)]
-    assert covered == sorted(set(covered))
-    assert all(i in set(covered) for i, letter in enumerate(text) if not letter.isspace())
-    for start, end in bounds:
-        assert text[start:end].strip() == text[start:end] != ""
-
-
-@pytest.mark.parametrize(
-    "unit", ["it ' s a long text . ", "word ", "x", "a . b . ", "!", "“ a ", "? ! ", "one.two"]
-)
-def test_long_texts(unit: str) -> None:
-    text = unit * (100_000 // len(unit)) + "x"
-    started = time.process_time()  # of this process alone, however busy the machine is
-    bounds = split_sentences(text)
-    assert time.process_time() - started < 60
-    assert max(end - start for start, end in bounds) <= MAX_SENTENCE
-    assert sum(end - start for start, end in bounds) >= len(text.replace(" ", ""))
 
 
 # --- spans ---------------------------------------------------------------------------

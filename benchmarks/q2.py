@@ -1,6 +1,6 @@
 """Q² batched against one model call at a time (reference/q2.py), on models of real size.
 
-    python benchmarks/q2_speed.py [--responses N] [--turns T] [--dtype bfloat16]
+    python -m benchmarks q2 [--responses N] [--turns T] [--dtype bfloat16]
 
 T5-small for the questions, ALBERT-base reads, a RoBERTa of base size compares. The weights
 are random, so two things are fixed, for both sides alike: a question has 20 tokens (random
@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import harness
 import torch
 
+from benchmarks import harness
 from q2_metric import Q2, Example
 from q2_metric.metrics import q2 as recipe
 from q2_metric.models import stages
@@ -101,7 +101,8 @@ def usage(q2: Q2) -> dict[str, dict[str, float]]:
     found = {}
     for name in ("questions", "reader", "entailment"):
         used = getattr(q2, name).batches.usage
-        found[name] = {"calls": used.calls, "rows": used.rows, "padding": round(used.padding, 3)}
+        found[name] = {"calls": used.calls, "rows": used.rows, "tokens": used.tokens,
+                       "padding": round(used.padding, 3)}
     return found
 
 
@@ -163,7 +164,7 @@ def main() -> None:
         with harness.counting_flops() as flops:
             q2.score(examples)
             needed = flops()
-        rate = harness.matmul_rate()
+        rate = harness.torch_rate(given.dtype)
         figures = {
             "models": {"questions": "T5-small size", "reader": "ALBERT-base size",
                        "nli": "RoBERTa-base size", "dtype": given.dtype},
@@ -172,17 +173,11 @@ def main() -> None:
             "round_trip": ROUND_TRIP,
             "responses": len(examples),
             "against_the_loop": ratio,
-            "seconds": round(total, 2),
             "share_outside": outside,
             "stages": stages,
-            "gflops": round(needed / 1e9),
-            "matmul_gflops_per_second": round(rate / 1e9),
-            "share_of_matmul_rate": round(needed / total / rate, 3),
+            "tokens": round(sum(one["tokens"] for one in stages.values()) / len(examples), 1),
+            **harness.share_of_rate(needed, total, rate, given.dtype),
             "cost": costs(models, examples),
             "peak_memory_mb": harness.peak_memory_mb(),
         }
     harness.save("q2" if given.dtype == "float32" else f"q2-{given.dtype}", figures)
-
-
-if __name__ == "__main__":
-    main()

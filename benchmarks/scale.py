@@ -1,7 +1,7 @@
 """SCALE batched against the authors' package scale-score, on the same weights.
 
     pip install --no-deps scale-score==0.1.0
-    python benchmarks/scale_speed.py [--size small] [--responses N] [--turns T]
+    python -m benchmarks scale [--size small] [--responses N] [--turns T]
 
 A Flan-T5 of the published size with random weights, the authors' prompt and chunk size. Both
 are also checked to give the same scores. The texts are Wizard of Wikipedia responses, whose
@@ -18,10 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import harness
 import torch
-from scale_parity import Whole
 
+from benchmarks import harness
+from benchmarks.scale_parity import Whole
 from q2_metric import Example
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.models.hub.loading import Loaded, load_pretrained
@@ -97,14 +97,11 @@ def costs(loaded: Loaded, examples: list[Example], everything: list[Example]) ->
     with harness.counting_flops() as flops:
         metric(loaded).score(examples)
         needed = flops()
-    rate = harness.matmul_rate()
     return {
-        "seconds": round(total, 2),
         "share_outside_forward_passes": round(1 - inside / total, 3),
         "calls": used.calls, "rows": used.rows, "padding": round(used.padding, 3),
-        "gflops": round(needed / 1e9),
-        "matmul_gflops_per_second": round(rate / 1e9),
-        "share_of_matmul_rate": round(needed / total / rate, 3),
+        "tokens": round(used.tokens / len(examples), 1),
+        **harness.share_of_rate(needed, total, harness.torch_rate(), "float32"),
         "cost_by_words": [
             {"words": words, "per_response": round(harness.timed(
                 lambda words=words: metric(loaded).score(
@@ -156,7 +153,3 @@ def main() -> None:
             figures[given.dtype] = roughly(loaded, rough, examples, given.turns)
         figures |= costs(loaded, examples, everything)
     harness.save("scale", figures)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What each choice for the bundled models on a CPU brings, and what agreement it costs.
 
-    python benchmarks/cpu_choices.py [--rows N] [--turns T]
+    python -m benchmarks cpu [--rows N] [--turns T]
 
 The entailment model judges (knowledge, response) pairs of annotated Wizard of Wikipedia
 responses: threads, batches by length against batches as they come, budgets of tokens, and
@@ -18,10 +18,11 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from harness import alternate, responses, save, slices, threads
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.harness import alternate, responses, save, slices, threads
 from q2_metric.data.wow import read_annotated
+from q2_metric.models.batching import Budget
 from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled import runtimes
 from q2_metric.models.bundled.encoding import Batch, collate
@@ -108,7 +109,7 @@ def main() -> None:
 
     def compare(name: str, model: BundledEntailment, tokens: int = bundled.BATCH_TOKENS) -> None:
         def run() -> list[float]:
-            with mock.patch.object(model, "batch_tokens", tokens):
+            with mock.patch.object(model, "budget", Budget(tokens)):
                 return scores(model, pairs)
 
         values = run()
@@ -135,7 +136,3 @@ def main() -> None:
         "default_auc": round(float(roc_auc_score(truth, usual)), 4), "choices": found,
         "spacy_components": spacy_parser.load().pipe_names,
     })
-
-
-if __name__ == "__main__":
-    main()

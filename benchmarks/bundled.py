@@ -1,6 +1,6 @@
 """How fast the bundled preset is, and how much batching by stage saves.
 
-    python benchmarks/throughput.py [--rows N] [--turns T]
+    python -m benchmarks bundled [--rows N] [--turns T]
 
 Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call, and in turn a
 part of them one response at a time with the same models, each model called for one item at a
@@ -14,21 +14,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import (
+from benchmarks.harness import (
     Clock,
+    Counted,
     alternate,
+    onnx_rate,
     peak_memory_mb,
     process_seconds,
     responses,
     save,
+    share_of_rate,
     slices,
     threads,
     timed,
 )
-
 from q2_metric import Q2, Example, Scale
 from q2_metric.models.bundled import runtimes
-from q2_metric.models.bundled.encoding import Batch
 
 
 class OneAtATime:
@@ -44,21 +45,6 @@ class OneAtATime:
 
     def _each(self, items: Sequence[Any]) -> list[Any]:
         return [self._call([item])[0] for item in items]
-
-
-class Counted:
-    """A forward function of the bundled models that counts its rows and its padding."""
-
-    def __init__(self, forward: Callable[[Batch], Any], clock: Clock) -> None:
-        self._forward = clock.wrap(forward)
-        self.calls = self.rows = self.tokens = self.padded = 0
-
-    def __call__(self, batch: Batch) -> Any:
-        self.calls += 1
-        self.rows += len(batch.lengths)
-        self.tokens += int(batch.lengths.sum())
-        self.padded += batch.ids.size
-        return self._forward(batch)
 
 
 def changed(examples: Sequence[Example], mark: str) -> list[Example]:
@@ -107,7 +93,9 @@ def main() -> None:
                                  "generate"), ("personal", q2.personal, "personal")):
         seconds[stage] = Clock()
         setattr(owner, method, seconds[stage].wrap(getattr(owner, method)))
+    rates = [onnx_rate()]
     total = timed(lambda: together(examples))
+    rates.append(onnx_rate())
     twenty = Path(__file__).parents[1] / "examples" / "dialogues.jsonl"
     cold = ("-m", "q2_metric", "score", "--no-cache", str(twenty))
     save("bundled", {
@@ -118,10 +106,10 @@ def main() -> None:
         "responses_per_second": round(len(examples) / total, 1),
         "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
         "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
-        "stages": {
-            name: {"calls": one.calls, "rows": one.rows, "tokens": one.tokens,
-                   "padding": round(1 - one.tokens / max(1, one.padded), 3)}
-            for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
+        "stages": {name: one.figures()
+                   for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
+        "tokens": round(sum(one.tokens for one in counted) / len(examples), 1),
+        **share_of_rate(sum(one.operations for one in counted), total, sum(rates) / 2, "float32"),
         "weights": runtimes.VERSIONS,
         "import_seconds": round(process_seconds("-c", "import q2_metric", times=5)
                                 - process_seconds("-c", "pass", times=5), 3),
@@ -144,7 +132,3 @@ def _children_cpu(work: Callable[[], object]) -> float:
     before = used()
     work()
     return used() - before
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,102 @@
+"""The bundled networks with their matrix products in 8 bits.
+
+What enters a product is multiplied by a number for each channel, rounded and cut to 0…255. Those
+numbers were fixed on training texts (``ranges.safetensors``), so that a row's scores do not depend
+on the rows beside it; the products themselves are sums of whole numbers, which are exact.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.errors import ModelError
+
+LARGEST_PAIR = 128
+"""Of two neighbouring weights of the same sign, in whole numbers. Processors without VNNI add two
+products in 16 bits, and 255 * 129 would not fit."""
+RANGES = "ranges.safetensors"
+LAYER = ("qkv", "out", "up", "down")
+"""The products of a layer that are computed in 8 bits; the heads are not."""
+Floats = NDArray[np.float32]
+
+
+def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """A linear layer's matrix in 8 bits, with a scale for each output.
+
+    Args:
+        weight: (out, in).
+        multiplier: (in,), by which its inputs are multiplied.
+
+    Returns:
+        Whole numbers (in, out) and their scales (out,); see :data:`LARGEST_PAIR`.
+    """
+    rows = (weight / multiplier).T
+    first, second = rows[0::2], rows[1::2]
+    same = first * second > 0
+    pairs = np.where(same, np.abs(first) + np.abs(second), 0).max(0)
+    # A sum of two rounded numbers is at most 1 beyond that of the numbers.
+    scale = np.maximum(np.abs(rows).max(0) / 127, pairs / (LARGEST_PAIR - 1))
+    scale = np.maximum(scale, np.float32(1e-12)).astype(np.float32)
+    whole = np.ascontiguousarray(np.rint(rows / scale).astype(np.int8))
+    return whole, scale
+
+
+def initializers(
+    weights: dict[str, NDArray[Any]], ranges: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """What the 8-bit graph of a network is filled with.
+
+    Args:
+        weights: of the network, by name (:func:`runtimes.load_weights`).
+        ranges: ``NAME.multiplier`` (in,) and ``NAME.zero`` () of each product.
+    """
+    found = dict(weights)
+    for name in [name for name in weights if _in_eight_bits(name)]:
+        product = name.removesuffix(".weight")
+        multiplier = ranges[f"{product}.multiplier"]
+        whole, scale = quantised(weights[name].astype(np.float32), multiplier)
+        found[name], found[f"{name}.scale"] = whole, scale
+        found[f"{product}.multiplier"] = multiplier
+        found[f"{product}.zero"] = ranges[f"{product}.zero"]
+    return found
+
+
+def _in_eight_bits(name: str) -> bool:
+    return ".layers." in name and name.removesuffix(".weight").rpartition(".")[2] in LAYER \
+        and name.endswith(".weight")
+
+
+def load_ranges(folder: Path, prefix: str) -> dict[str, NDArray[Any]]:
+    """The ranges of a network, out of the folder with its weights.
+
+    Raises:
+        ModelError: the file is missing, or was made for other weights.
+    """
+    from safetensors import safe_open
+
+    path = folder / RANGES
+    if not path.exists():
+        raise ModelError(f"the ranges of 8 bits are missing ({path}): reinstall q2-metric")
+    with safe_open(path, framework="numpy") as file:
+        if (file.metadata() or {}).get(prefix) != fingerprint(folder, prefix):
+            raise ModelError(f"{path} was made for other weights of the {prefix} network: "
+                             "run python -m training --part ranges")
+        return {name: file.get_tensor(name) for name in file.keys()  # noqa: SIM118
+                if name.startswith(f"{prefix}.")}
+
+
+def fingerprint(folder: Path, prefix: str) -> str:
+    """What tells a network's weights from those of another training: a digest of its vectors."""
+    from safetensors import safe_open
+
+    found = hashlib.sha256()
+    with safe_open(folder / "bundled.safetensors", framework="numpy") as file:
+        for name in sorted(file.keys()):
+            if name.startswith(f"{prefix}.") and name.endswith((".bias", "norm1.weight")):
+                found.update(file.get_tensor(name).tobytes())
+    return found.hexdigest()[:16]

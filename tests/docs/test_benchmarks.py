@@ -1,0 +1,68 @@
+"""One runner for all benchmarks; the page of speed is made from what they left."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as runner
+from benchmarks import harness, speed_page
+
+FOLDER = Path(runner.__file__).parent
+
+
+def test_every_module_that_can_be_run_is_a_case(capsys: pytest.CaptureFixture[str]) -> None:
+    runner.main(["--list"])
+    lines = capsys.readouterr().out.splitlines()
+    found = {path.stem for path in FOLDER.glob("[!_]*.py")
+             if "\ndef main() -> None:" in path.read_text(encoding="utf-8")}
+    listed = {line.split()[0] for line in lines if line.startswith("  ")}
+    assert listed == found
+    assert all(len(line.split()) > 4 for line in lines if line.startswith("  ")), "says nothing"
+
+
+def test_a_case_is_run_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match="there is no benchmark 'speed'; there are bundled"):
+        runner.main(["speed"])
+    ran: list[list[str]] = []
+    monkeypatch.setattr(runner.sys, "argv", ["before"])
+    module = importlib.import_module("benchmarks.determinism")
+    monkeypatch.setattr(module, "main", lambda: ran.append(list(runner.sys.argv)))
+    runner.main(["determinism", "--rows", "3"])
+    assert ran == [["-m benchmarks determinism", "--rows", "3"]]
+
+
+def test_the_page_of_speed_is_made_from_the_records() -> None:
+    written = (harness.RESULTS.parent / "speed.md").read_text(encoding="utf-8")
+    assert written == speed_page.page(), "run python -m benchmarks speed_page"
+
+
+def test_two_ways_are_timed_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second becomes slower like the first: their ratio stays."""
+    seconds = iter([1.0, 0.5, 2.0, 1.0, 4.0])
+    order: list[str] = []
+
+    def timed(work: object) -> float:
+        order.append(work())  # type: ignore[operator]
+        return next(seconds)
+
+    monkeypatch.setattr(harness, "timed", timed)
+    slow, fast = (10, lambda: "slow"), (10, lambda: "fast")
+    found = harness.alternate([slow] * 3, [fast] * 2)
+    assert order == ["slow", "fast", "slow", "fast", "slow"]
+    assert found["ratio_least"] == found["ratio_greatest"] == 2.67  # 20 / ((10 + 5) / 2)
+    with pytest.raises(ValueError, match="both sides"):
+        harness.alternate([slow], [fast])
+
+
+def test_tokens_and_operations_are_counted_without_padding() -> None:
+    counted = harness.Counted(lambda batch: batch.ids, harness.Clock())
+    counted(SimpleNamespace(lengths=np.array([8, 3]), ids=np.zeros((2, 8))))
+    assert counted.figures() == {"calls": 1, "rows": 2, "tokens": 11, "padding": 0.312}
+    assert counted.operations == harness.operations(8) + harness.operations(3)
+    # Six layers of 12 matrices of 384 x 384, two operations a weight; attention is little here.
+    assert harness.operations(1) == 6 * (2 * 12 * 384**2 + 4 * 384)

@@ -1,0 +1,284 @@
+"""The bookkeeping of a run: what is counted, of which rows, and by whom it was scored."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import FakeMetric
+
+from q2_metric import metrics
+from q2_metric.engine import cluster as on_ray
+from q2_metric.engine.job import Job
+from q2_metric.engine.manifest import difference, manifest
+from q2_metric.engine.parts import Parts, encoded
+from q2_metric.engine.run import FileResult, Listener, Run, total
+from q2_metric.errors import BadRowError, InputError
+from q2_metric.metrics.system import system_score
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.fields import OutputRow
+from q2_metric.types import Example, Score
+
+VALUES = [i / 10 for i in range(10)]
+
+
+def row(i: int) -> str:
+    """The third and eighth row cannot be scored."""
+    return json.dumps({"response": "" if i in (2, 7) else f"r{i}", "knowledge": "k"}) + "\n"
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMetric:
+    found = FakeMetric("scale", {f"r{i}": value for i, value in enumerate(VALUES)})
+    monkeypatch.setattr(metrics, "load_metrics", lambda *_arguments, **_keywords: [found])
+    return found
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(map(row, range(10))))
+    return Job((str(path),), Columns(), ("scale",), block=3)
+
+
+SCORED = [value for i, value in enumerate(VALUES) if i not in (2, 7)]
+
+
+def heard() -> tuple[Listener, dict[str, list[Any]]]:
+    told: dict[str, list[Any]] = {"warn": [], "note": [], "files": [], "rows": []}
+
+    @contextmanager
+    def progress(files: Sequence[str]) -> Iterator[Callable[[int], None]]:
+        told["files"].append([*files])
+        yield told["rows"].append
+
+    return Listener(told["warn"].append, told["note"].append, progress), told
+
+
+def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
+    listener, told = heard()
+    [found] = Run(job, listener=listener).run()
+    assert found == FileResult(
+        file=job.files[0], rows=10, failed=2, seconds=found.seconds,
+        systems=(system_score("scale", [Score(Example("", ""), v) for v in SCORED],
+                              "scale|version:test"),),
+        columns={**dict.fromkeys(asdict(Columns())), "response": "response",
+                 "knowledge": "knowledge"},
+        blocks=(3, 3, 3, 1))
+    assert found.seconds > 0
+    assert found.rows_per_second == pytest.approx(8 / found.seconds)
+    assert told["files"] == [[job.files[0]]]
+    assert told["rows"] == [3, 3, 3, 1]
+    assert told["warn"] == [
+        f"{job.files[0]}, line {line}: the response (field 'response') is empty"
+        for line in (3, 8)]
+
+
+def test_a_run_that_goes_on_says_what_was_there(
+    job: Job, fake: FakeMetric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+
+    def stop(_examples: Sequence[Example]) -> None:
+        if len(fake.batches) == 2:
+            raise KeyboardInterrupt
+
+    real = fake.score
+    monkeypatch.setattr(fake, "score", lambda examples, **keywords: (
+        stop(examples), real(examples, **keywords))[1])
+    with pytest.raises(KeyboardInterrupt):
+        Run(job).run(str(out))
+    monkeypatch.setattr(fake, "score", real)
+    listener, told = heard()
+    [found] = Run(job, listener=listener).run(str(out))
+    assert (found.rows, found.failed, found.resumed, found.resumed_failed) == (10, 2, 6, 1)
+    assert found.rows_per_second == pytest.approx((10 - 2 - (6 - 1)) / found.seconds)
+    assert told["note"] == [f"going on: {out}.parts has 2 finished blocks"]
+    assert told["rows"] == [3, 3, 3, 1]
+    assert found.systems[0].value == pytest.approx(sum(SCORED) / 8)
+    kept = json.loads(Path(f"{out}.manifest.json").read_text())
+    assert kept["files"] == [{
+        **manifest([job.files[0]], {}, {}, {})["files"][0], "rows": 10, "failed": 2,
+        "columns": found.columns}]
+    again, told = heard()
+    [complete] = Run(job, listener=again).run(str(out))
+    assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0, blocks=())
+    assert told["note"] == [f"{out} is complete already (10 rows); --restart scores them anew"]
+    assert complete.rows_per_second == 0
+
+
+def test_results_as_json() -> None:
+    system = system_score("f1", [Score(Example("", ""), 0.5), Score(Example("", ""), 0.75)], "s")
+    result = FileResult("a", 4, 1, 2.0, (system,), {"id": "i", "label": None}, resumed=2,
+                        resumed_failed=1, looked_up=3)
+    shown = result.as_json()
+    assert shown == {
+        "file": "a", "rows": 4, "failed": 1, "rows_per_second": 1.0, "scores_from_cache": 3,
+        "columns": {"id": "i", "label": None}, "scores": {"f1": asdict(system)}}
+    assert FileResult.from_json(json.loads(json.dumps(shown))) == FileResult(
+        "a", 4, 1, 0.0, (system,), {"id": "i", "label": None})
+    assert total([result, replace(result, rows=10, failed=5)]) == (14, 6)
+    assert total([]) == (0, 0)
+
+
+def test_scores_from_the_cache_are_counted(job: Job, fake: FakeMetric, tmp_path: Path) -> None:
+    job = replace(job, cache=tmp_path / "c")
+    assert [Run(job).run()[0].looked_up for _ in range(3)] == [0, 8, 8]
+    both = replace(job, files=job.files * 2)
+    Path(job.files[0]).write_text(row(1) + row(3) + row(11))
+    assert [one.looked_up for one in Run(both).run()] == [2, 3]
+
+
+@pytest.mark.parametrize(("bad", "told"), [(1, 1), (5, 5), (6, 6), (9, 6)])
+def test_the_first_bad_rows_are_explained(
+    tmp_path: Path, fake: FakeMetric, bad: int, told: int
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(row(2) * bad + row(1))
+    listener, heard_ = heard()
+    Run(Job((str(path),), Columns(), ("scale",), block=2), listener=listener).run()
+    assert len(heard_["warn"]) == told
+    assert heard_["warn"][0].startswith(f"{path}, line 1: ")
+    further = "… further rows are only counted; --out has all errors"
+    assert (heard_["warn"][-1] == further) == (bad > 5)
+    with pytest.raises(BadRowError, match=r"line 1: the response .* is empty"):
+        Run(Job((str(path),), Columns(), ("scale",)), strict=True).run()
+
+
+class Page:
+    def __init__(self) -> None:
+        self.rows: list[OutputRow] = []
+
+    def write(self, rows: Any) -> None:
+        self.rows += rows
+
+
+def test_a_page_gets_the_rows_with_their_texts(
+    job: Job, fake: FakeMetric, tmp_path: Path
+) -> None:
+    for out in (None, str(tmp_path / "out.jsonl"), str(tmp_path / "out.jsonl")):
+        page = Page()
+        results: list[Sequence[FileResult]] = []
+
+        @contextmanager
+        def opened(found: Sequence[FileResult], page: Page = page) -> Iterator[Page]:
+            assert not found
+            results.append(found)  # noqa: B023
+            yield page
+
+        assert Run(job).run(out, opened) == [*results[0]]
+        assert [row.get("response") for row in page.rows] == [
+            None if i in (2, 7) else f"r{i}" for i in range(10)]
+        assert [row["scale"] for row in page.rows if row["error"] is None] == SCORED
+
+
+def test_a_choice_of_knowledge_is_said_in_place_of_a_column(
+    job: Job, fake: FakeMetric
+) -> None:
+    class Choice:
+        words = "by hand"
+        request: dict[str, Any] = {}  # noqa: RUF012
+
+        def load(self) -> Any:
+            return type("Selector", (), {
+                "sign": lambda _self, signed: signed,
+                "choose": lambda _self, rows, _file, _first: list(rows)})()
+
+    [found] = Run(replace(job, choice=Choice())).run()
+    assert found.columns["knowledge"] == "by hand"
+
+
+# --- on a cluster, the actors played by this process ---------------------------------------
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
+    def prepared(job: Job, _cluster: on_ray.Cluster) -> tuple[dict[str, str], dict[str, Any]]:
+        return job.load().signatures, job.identities()
+
+    def fill(job: Job, parts: Parts, _cluster: on_ray.Cluster,
+             progress: Callable[[int], None]) -> Counter[int]:
+        loaded, done = job.load(), parts.done()
+        for number, file in enumerate(job.files):
+            first = 0
+            for n, block in enumerate(job.blocks(file)):
+                if (number, n) not in done:
+                    parts.write(number, n, encoded(job.score(loaded, file, first, block)))
+                    progress(len(block))
+                first += len(block)
+        return Counter({number: 10 + number for number in range(len(job.files))})
+
+    monkeypatch.setattr(on_ray, "prepared", prepared)
+    monkeypatch.setattr(on_ray, "fill", fill)
+    return on_ray.Cluster()
+
+
+def test_a_run_on_a_cluster(
+    job: Job, fake: FakeMetric, ray: on_ray.Cluster, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text(row(1) * 5)
+    job = replace(job, files=(*job.files, str(other)))
+    here, listener_told = Run(job).run(), heard()
+    for out in (None, str(tmp_path / "out.jsonl")):
+        listener, told = heard() if out else listener_told
+        found = Run(job, ray, listener=listener).run(out)
+        assert [replace(one, seconds=0.0, looked_up=0) for one in found] == [
+            replace(one, seconds=0.0, looked_up=0) for one in here]
+        assert [one.looked_up for one in found] == [10, 11]
+        assert found[0].seconds == pytest.approx(2 * found[1].seconds), "by their rows"
+        assert found[0].seconds > 0
+        assert told["files"] == [[*job.files], [], []], "one bar for all"
+        assert told["rows"][:6] == [3, 3, 3, 1, 3, 2]
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [one["scale"] for one in written[:10] if one["error"] is None] == SCORED
+    assert [one["id"] for one in written] == [*map(str, range(1, 11)), *map(str, range(1, 6))]
+    with pytest.raises(InputError) as caught:
+        Run(replace(job, files=("-",)), ray)
+    assert str(caught.value) == "-: can be read only once; --engine ray needs files"
+
+
+# --- what is not as it was -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({}, None),
+    ({"files": [{"file": "b", "sha256": "1"}]}, "it read a, now b"),
+    ({"files": [{"file": "a", "sha256": "2"}]}, "a has changed since"),
+    ({"files": [{"file": "a", "sha256": "1"}] * 2}, "it read 1 files, now 2"),
+    ({"files": []}, "it read 1 files, now 0"),
+    ({"settings": {"texts": True}}, "texts was False, now True"),
+    ({"settings": {}}, "texts was False, now not given"),
+    ({"settings": {"texts": False, "id": "n"}}, "id was not given, now n"),
+    ({"identities": {"q2": {"preset": "p", "contents of m": "1", "code": "1", "seed": 2}}},
+     "q2's seed was not given, now 2"),
+    ({"identities": {"q2": {"preset": "r", "contents of m": "1", "code": "1"}}},
+     "q2's preset was p, now r"),
+    ({"identities": {"q2": {"preset": "p", "contents of m": "2", "code": "2"}}},
+     "the contents of m have changed"),
+    ({"identities": {"q2": {"preset": "p", "contents of m": "1", "code": "2"}}},
+     "the code of q2-metric or a library that it uses has changed"),
+    ({"identities": {"f1": {}}}, "its manifest cannot be understood"),
+    ({"signatures": {"q2": "q2|nli:n"}}, "q2's nli was m, now n"),
+    ({"signatures": {"q2": "q2|nli:m|top:1"}}, "q2's top was not given, now 1"),
+    ({"signatures": {"q2": "q2|nli"}}, "its manifest cannot be understood"),
+    ({"version": "2"}, "q2-metric was 1, now 2"),
+    ({"settings": None}, "its manifest cannot be understood"),
+    ({"files": None}, "its manifest cannot be understood"),
+    ({"complete": True}, None),
+])
+def test_what_has_changed_since_a_run_began(change: dict[str, Any], words: str | None) -> None:
+    begun = {
+        "version": "1", "complete": False, "signatures": {"q2": "q2|nli:m"},
+        "settings": {"texts": False},
+        "identities": {"q2": {"preset": "p", "contents of m": "1", "code": "1"}},
+        "files": [{"file": "a", "sha256": "1"}],
+    }
+    assert difference(begun, {**begun, **change}) == words
+    assert difference({}, begun) == "its manifest cannot be understood"

@@ -1,0 +1,67 @@
+"""One question's comparison, whole: what was compared, how, and what it scores."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from fakes import VERDICTS
+
+from q2_metric.metrics.answers import agrees, answer_sentence, compare
+from q2_metric.types import Answer, Comparison, Example, How, Question, Span, Verdict
+
+SPAN = Span(Example("It is very acidic.", "It is slightly acidic."), "very acidic", 6)
+QUESTION = Question(SPAN, "What is it?")
+ANSWER = Answer("slightly acidic", 6, 5.0)  # half of the words are those of the span
+OPEN = Verdict(0.3, 0.5, 0.2)
+
+
+@pytest.mark.parametrize("comparison", ["verdict", "expected"])
+@pytest.mark.parametrize("verdict", [None, OPEN])
+def test_no_answer_and_the_same_answer_need_no_verdict(
+    comparison: Literal["verdict", "expected"], verdict: Verdict | None
+) -> None:
+    assert compare(QUESTION, None, verdict, comparison) == Comparison(
+        QUESTION, "very acidic", None, 0.0, None, "no_answer", 0.0, None)
+    same = Answer("Very acidic!", 3, 1.0)
+    assert compare(QUESTION, same, verdict, comparison) == Comparison(
+        QUESTION, "very acidic", "Very acidic!", 1.0, None, "equal", 1.0, 3)
+
+
+@pytest.mark.parametrize(("verdict", "comparison", "how", "score"), [
+    (None, "verdict", "token_f1", 0.5),
+    (None, "expected", "token_f1", 0.5),
+    (VERDICTS["entailment"], "verdict", "nli", 1.0),
+    (VERDICTS["neutral"], "verdict", "token_f1", 0.5),
+    (VERDICTS["contradiction"], "verdict", "nli", 0.0),
+    (VERDICTS["entailment"], "expected", "nli", 0.8 + 0.15 * 0.5),
+    (OPEN, "expected", "nli", 0.3 + 0.5 * 0.5),
+    (VERDICTS["contradiction"], "expected", "nli", 0.1 + 0.2 * 0.5),
+])
+def test_another_answer_is_judged(
+    verdict: Verdict | None, comparison: Literal["verdict", "expected"], how: How, score: float
+) -> None:
+    assert compare(QUESTION, ANSWER, verdict, comparison) == Comparison(
+        QUESTION, "very acidic", "slightly acidic", 0.5, verdict, how, pytest.approx(score), 6)
+
+
+def test_the_papers_comparison_is_the_default() -> None:
+    verdict = VERDICTS["contradiction"]
+    assert compare(QUESTION, ANSWER, verdict) == compare(QUESTION, ANSWER, verdict, "verdict")
+
+
+@pytest.mark.parametrize(("answer", "item"), [
+    ("red, green", True), ("green; red", True), ("red , or green", True), ("red or green", True),
+    ("green & red", True), ("green and red", True), ("dark red, green", False),
+    ("green, and red", True), ("redor green", False), ("Reds, green", False),
+])
+def test_an_item_of_a_list(answer: str, item: bool) -> None:
+    span = Span(Example(answer, ""), "Red", 0)
+    assert agrees(Answer(answer, 0, 0.0), span, lists=True) == item
+    assert not agrees(Answer(answer, 0, 0.0), span, lists=False)
+
+
+@pytest.mark.parametrize("answer", ["Acme", "Acme.", "Acme . ", "Acme..."])
+def test_a_sentence_for_nli_ends_once(answer: str) -> None:
+    assert answer_sentence("Who?", answer) == "Who? Acme."
+    assert answer_sentence("Who?", f" {answer}") == "Who?  Acme."

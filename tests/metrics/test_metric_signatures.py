@@ -1,0 +1,105 @@
+"""The whole signature of each metric: what anybody needs to score the same again."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import (
+    FakeBackbone,
+    FakeEntailment,
+    FakePersonal,
+    FakeQuestions,
+    FakeReader,
+    FakeResolver,
+    FakeSentences,
+    FakeSpans,
+)
+
+from q2_metric._version import __version__
+from q2_metric.metrics.groundedness import Groundedness, Head
+from q2_metric.metrics.nli import EndToEndNli
+from q2_metric.metrics.q2 import Q2, Q2Settings, without_nli
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.signature import parse, shortened, signature
+
+
+def q2(**settings: object) -> str:
+    return Q2(
+        FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
+        FakeResolver({}), Q2Settings(**settings), "mine",  # type: ignore[arg-type]
+    ).signature
+
+
+PLAIN = {
+    "preset": "mine", "spans": "fake-spans", "qg": "fake-questions", "reader": "fake-reader",
+    "nli": "fake-nli", "decoding": "beam", "questions": "first_valid", "personal": "remove",
+    "compare": "nli", "fallback": "nli", "unanswerable": "keep", "coref": "off",
+}
+
+
+@pytest.mark.parametrize(("settings", "signed"), [
+    ({"reading": "response"}, {}),
+    ({}, {"reading": "neighbours"}),
+    ({"decoding": "greedy", "seed": 3, "reading": "response"}, {"decoding": "greedy"}),
+    ({"questions_per_span": "all", "reading": "response"}, {"questions": "all"}),
+    ({"personal": "keep", "reading": "response"}, {"personal": "keep"}),
+    ({"nli": False, "reading": "response"}, {"compare": "f1"}),
+    ({"fallback": False, "reading": "response"}, {"fallback": "off"}),
+    ({"nli": False, "fallback": False, "reading": "response"},
+     {"nli": "off", "compare": "f1", "fallback": "off"}),
+    ({"drop_unanswerable": True, "reading": "response"}, {"unanswerable": "drop"}),
+    ({"coreference": True, "reading": "response"}, {"coref": "fake-coreference"}),
+    ({"comparison": "expected", "fallback_score": "expected", "shrink": 0.5, "repeated": "drop",
+      "round_trip": "list"},
+     {"comparison": "expected", "fallback_score": "expected", "shrink": "0.5",
+      "repeated": "drop", "reading": "neighbours", "round_trip": "list"}),
+])
+def test_q2(settings: dict[str, object], signed: dict[str, str]) -> None:
+    assert parse(q2(**settings)) == ("q2", {**PLAIN, **signed, "version": __version__})
+
+
+def test_q2_that_samples_signs_its_seed() -> None:
+    found = q2(decoding="sample", seed=3, reading="response")
+    assert "|decoding:sample|seed:3|questions:" in found
+
+
+def test_q2_whose_questions_are_not_decoded() -> None:
+    questions = FakeQuestions()
+    questions.decoding = "rules"  # type: ignore[attr-defined]
+    made = Q2(FakeSpans(), questions, FakeReader(), FakeEntailment(), FakePersonal(),
+              settings=Q2Settings(decoding="sample"))
+    assert "|decoding:rules|questions:" in made.signature
+    assert made.signature.startswith("q2|preset:custom|")
+
+
+def test_q2_without_nli_is_signed_as_what_it_is() -> None:
+    assert parse(without_nli(q2())) == ("q2_no_nli", {
+        **PLAIN, "compare": "f1", "reading": "neighbours", "version": __version__})
+
+
+def test_scale() -> None:
+    plain = f"|backbone:fake-backbone|prompt:pair|chunk:512|overlap:0.25|aggregate:mean|" \
+            f"version:{__version__}"
+    assert Scale(FakeBackbone(), FakeSentences()).signature == f"scale|preset:custom{plain}"
+    settings = ScaleSettings(chunk_size=9, overlap=0.5, top_chunks=2, aggregate="min",
+                             support="consistent", chat="skip")
+    asking = FakeBackbone()
+    asking.prompt = "yes?"
+    assert Scale(asking, FakeSentences(), settings, "mine").signature == (
+        "scale|preset:mine|backbone:fake-backbone|prompt:yes?|chunk:9|overlap:0.5|top:2|"
+        f"aggregate:min|support:consistent|chat:skip|version:{__version__}")
+
+
+def test_groundedness_and_nli() -> None:
+    scale = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=9, top_chunks=2))
+    assert Groundedness(scale, Head("h", 0.0, {})).signature == (
+        "groundedness|preset:custom|head:h|backbone:fake-backbone|chunk:9|top:2|"
+        f"version:{__version__}")
+    assert EndToEndNli(FakeEntailment()).signature == (
+        f"nli|preset:custom|nli:fake-nli|version:{__version__}")
+
+
+def test_a_short_form_tells_signatures_apart() -> None:
+    one, other = signature("q2", {"a": 1}), signature("q2", {"a": 2})
+    assert shortened(one) == shortened(signature("q2", {"a": 1}))
+    assert shortened(one) != shortened(other)
+    assert shortened("f1|model:a|version:1.0") == "f1#266571b5"

@@ -1,0 +1,99 @@
+"""Settings: every allowed value, and what is said of every other."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from fakes import FakeBackbone, FakeSentences
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.q2 import Q2Settings
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.settings import refuse_unknown, settings_and_running
+from q2_metric.running import Running
+
+Q2_VALUES: dict[str, tuple[Any, ...]] = {
+    "decoding": ("beam", "greedy", "sample"),
+    "questions_per_span": ("first_valid", "all"),
+    "personal": ("remove", "keep"),
+    "comparison": ("verdict", "expected"),
+    "fallback_score": ("verdict", "expected"),
+    "repeated": ("keep", "drop"),
+    "reading": ("neighbours", "response"),
+    "round_trip": ("exact", "list", "off"),
+}
+
+
+@pytest.mark.parametrize("name", Q2_VALUES)
+def test_values_of_q2(name: str) -> None:
+    for value in Q2_VALUES[name]:
+        assert getattr(Q2Settings(**{name: value}), name) == value
+    with pytest.raises(InputError) as caught:
+        Q2Settings(**{name: "other"})
+    assert str(caught.value) == (
+        f"{name} must be one of {', '.join(Q2_VALUES[name])}, not 'other'")
+
+
+@pytest.mark.parametrize("shrink", [-0.01, math.inf, math.nan])
+def test_how_far_q2_cannot_shrink(shrink: float) -> None:
+    assert Q2Settings(shrink=0.0).shrink == 0
+    with pytest.raises(InputError) as caught:
+        Q2Settings(shrink=shrink)
+    assert str(caught.value) == f"shrink must be at least 0, not {shrink}"
+
+
+@pytest.mark.parametrize("settings", [
+    {"chunk_size": 1}, {"overlap": 0.0}, {"overlap": 0.99}, {"chunking": "knowledge"},
+    {"chunking": "prompt"}, {"aggregate": "mean"}, {"aggregate": "min"}, {"aggregate": "hmean"},
+    {"support": "attributable"}, {"support": "consistent"}, {"chat": "keep"}, {"chat": "skip"},
+    {"top_chunks": 0}, {"top_chunks": 1}, {"branches": 2},
+])
+def test_values_of_scale(settings: dict[str, Any]) -> None:
+    ((name, value),) = settings.items()
+    assert getattr(ScaleSettings(**settings), name) == value
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"chunk_size": 0}, "chunk_size must be at least 1 token, not 0"),
+    ({"overlap": 1.0}, "overlap must be at least 0 and below 1, not 1.0"),
+    ({"overlap": -0.1}, "overlap must be at least 0 and below 1, not -0.1"),
+    ({"chunking": "lines"}, "chunking must be knowledge or prompt, not 'lines'"),
+    ({"aggregate": "sum"}, "aggregate must be mean, min or hmean, not 'sum'"),
+    ({"support": "maybe"}, "support must be attributable or consistent, not 'maybe'"),
+    ({"chat": "drop"}, "chat must be keep or skip, not 'drop'"),
+    ({"top_chunks": -1}, "top_chunks must be at least 0 (all), not -1"),
+    ({"top_chunks": 1, "chunking": "prompt"}, "top_chunks goes with chunking='knowledge' only"),
+    ({"branches": 1}, "branches must be at least 2, not 1: the search would never end"),
+])
+def test_values_that_scale_cannot_have(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ScaleSettings(**settings)
+    assert str(caught.value) == message
+
+
+def test_chunks_of_prompts_need_a_prompt() -> None:
+    with pytest.raises(InputError) as caught:
+        Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunking="prompt"))
+    assert str(caught.value) == "fake-backbone has no prompt: use chunking='knowledge'"
+
+
+def test_what_is_given_counts_before_the_presets_and_that_before_the_papers() -> None:
+    settings, running = settings_and_running(
+        ScaleSettings, {"overlap": 0.5, "chunk_size": None, "device": "cpu"},
+        {"chunk_size": 7, "overlap": 0.1})
+    assert settings == ScaleSettings(chunk_size=7, overlap=0.5)
+    assert running == Running(device="cpu")
+    assert settings_and_running(ScaleSettings, {}) == (ScaleSettings(), Running())
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    (["hive"], "unknown thing 'hive'; did you mean 'five'? (known: five, ten)"),
+    (["five", "zzz"], "unknown thing 'zzz' (known: five, ten)"),
+])
+def test_unknown_names(given: list[str], message: str) -> None:
+    refuse_unknown(["ten", "five"], ["five", "ten"], "thing")
+    with pytest.raises(InputError) as caught:
+        refuse_unknown(given, ["five", "ten"], "thing")
+    assert str(caught.value) == message

@@ -1,0 +1,173 @@
+"""The bundled models in 8 bits: exact products, scores no company changes, when they are used."""
+
+from __future__ import annotations
+
+import random
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+from test_bundled import FILLER, PAIRS, QUESTIONS, flat
+
+from q2_metric import Q2, InputError, ModelError
+from q2_metric.cli import options
+from q2_metric.models.bundled import eight_bits, runtimes
+from q2_metric.models.bundled.encoding import collate
+from q2_metric.models.bundled.models import BundledEntailment, BundledReader
+from q2_metric.models.bundled.runtimes import WEIGHTS
+
+MORE = [(FILLER[: 90 * i + 40], f"Room {i} holds {3 * i} chairs.") for i in range(12)]
+"""Rows of many lengths."""
+
+
+def test_no_sum_of_two_products_leaves_16_bits() -> None:
+    """Processors without VNNI would cut it off; the matrix loses at most half a step."""
+    rng = np.random.default_rng(0)
+    weight = rng.standard_normal((64, 96)).astype(np.float32)
+    weight[0] = 1.0  # all neighbours as large as can be
+    weight[1, ::2] = -weight[1, 1::2]
+    weight[2] = 0.0
+    multiplier = rng.uniform(0.5, 60, 96).astype(np.float32)
+    multiplier[:2] = 1.0
+    whole, scale = eight_bits.quantised(weight, multiplier)
+    first, second = whole[0::2].astype(int), whole[1::2].astype(int)
+    for a, b in ((255, 255), (255, 0), (0, 255)):
+        assert np.abs(a * first + b * second).max() <= 32767
+    restored = whole * scale * multiplier[:, None]
+    assert np.all(np.abs(restored - weight.T) <= 0.501 * scale * multiplier[:, None])
+
+
+@pytest.mark.parametrize("model", [BundledEntailment, BundledReader])
+def test_the_same_bits_alone_and_in_any_batch(model: type[Any]) -> None:
+    rows = PAIRS + MORE + [(f"{premise} ", claim) for premise, claim in PAIRS]
+    rng = random.Random(3)
+    one = model("onnx", dtype="int8", batch_size=1, threads=1)
+    call = "judge" if model is BundledEntailment else "read"
+    alone = [getattr(one, call)([row])[0] for row in rows]
+    for batch_size, threads in ((None, 2), (3, 1), (64, 2)):
+        other = model("onnx", dtype="int8", batch_size=batch_size, threads=threads)
+        order = rng.sample(range(len(rows)), len(rows))
+        found = getattr(other, call)([rows[i] for i in order])
+        assert [found[order.index(i)] for i in range(len(rows))] == alone
+
+
+def test_eight_bits_say_what_32_say() -> None:
+    pairs = PAIRS + MORE
+    whole = BundledEntailment("onnx").judge(pairs)
+    rough = BundledEntailment("onnx", dtype="int8").judge(pairs)
+    apart = [abs(a.entailment - b.entailment) for a, b in zip(whole, rough, strict=True)]
+    assert 0 < np.mean(apart) < 0.02
+    assert max(apart) < 0.1
+    answers = BundledReader("onnx", dtype="int8").read(QUESTIONS)
+    assert flat(answers) == flat(BundledReader("onnx").read(QUESTIONS))
+
+
+def test_eight_bits_are_named() -> None:
+    names = [model("onnx", dtype="int8").name for model in (BundledReader, BundledEntailment)]
+    assert all(name.endswith("-int8") for name in names)
+    signature = Q2.from_preset("bundled", dtype="int8").signature
+    assert all(f":{name}|" in signature for name in names)
+
+
+@pytest.mark.parametrize("how", [{"runtime": "torch"}, {"device": "cuda"}])
+def test_eight_bits_are_for_one_runtime(how: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="int8 is for ONNX Runtime on a CPU"):
+        BundledReader(dtype="int8", **how)
+
+
+@pytest.mark.parametrize(("ratio", "chosen"), [(3.0, "int8"), (1.02, "float32"), (0.5, "float32")])
+def test_the_faster_is_taken(
+    ratio: float, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the median: the first and a slow turn do not decide."""
+    now = [0.0]
+    runs = count()
+
+    def opened(network: str, threads: int, dtype: str) -> Any:
+        def forward(batch: Any) -> None:
+            assert batch.ids.shape == batch.query.shape
+            now[0] += (ratio if dtype == "float32" else 1.0) * (50 if next(runs) < 3 else 1)
+
+        return forward
+
+    monkeypatch.setattr(runtimes, "_open", opened)
+    monkeypatch.setattr(runtimes.time, "perf_counter", lambda: now[0])
+    runtimes._faster.cache_clear()
+    try:
+        assert runtimes.settled("auto", threads=1) == chosen
+        given = {"dtype": "auto", "preset": "bundled"}
+        monkeypatch.setattr(runtimes, "processors", lambda: 1)
+        assert options.load_keywords(given)["dtype"] == chosen
+        assert options.load_keywords({**given, "preset": "paper"})["dtype"] == "auto"
+    finally:
+        runtimes._faster.cache_clear()
+    assert runtimes.settled("auto", "cuda") == runtimes.settled("float32") == "float32"
+    assert runtimes.settled("bfloat16") == "bfloat16"
+
+
+def test_ranges_belong_to_their_weights(tmp_path: Path) -> None:
+    """Those that ship do; after a training they are refused until they are taken anew."""
+    for prefix in ("reader", "entailment"):
+        assert len(eight_bits.load_ranges(WEIGHTS, prefix)) == 2 * 4 * 6
+    with pytest.raises(ModelError, match="missing"):
+        eight_bits.load_ranges(tmp_path, "reader")
+    (tmp_path / eight_bits.RANGES).write_bytes((WEIGHTS / eight_bits.RANGES).read_bytes())
+    weights = load_file(WEIGHTS / "bundled.safetensors")
+    weights["entailment.layers.5.down.bias"] = weights["entailment.layers.5.down.bias"] * 2
+    save_file(weights, tmp_path / "bundled.safetensors")
+    assert eight_bits.load_ranges(tmp_path, "reader")
+    with pytest.raises(ModelError, match="other weights of the entailment network"):
+        eight_bits.load_ranges(tmp_path, "entailment")
+
+
+class _Rounded:
+    """A linear layer of torch that rounds as the graph does, and adds whole numbers exactly."""
+
+    def __init__(self, found: dict[str, Any], product: str) -> None:
+        import torch
+
+        self.multiplier = torch.from_numpy(found[f"{product}.multiplier"])
+        self.zero = float(found[f"{product}.zero"])
+        self.whole = torch.from_numpy(found[f"{product}.weight"]).double()
+        self.scale = torch.from_numpy(found[f"{product}.weight.scale"])
+
+    def __call__(self, module: Any, given: Any, _output: Any) -> Any:
+        whole = ((given[0] * self.multiplier).round() + self.zero).clamp(0, 255) - self.zero
+        return (whole.double() @ self.whole).float() * self.scale + module.bias
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prefix", ["reader", "entailment"])
+def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
+    torch = pytest.importorskip("torch")
+    from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+
+    network = ReaderNetwork() if prefix == "reader" else EntailmentNetwork()
+    runtimes.load_network(network, prefix)
+    found = eight_bits.initializers(
+        runtimes.load_weights(f"{prefix}."), eight_bits.load_ranges(WEIGHTS, prefix))
+    changed = 0
+    for name, module in network.named_modules():
+        product = f"{prefix}.{name.removeprefix('encoder.')}"
+        if f"{product}.multiplier" in found:
+            module.register_forward_hook(_Rounded(found, product))
+            changed += 1
+    assert changed == 4 * 6
+    model = BundledEntailment("onnx", dtype="int8", threads=1)
+    rows = [row for premise, claim in PAIRS for row in model._rows(claim, premise)]
+    forward = runtimes.forward_of(prefix, "onnx", "cpu", "int8", 1)
+    for row in rows:
+        batch = collate([row])
+        inputs = [batch.ids, batch.types, batch.lengths]
+        if prefix == "entailment":
+            inputs.append(batch.query)
+        with torch.inference_mode():
+            expected = network.eval()(*map(torch.from_numpy, inputs)).numpy()
+        apart = np.abs(expected - forward(batch))[0]
+        if prefix == "reader":
+            apart = apart[: len(row.ids)]
+        # A number on the edge of two whole ones may fall to either; float32 is far further off.
+        assert apart.mean() < 0.02

@@ -1,0 +1,69 @@
+"""Sentences by rule, cased or not, tokenised or not."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from tokenised import TEXTS
+
+from q2_metric.text.sentences import MAX_SENTENCE, RuleSentences, split_sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", []),
+        (" \n ", []),
+        (". . .", [". . ."]),
+        ("i love it", ["i love it"]),
+        ("yes . i love it ! me too", ["yes .", "i love it !", "me too"]),
+        ("wow ! ! ! so good . . . really", ["wow ! ! !", "so good . . .", "really"]),
+        ("oh no . it ' s late .", ["oh no .", "it ' s late ."]),
+        ("he met dr . smith in st . louis .", ["he met dr . smith in st . louis ."]),
+        ("in the u . s . it is big . wow", ["in the u . s .", "it is big .", "wow"]),
+        ("it is 1 . 5 miles long . ok", ["it is 1 . 5 miles long .", "ok"]),
+        ("It is 1.5 miles. Mr. Bean agreed.", ["It is 1.5 miles.", "Mr. Bean agreed."]),
+        ("J. R. R. Tolkien wrote it. He did.", ["J. R. R. Tolkien wrote it.", "He did."]),
+        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
+        ("They sell e.g. tea. Good.", ["They sell e.g. tea.", "Good."]),
+        ("a title\n\na line\nanother", ["a title", "a line", "another"]),
+        ("Really?! Yes… maybe.", ["Really?!", "Yes… maybe."]),
+        ("so do i . i know .", ["so do i .", "i know ."]),
+        ('he said it . " ok', ['he said it . "', "ok"]),
+        ("a big business.global sales rose .", ["a big business.", "global sales rose ."]),
+        ("He left.Then he came.", ["He left.", "Then he came."]),
+        ("see example.com or bbc.co.uk .", ["see example.com or bbc.co.uk ."]),
+        ("Read file.Name at w3.org/Some.Page now", ["Read file.", "Name at w3.org/Some.Page now"]),
+        ("Mrs.Smith of St.Louis uses Node.js", ["Mrs.Smith of St.Louis uses Node.js"]),
+        ("a cased Text.with no capital after", ["a cased Text.with no capital after"]),
+        ("ann.lee@home.now writes e.g.this", ["ann.lee@home.now writes e.g.this"]),
+    ],
+)
+def test_sentences(text: str, sentences: list[str]) -> None:
+    bounds = RuleSentences().split([text])[0]
+    assert [text[start:end] for start, end in bounds] == sentences
+
+
+@given(TEXTS)
+@settings(max_examples=300, deadline=None)
+def test_sentences_cover_the_text_once(text: str) -> None:
+    bounds = split_sentences(text)
+    covered = [i for start, end in bounds for i in range(start, end)]
+    assert covered == sorted(set(covered))
+    assert all(i in set(covered) for i, letter in enumerate(text) if not letter.isspace())
+    for start, end in bounds:
+        assert text[start:end].strip() == text[start:end] != ""
+
+
+@pytest.mark.parametrize(
+    "unit", ["it ' s a long text . ", "word ", "x", "a . b . ", "!", "“ a ", "? ! ", "one.two"]
+)
+def test_long_texts(unit: str) -> None:
+    text = unit * (100_000 // len(unit)) + "x"
+    started = time.process_time()  # of this process alone, however busy the machine is
+    bounds = split_sentences(text)
+    assert time.process_time() - started < 60
+    assert max(end - start for start, end in bounds) <= MAX_SENTENCE
+    assert sum(end - start for start, end in bounds) >= len(text.replace(" ", ""))
