@@ -81,6 +81,21 @@ def cluster() -> Iterator[Cluster]:
     ray.shutdown()
 
 
+def test_what_ray_prints_is_not_among_the_results() -> None:
+    """Its errors go to standard output, wherever its logs go: there our JSON is."""
+    pytest.importorskip("ray", reason="needs the extra ray")
+    code = """
+import os
+from q2_metric.engine import connection
+os.environ.update(connection._SILENT)
+from ray._private.worker import print_to_stdstream
+error = {"lines": ["Raylet is terminated.\\n  its logs"], "pid": "raylet", "is_err": False}
+print_to_stdstream(error, ignore_prefix=False)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
 def test_an_actor_is_killed_and_its_block_scored_again(tmp_path: Path, cluster: Cluster) -> None:
     given = job(tmp_path, seconds=0.1)
     parts, finished = Parts(tmp_path / "parts"), []

@@ -88,7 +88,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
                     "knowledge": f"Row {i} has {i % 5} hills, said Bob." * 3}) + "\n"
         for i in range(rows)
     ))
-    words = ["score", str(file), "--metrics", "f1,bleu", "--no-cache", "--json"]
+    words = ["score", str(file), "--metrics", "knowledge_f1,knowledge_bleu", "--no-cache", "--json"]
     command = [*words, "--out", str(out)]
     sooner = "from q2_metric.engine import connection; connection.GONE = 6; "
     code = f"{sooner}import sys; from q2_metric.cli.main import main; main(sys.argv[1:])"
