@@ -16,7 +16,8 @@ import pytest
 from engine_jobs import CountingJob
 
 from q2_metric.engine import connection
-from q2_metric.engine.cluster import Cluster, fill, missing, pack, unpack
+from q2_metric.engine.cluster import fill, missing, pack, unpack
+from q2_metric.engine.connection import Cluster
 from q2_metric.engine.parts import Parts
 from q2_metric.errors import ModelError
 from q2_metric.rows.columns import Columns

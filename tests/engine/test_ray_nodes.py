@@ -16,8 +16,8 @@ import pytest
 from engine_jobs import CountingJob
 from test_ray import BLOCK, RIGHT, ROWS, rows_file, scores
 
-from q2_metric.engine.cluster import Cluster, fill
-from q2_metric.engine.connection import connect
+from q2_metric.engine.cluster import fill
+from q2_metric.engine.connection import Cluster, connect
 from q2_metric.engine.parts import Parts
 from q2_metric.rows.columns import Columns
 
