@@ -100,7 +100,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
         assert driver.poll() is None, driver.communicate()
         time.sleep(0.005)
     for node in [*nodes.worker_nodes, nodes.head_node]:
-        node.kill_all_processes(check_alive=False, allow_graceful=False)
+        nodes.remove_node(node, allow_graceful=False)
     said, complained = driver.communicate(timeout=120)
     assert (driver.returncode, said) == (3, "")
     assert complained == (
