@@ -351,6 +351,9 @@ def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Pa
     with pytest.raises(InputError, match="was damaged; the same command scores its rows anew"):
         driver._score_file(0, parts, frozenset(), None)
     assert parts.done() == set()
+    gone = parts.damaged(0, 3)
+    assert str(gone) == (
+        f"{parts.path(0, 3)}: was damaged; the same command scores its rows anew")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
