@@ -166,7 +166,7 @@ def test_blocks_are_of_the_form_and_size_that_were_asked_for(tmp_path: Path) -> 
     assert [[row.response for row in block if isinstance(row, Example)] for block in blocks] == [
         ["r0", "r1", "r2"], ["r3", "r4", "r5"], ["r6"]]
     assert told == [Columns("said", "known")]
-    path.write_text('{"said": "r", "said": "s", "known": "k"}\n')
+    path.write_text('{"known": "k", "said": "r", "said": "s"}\n')
     notes: list[str] = []
     [[row]] = replace(job, form="jsonl").blocks(str(path), None, notes.append)
     assert isinstance(row, Example)
@@ -223,6 +223,12 @@ class Chosen:
         return Chooser()
 
 
+class _Chosen(Example):
+    """A row as a selector gives it back, with the snippet that it chose."""
+
+    selected = {"text": "snippet"}  # noqa: RUF012
+
+
 class Known(FakeMetric):
     def _score(self, example: Example, evidence: bool) -> Score:
         return Score(example, float(example.knowledge.split()[-1]))
@@ -239,7 +245,10 @@ def test_knowledge_may_be_chosen(
     assert loaded.signatures == {"f1": "f1|version:test|chosen:yes"}
     found = job.score(loaded, "a.jsonl", 4, [Example("r", ""), Example("s", "")])
     assert [row["f1"] for row in found] == [4.0, 5.0]
-    assert "selected" in found[0]
+    assert list(found[0])[-1] == "selected"
+    chosen = _Chosen("r", "k")
+    [shown] = job.score(Loaded([FakeMetric("f1")]), "a.jsonl", 0, [chosen])
+    assert shown["selected"] == {"text": "snippet"}
     first = job.identities()["knowledge"]
     assert (first["by"], first["pool"]) == ("number", str(pool))
     assert {"code", f"contents of {pool}"} < set(first)

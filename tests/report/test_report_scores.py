@@ -232,6 +232,9 @@ def column(*rows: tuple[str, str | None, float | None]) -> Column:
         # By id, in any order, what is not shared left out.
         ([("a", "k"), ("b", "l"), ("c", "m")], [("c", "m"), ("x", "y"), ("a", "k")],
          "id", [(0, 2), (2, 0)]),
+        # Only one of them counts: the ids are ids.
+        ([("1", "k"), ("2", "l")], [("2", "k"), ("1", "l")], "id", [(0, 1), (1, 0)]),
+        ([("2", "k"), ("1", "l")], [("1", "k"), ("2", "l")], "id", [(0, 1), (1, 0)]),
         # Even with other knowledge, as of systems that retrieve their own.
         ([("a", "k"), ("b", "l")], [("b", "m"), ("a", "n")], "id", [(0, 1), (1, 0)]),
         # Row numbers as ids: the knowledge says that the order is another one.

@@ -84,6 +84,8 @@ did you know who built the tower ?
 have you heard of the beatles ?
 do you have any pets
 you live in paris ?
+" you live in paris ? "
+(do you like pizza ?)
 that's awesome! are you going to see them?
 tower tower tower tower
 the tower the tower the tower
