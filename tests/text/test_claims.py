@@ -89,6 +89,7 @@ tower tower tower tower
 the tower the tower the tower
 Paris. Paris. Paris. Paris.
 paris is paris is paris is paris is
+often popular often often popular often often often
 """.strip().split("\n")
 
 CLAIMED = """
@@ -135,6 +136,7 @@ Dr. Smith was born in London. Do you know him?
 What a big tower that is!
 New York, New York
 the tower is a tower
+Paris is big, and big is Paris.
 everyone knows the earth is flat .
 you live in paris .
 you can eat it raw .
