@@ -91,6 +91,7 @@ tower tower tower tower
 the tower the tower the tower
 Paris. Paris. Paris. Paris.
 paris is paris is paris is paris is
+often popular often often popular often often often
 """.strip().split("\n")
 
 CLAIMED = """
@@ -137,6 +138,7 @@ Dr. Smith was born in London. Do you know him?
 What a big tower that is!
 New York, New York
 the tower is a tower
+Paris is big, and big is Paris.
 everyone knows the earth is flat .
 you live in paris .
 you can eat it raw .
