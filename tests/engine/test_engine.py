@@ -626,11 +626,11 @@ def test_who_comes_when_another_has_just_finished(
             Run(given).run(out)
         return open_parts(out)
 
-    given = job.Job((str(run.rows),), Columns(), ("f1",))
+    given = job.Job((str(run.rows),), Columns(), ("knowledge_f1",))
     late = Run(given)
     monkeypatch.setattr("q2_metric.engine.run.open_parts", finished_meanwhile)
     [found] = late.run(str(run.out))
-    assert run.fakes["f1"].batches == [3, 3, 3, 1], "only by one of them"
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1], "only by one of them"
     assert (found.rows, found.systems[0].n) == (ROWS, ROWS)
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl"]
