@@ -154,7 +154,8 @@ class WaitingJob(Job):
 
 def actors(sizes: Sequence[int], blocks: int) -> Series:
     """Wall-clock seconds of a number of blocks on Ray; actors are started before."""
-    from q2_metric.engine.cluster import Cluster, connect, fill
+    from q2_metric.engine.cluster import fill
+    from q2_metric.engine.connection import Cluster, connect
     from q2_metric.engine.parts import Parts
 
     seconds = []

@@ -1,6 +1,17 @@
 """``python -m q2_metric`` is the command ``q2``."""
 
-from q2_metric.cli.main import main
+import sys
+
+
+def main() -> None:
+    """The command; Ctrl-C is a line and exit code 130 while it is imported too."""
+    try:
+        from q2_metric.cli.main import main as command
+    except KeyboardInterrupt:
+        sys.stderr.write("q2: error: stopped\n")
+        sys.exit(130)
+    command(prog_name="q2")
+
 
 if __name__ == "__main__":
-    main(prog_name="q2")
+    main()

@@ -41,7 +41,7 @@ from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.registry import METRICS
 
 if TYPE_CHECKING:
-    from q2_metric.engine.cluster import Cluster
+    from q2_metric.engine.connection import Cluster
     from q2_metric.engine.job import Job
     from q2_metric.engine.run import FileResult, OpenPage
 
@@ -260,7 +260,7 @@ def _cluster(options: Mapping[str, Any]) -> Cluster | None:
     """The Ray cluster to score on; ``None`` for this process."""
     ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
     if options["engine"] == "ray":
-        from q2_metric.engine.cluster import Cluster
+        from q2_metric.engine.connection import Cluster
 
         return Cluster(options["address"], options["actors"], options["gpus_per_actor"])
     for name, default in ray_only.items():

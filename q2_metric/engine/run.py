@@ -41,7 +41,7 @@ from q2_metric.rows.writers import open_writer
 from q2_metric.types import SystemScore
 
 if TYPE_CHECKING:
-    from q2_metric.engine.cluster import Cluster
+    from q2_metric.engine.connection import Cluster
 
 ERRORS_SHOWN = 5
 """Bad rows that are explained; the others are counted."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from q2_metric import __main__
 from q2_metric.cli.main import main
 
 ROW = json.dumps({"response": "Rome has 7 hills.", "knowledge": "Rome has 7 hills."}) + "\n"
@@ -99,3 +100,20 @@ def test_ctrl_c_before_there_is_a_command(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("q2_metric.cli.main.import_module", interrupted)
     done = CliRunner().invoke(main, ["score", "rows.jsonl"])
     assert (done.exit_code, done.stderr) == (130, "q2: error: stopped\n")
+
+
+def test_ctrl_c_before_there_is_a_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second of imports on a busy machine, and then it was a traceback."""
+    class Interrupting:
+        @staticmethod
+        def find_spec(name: str, *_more: object) -> None:
+            if name == "q2_metric.cli.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "q2_metric.cli.main")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "q2: error: stopped\n")

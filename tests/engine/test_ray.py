@@ -16,7 +16,8 @@ import pytest
 from engine_jobs import CountingJob
 
 from q2_metric.engine import connection
-from q2_metric.engine.cluster import Cluster, fill, missing, pack, unpack
+from q2_metric.engine.cluster import fill, missing, pack, unpack
+from q2_metric.engine.connection import Cluster
 from q2_metric.engine.parts import Parts
 from q2_metric.errors import ModelError
 from q2_metric.rows.columns import Columns
@@ -79,6 +80,21 @@ def cluster() -> Iterator[Cluster]:
     connection.connect(two)
     yield two
     ray.shutdown()
+
+
+def test_what_ray_prints_is_not_among_the_results() -> None:
+    """Its errors go to standard output, wherever its logs go: there our JSON is."""
+    pytest.importorskip("ray", reason="needs the extra ray")
+    code = """
+import os
+from q2_metric.engine import connection
+os.environ.update(connection._SILENT)
+from ray._private.worker import print_to_stdstream
+error = {"lines": ["Raylet is terminated.\\n  its logs"], "pid": "raylet", "is_err": False}
+print_to_stdstream(error, ignore_prefix=False)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_an_actor_is_killed_and_its_block_scored_again(tmp_path: Path, cluster: Cluster) -> None:

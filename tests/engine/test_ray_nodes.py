@@ -16,8 +16,8 @@ import pytest
 from engine_jobs import CountingJob
 from test_ray import BLOCK, RIGHT, ROWS, rows_file, scores
 
-from q2_metric.engine.cluster import Cluster, fill
-from q2_metric.engine.connection import connect
+from q2_metric.engine.cluster import fill
+from q2_metric.engine.connection import Cluster, connect
 from q2_metric.engine.parts import Parts
 from q2_metric.rows.columns import Columns
 
@@ -88,7 +88,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
                     "knowledge": f"Row {i} has {i % 5} hills, said Bob." * 3}) + "\n"
         for i in range(rows)
     ))
-    words = ["score", str(file), "--metrics", "f1,bleu", "--no-cache", "--json"]
+    words = ["score", str(file), "--metrics", "knowledge_f1,knowledge_bleu", "--no-cache", "--json"]
     command = [*words, "--out", str(out)]
     sooner = "from q2_metric.engine import connection; connection.GONE = 6; "
     code = f"{sooner}import sys; from q2_metric.cli.main import main; main(sys.argv[1:])"
