@@ -171,31 +171,35 @@ def test_two_files_scored_into_one(tmp_path: Path) -> None:
     assert [system.name for system in runs] == [f"{out}: {second}", f"{out}: {first}", str(other)]
 
 
+NO_ROW = "line 1: is not a row of q2 score --out (it has no id or no score)"
 QUESTION = {"span": "a", "start": 0, "question": "?", "how": "equal", "score": 1.0}
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"response": "r", "knowledge": "k"}, "line 1: is not a row of q2 score --out"),
-        ({"id": "a", "response": "r"}, "line 1: is not a row of q2 score --out"),
+        ({"response": "r", "knowledge": "k"}, NO_ROW),
+        ({"id": "a", "response": "r"}, NO_ROW),
         ({"id": "a", "q2": "high"}, "line 1: the field 'q2' is not a number"),
         ({"id": "a", "q2": True}, "line 1: the field 'q2' is not a number"),
         ({"id": "a", "q2": float("nan")}, "line 1: the field 'q2' is not a number"),
         ({"id": "a", "q2": 1, "fallback": 1}, "line 1: the field 'fallback' is not true or false"),
-        ({"id": "a", "q2": 1, "history": ["a", 1]}, "'history' is not a list of strings"),
-        ({"id": "a", "q2": 1, "questions": [3]}, "an item of 'questions' is a number, not an obj"),
+        ({"id": "a", "q2": 1, "history": ["a", 1]},
+         "line 1: the field 'history' is not a list of strings"),
+        ({"id": "a", "q2": 1, "questions": [3]},
+         "line 1: an item of 'questions' is a number, not an object"),
         ({"id": "a", "q2": 1, "questions": [{**QUESTION, "start": 0.5}]},
-         "an item of 'questions': the field 'start' is not a whole number"),
+         "line 1: an item of 'questions': the field 'start' is not a whole number"),
         ({"id": "a", "q2": 1, "questions": [{**QUESTION, "span": ["</script>"]}]},
-         "an item of 'questions': the field 'span' is not text"),
+         "line 1: an item of 'questions': the field 'span' is not text"),
     ],
 )
 def test_what_is_no_output_of_q2_score(
     tmp_path: Path, row: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError) as caught:
         read(write(tmp_path / "scores.jsonl", row))
+    assert str(caught.value) == f"{tmp_path / 'scores.jsonl'}, {message}"
 
 
 def test_items_of_an_earlier_version(tmp_path: Path) -> None:

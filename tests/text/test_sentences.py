@@ -46,6 +46,16 @@ def test_sentences(text: str, sentences: list[str]) -> None:
     assert [text[start:end] for start, end in bounds] == sentences
 
 
+def test_a_sentence_is_cut_only_where_it_is_too_long() -> None:
+    for size, pieces in ((MAX_SENTENCE, 1), (MAX_SENTENCE + 1, 2)):
+        text = ("word " * MAX_SENTENCE)[: size - 1] + "x"
+        bounds = split_sentences(text)
+        assert len(bounds) == pieces
+        assert " ".join(text[start:end] for start, end in bounds) == text, "at a blank"
+    assert split_sentences("x" * (2 * MAX_SENTENCE)) == [
+        (0, MAX_SENTENCE), (MAX_SENTENCE, 2 * MAX_SENTENCE)]
+
+
 @given(TEXTS)
 @settings(max_examples=300, deadline=None)
 def test_sentences_cover_the_text_once(text: str) -> None:
