@@ -18,7 +18,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2
 from q2_metric.report.compare import Column, differences, match
 from q2_metric.report.read import read_scores
-from q2_metric.report.systems import Run
+from q2_metric.report.systems import Run, in_order, series
 from q2_metric.rows.columns import Columns
 
 KNOWLEDGE = "Rome is in Italy. It has 7 hills."
@@ -279,6 +279,26 @@ def test_differences() -> None:
     assert clear.clear
     (nothing,) = differences(column(("a", "k", None)), column(("a", "k", 1.0)), [(0, 0)])
     assert (nothing.n, nothing.value, nothing.interval, nothing.clear) == (0, None, None, False)
+
+
+@pytest.mark.parametrize(("names", "steps"), [
+    (["a-1", "a-2", "a-10"], [1, 2, 10]),
+    (["a-1", "a-2"], None),  # two are no series
+    (["a-1", "a-2", "b-3"], None),
+    (["a-1", "a-2", "a-2"], None),
+    (["a-2", "a-1", "a-3"], None),
+    (["a", "b", "c"], None),
+    (["1/a-1", "2/a-2", "3/a-3"], None),
+    (["a-1-b", "a-2-b", "a-3"], None),
+])
+def test_checkpoints_are_told_by_one_number(names: list[str], steps: list[int] | None) -> None:
+    assert series(names) == steps
+
+
+def test_checkpoints_are_put_in_the_order_of_their_numbers() -> None:
+    assert in_order(["a-10", "a-2", "a-1"]) == ["a-1", "a-2", "a-10"]
+    assert in_order(["a-2", "a-1"]) == ["a-2", "a-1"]
+    assert in_order(["c", "a", "b"]) == ["c", "a", "b"]
 
 
 # --- q2 report --------------------------------------------------------------------------

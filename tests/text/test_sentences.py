@@ -30,6 +30,8 @@ from q2_metric.text.sentences import MAX_SENTENCE, RuleSentences, split_sentence
         ("They sell e.g. tea. Good.", ["They sell e.g. tea.", "Good."]),
         ("a title\n\na line\nanother", ["a title", "a line", "another"]),
         ("Really?! Yes… maybe.", ["Really?!", "Yes… maybe."]),
+        ("written by j . r . tolkien", ["written by j . r . tolkien"]),
+        ("he is called b . He left . I . He", ["he is called b .", "He left .", "I .", "He"]),
         ("so do i . i know .", ["so do i .", "i know ."]),
         ('he said it . " ok', ['he said it . "', "ok"]),
         ("a big business.global sales rose .", ["a big business.", "global sales rose ."]),
