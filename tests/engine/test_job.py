@@ -146,10 +146,17 @@ def test_a_job_is_checked_before_a_model_is_loaded(rows: Path, tmp_path: Path) -
         f"{rows}, line 8: the knowledge is missing: the row has no field 'knowledge'")
 
 
-def test_what_can_be_read_once_is_not_read_for_a_check(rows: Path, tmp_path: Path) -> None:
+def test_what_can_be_read_once_is_not_read_for_a_check(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
-    Job((str(pipe), "-"), Columns(), ("f1",)).check(strict=True)  # would wait for ever
+    read: list[str] = []
+    monkeypatch.setattr("q2_metric.engine.job.read_rows",
+                        lambda file, *_arguments, **_keywords: read.append(file) or ())
+    Job((str(pipe), str(rows), "-"), Columns(), ("f1",)).check(strict=True)
+    assert read == [str(rows)]
+    monkeypatch.undo()
     with pytest.raises(InputError) as caught:
         Job(("-", str(rows), "-"), Columns(), ("f1",)).check()
     assert str(caught.value) == "standard input (-) can be read only once"

@@ -80,6 +80,7 @@ wow , when was it built ?
 oh really ? what is it made of ?
 is it true that it was built in 1889 ?
 did you know that ?
+did you know that , really ?
 did you know who built the tower ?
 have you heard of the beatles ?
 do you have any pets
