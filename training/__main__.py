@@ -1,7 +1,8 @@
 """``python -m training --data FOLDER``: from public data to the shipped weights.
 
 Each network is trained in stages, each from the averaged weights of the one before with a new
-schedule and further data: the reader in three; the entailment network in two, with both
+schedule and further data: the reader in three, and in a fourth from the shipped weights (the
+part "unanswered"); the entailment network in two, with both
 exported in two more (the part "comparisons") that add the answers that Q² compares, and from
 the shipped weights in a fifth and a sixth (the parts "general" and "contrasted") that meet many
 further rows once. A run that was killed goes on after its last save. Two processes may train one
@@ -15,7 +16,7 @@ from pathlib import Path
 import click
 
 EVERYTHING = ("reader", "entailment", "comparisons", "export", "general", "export-general",
-              "contrasted", "export-contrasted")
+              "contrasted", "export-contrasted", "unanswered", "export-unanswered")
 
 
 @click.command(help=__doc__)

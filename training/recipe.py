@@ -19,7 +19,7 @@ from training import entailment, entailment_data, reader, reader_data
 from training.base import base_folder, load_base
 from training.compared import comparisons
 from training.examples import Example, Source, split
-from training.export import averaged, export
+from training.export import averaged, export, export_one
 from training.stages import (
     COMPARED_SHARE,
     CONTRASTED_FROZEN,
@@ -29,6 +29,8 @@ from training.stages import (
     GENERAL_FROZEN,
     GENERAL_SEED,
     READER,
+    UNANSWERED_FROZEN,
+    UNANSWERED_SEED,
     Stage,
 )
 from training.train import STATE, Evaluate, Loss, train
@@ -108,6 +110,17 @@ class Recipe:
         sources = entailment_data.general(self.data, entailment_data.CONTRASTED_RATES, 6)
         self._train_on(6, sources, CONTRASTED_SEED, CONTRASTED_FROZEN)
 
+    def train_unanswered(self) -> None:
+        """The fourth of the reader: questions of the generator that lose their answer by little."""
+        made = reader_data.contrasted(self.data)
+        human = split(reader_data.sources(self.data / "qa"))[0]
+        sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
+        self.reader = shipped_reader(GENERAL_DROPOUT)
+        freeze_below(self.reader, UNANSWERED_FROZEN)
+        torch.manual_seed(UNANSWERED_SEED)
+        self._run(self.reader, READER, 4, "reader", sources, reader.loss, lambda _: {},
+                  UNANSWERED_SEED)
+
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two runs.
 
@@ -118,13 +131,12 @@ class Recipe:
         averaged(self.entailment, self.runs / entailment_run / STATE)
         export(self.reader, self.entailment, self.tokenizer_file, self.out)
 
-    def write_shipped(self, entailment_run: str) -> None:
-        """Exports a run that started from the shipped weights, with the shipped reader."""
-        self.reader = ReaderNetwork()
-        load_network(self.reader, "reader")
-        self.entailment = shipped_entailment()
-        averaged(self.entailment, self.runs / entailment_run / STATE)
-        export(self.reader, self.entailment, self.tokenizer_file, self.out)
+    def write_shipped(self, run: str) -> None:
+        """Exports a run that started from the shipped weights; the other network stays."""
+        name = run.split("-")[0]
+        network = shipped_reader() if name == "reader" else shipped_entailment()
+        averaged(network, self.runs / run / STATE)
+        export_one(network, name, self.tokenizer_file, self.out)
 
     def _train_on(
         self, number: int, sources: Sequence[Source], seed: int, frozen: int
@@ -163,9 +175,12 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-general": lambda recipe: recipe.write_shipped("entailment-5"),
     "contrasted": Recipe.train_contrasted,
     "export-contrasted": lambda recipe: recipe.write_shipped("entailment-6"),
+    "unanswered": Recipe.train_unanswered,
+    "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
 }
 """In their order."""
-FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted")
+FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted", "unanswered",
+                "export-unanswered")
 """Parts that start from the shipped weights, not from the base model."""
 
 
@@ -176,7 +191,14 @@ def shipped_entailment(dropout: float = 0.0) -> EntailmentNetwork:
     return network
 
 
-def freeze_below(network: EntailmentNetwork, layers: int) -> None:
+def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
+    """The reader with the weights that the package has now."""
+    network = ReaderNetwork(dropout)
+    load_network(network, "reader")
+    return network
+
+
+def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> None:
     """The embeddings and so many lower layers are not trained."""
     encoder = network.encoder
     for part in (encoder.positions, encoder.types, encoder.norm, *encoder.layers[:layers]):
