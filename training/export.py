@@ -13,15 +13,13 @@ from q2_metric.models.bundled.runtimes import WEIGHTS
 from training.graph import entailment_graph, reader_graph
 
 
-def averaged(network: nn.Module, state: Path, share: float = 1.0) -> nn.Module:
-    """``network`` with the averaged weights of a training state, or so far on the way to them."""
+def averaged(network: nn.Module, state: Path) -> nn.Module:
+    """``network`` with the averaged weights of a training state."""
     found = load_file(state)
     names = {n.removeprefix("average/"): v for n, v in found.items() if n.startswith("average/")}
     if not names:
         raise ValueError(f"{state} holds no averaged weights")
-    own = network.state_dict()
-    mixed = {name: torch.lerp(own[name], value, share) for name, value in names.items()}
-    network.load_state_dict(mixed, strict=False)
+    network.load_state_dict(names, strict=False)
     return network
 
 

@@ -32,7 +32,6 @@ from training.stages import (
     REORDERED_SEED,
     UNANSWERED_FROZEN,
     UNANSWERED_SEED,
-    UNANSWERED_SHARE,
     Stage,
 )
 from training.train import STATE, Evaluate, Loss, train
@@ -138,15 +137,12 @@ class Recipe:
         averaged(self.entailment, self.runs / entailment_run / STATE)
         self._export()
 
-    def write_shipped(self, run: str, share: float = 1.0) -> None:
-        """Exports a run that started from the shipped weights; the other network stays.
-
-        ``share`` of the run's weights go with the rest of those that it started from.
-        """
+    def write_shipped(self, run: str) -> None:
+        """Exports a run that started from the shipped weights; the other network stays."""
         self.reader, self.entailment = shipped_reader(), shipped_entailment()
         name = run.split("-")[0]
         network = self.reader if name == "reader" else self.entailment
-        averaged(network, self.runs / run / STATE, share)
+        averaged(network, self.runs / run / STATE)
         export_one(network, name, self.tokenizer_file, self.out)
         self._write_ranges()
 
@@ -202,7 +198,7 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "reordered": Recipe.train_reordered,
     "export-reordered": lambda recipe: recipe.write_shipped("entailment-7"),
     "unanswered": Recipe.train_unanswered,
-    "export-unanswered": lambda recipe: recipe.write_shipped("reader-4", UNANSWERED_SHARE),
+    "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
     "ranges": Recipe.write_ranges,
 }
 """In their order."""

@@ -54,10 +54,6 @@ ENTAILMENT = (
           average=0.999),
 )
 
-UNANSWERED_SHARE = 0.5
-"""How far the reader goes from its third stage to its fourth: all the way it answers less of what
-it should."""
-
 COMPARED_SHARE = 0.25
 """How many of the examples of the third stage are comparisons."""
 
