@@ -30,12 +30,12 @@ lint: $(VENV)/test.done
 	$(BIN)/mypy
 
 # Changes of the code that the fast tests should catch (docs/results/reliability.md); SAMPLE= for
-# all of them takes hours.
+# all of them takes hours, SEED= for another sample.
 SAMPLE ?= 200
 mutants: export PATH := $(CURDIR)/$(BIN):$(PATH)
 mutants: $(VENV)/test.done
 	$(BIN)/python -m pip install -q "mutmut>=3.8"
-	$(BIN)/python -m benchmarks mutants $(if $(SAMPLE),--sample $(SAMPLE))
+	$(BIN)/python -m benchmarks mutants $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(or $(SEED),0)
 
 # Readers, calibrations, parts and the cache on damaged files, for ten minutes.
 fuzz: $(VENV)/test.done

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from q2_metric import scoring
@@ -27,6 +28,10 @@ OUT = Path(__file__).parents[1] / "docs" / "results" / "gaming.json"
 LONGEST = 220
 """Characters of knowledge: the cost of a copy grows with its square."""
 
+_OTHER = (
+    "a violin has four strings that are tuned in fifths while bakers let the dough rest over "
+    "night and the ferry to the island leaves at noon unless the wind turns"
+)
 LIE = "The moon is made of green cheese."
 NEGATED = re.compile(r"\b(is|are|was|were|has|have|can|will|does|did)\b")
 
@@ -40,6 +45,15 @@ def _topic(row: Example) -> str:
     found = NEGATED.search(row.knowledge)
     words = (row.knowledge[: found.start()] if found else row.knowledge).split()
     return " ".join(words[:4]).strip(" ,.")
+
+
+def _letters(seed: str) -> list[str]:
+    draw = random.Random(seed)
+    return ["".join(draw.choices(ascii_lowercase, k=draw.randint(2, 9))) for _ in range(12)]
+
+
+def _drawn(seed: str) -> list[str]:
+    return random.Random(seed).sample(_OTHER.split(), 12)
 
 
 def _bare(row: Example) -> str:
@@ -86,6 +100,9 @@ TRICKS: dict[str, dict[str, Callable[[Example], str]]] = {
         "true elsewhere": _fixed("Water is wet and the sky is blue."),
         "never heard": _fixed("I have never heard of that subject before."),
         "other language": _fixed("La casa de mi hermana tiene un jardín con flores amarillas."),
+        "random letters": lambda row: " ".join(_letters(row.knowledge)) + ".",
+        "random words": lambda row: " ".join(_drawn(row.knowledge)) + ".",
+        "two words over and over": _fixed("often popular often often often popular often often."),
     },
     "names the topic and says nothing of it": {
         "topic alone": lambda row: f"{_topic(row)}.",

@@ -3,7 +3,7 @@
     python -m benchmarks mutants [--sample N] [--seed S]      # writes ./mutants, hours without N
 
 Prints what survived, and how many were caught in each room; ``mutmut show NAME`` shows a
-change. A sample is drawn evenly from all changes.
+change. A sample is drawn evenly from all changes: the same code and seed, the same sample.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-CAUGHT = {1: "caught", 3: "caught", 0: "survived", 5: "no tests", 33: "no tests"}
+OUTCOMES = {1: "caught", 3: "caught", 0: "survived", 5: "no tests", 33: "no tests"}
 """Words for mutmut's exit codes; any other is a change that ran out of time or crashed."""
 
 FOLDER = Path("mutants")
+SMALLEST = "q2_metric.rows.spreadsheet*"
+"""Mutmut makes all changes before it tries those that it was asked for."""
 
 
 def outcomes() -> Iterator[tuple[str, int | None]]:
@@ -36,27 +39,35 @@ def room(name: str) -> str:
     return name.split(".")[1]
 
 
+def report(found: dict[str, str]) -> Iterator[str]:
+    """Lines for people: what was not caught, then the numbers of each room."""
+    for name, words in found.items():
+        if words != "caught":
+            yield f"{words}: {name}"
+    for one in [*sorted({room(name) for name in found}), "all"]:
+        counts = Counter(words for name, words in found.items() if one in ("all", room(name)))
+        caught = counts["caught"] + counts["out of time"]
+        others = ", ".join(f"{counts[words]} {words}"
+                           for words in ("survived", "no tests", "out of time"))
+        share = caught / counts.total()
+        yield f"{one}: {caught} of {counts.total()} caught ({share:.0%}); {others}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, metavar="N", help="Changes to try.")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    shutil.rmtree(FOLDER, ignore_errors=True)  # it may be of other code
     if given.sample is None:
         mutmut()
         tried = dict(outcomes())
     else:
-        if not FOLDER.exists():  # makes all changes, tries a few
-            mutmut("q2_metric.rows.spreadsheet*")
+        mutmut(SMALLEST)
         names = [name for name, _ in outcomes()]
-        chosen = random.Random(given.seed).sample(names, min(given.sample, len(names)))
-        mutmut(*chosen)
-        tried = {name: found for name, found in outcomes() if name in set(chosen)}
-    found = {name: CAUGHT.get(code, "out of time") for name, code in tried.items()
+        chosen = set(random.Random(given.seed).sample(names, min(given.sample, len(names))))
+        mutmut(*sorted(chosen))
+        tried = {name: code for name, code in outcomes() if name in chosen}
+    found = {name: OUTCOMES.get(code, "out of time") for name, code in tried.items()
              if code is not None}
-    for name, words in found.items():
-        if words in ("survived", "no tests"):
-            print(f"{words}: {name}")
-    for one in [*sorted({room(name) for name in found}), "all"]:
-        counts = Counter(words for name, words in found.items() if one in ("all", room(name)))
-        caught = counts["caught"] + counts["out of time"]
-        print(f"{one}: {caught} of {counts.total()} caught ({caught / counts.total():.0%})")
+    print("\n".join(report(found)))

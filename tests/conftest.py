@@ -44,6 +44,7 @@ MARKED = {
         "knowledge/test_knowledge_training.py",
         "metrics/test_reference_q2.py",
         "metrics/test_scale_score.py",
+        "models/bundled/test_bundled_torch.py",
         "models/hub/*",
         "training/*",
     ),

@@ -1,7 +1,8 @@
 """``python -m training --data FOLDER``: from public data to the shipped weights.
 
 Each network is trained in stages, each from the averaged weights of the one before with a new
-schedule and further data: the reader in three; the entailment network in two, with both
+schedule and further data: the reader in three, and in a fourth from the shipped weights (the
+part "unanswered"); the entailment network in two, with both
 exported in two more (the part "comparisons") that add the answers that Q² compares, and from
 the shipped weights in three more (the parts "general", "contrasted" and "reordered") that meet
 many further rows once. Every export also takes the ranges that computing in 8 bits needs from
@@ -16,7 +17,8 @@ from pathlib import Path
 import click
 
 EVERYTHING = ("reader", "entailment", "comparisons", "export", "general", "export-general",
-              "contrasted", "export-contrasted", "reordered", "export-reordered", "ranges")
+              "contrasted", "export-contrasted", "reordered", "export-reordered", "unanswered",
+              "export-unanswered", "ranges")
 
 
 @click.command(help=__doc__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from q2_metric.text.normalise import normalise
 from q2_metric.types import Example as Pair
@@ -28,9 +28,12 @@ def find(text: str, words: str) -> tuple[int, int] | None:
 
 def questions(
     pairs: Iterable[Example], spans: SpanFinder, generator: QuestionGenerator,
-    rng: random.Random,
+    rng: random.Random, locate: Callable[[str, str], tuple[int, int] | None] = find,
 ) -> Sequence[Source]:
-    """Three sources: answers in the hypothesis, in the premise, and none."""
+    """Three sources: answers in the hypothesis, in the premise, and none.
+
+    ``locate`` finds a span's words in a premise: their characters, or ``None``.
+    """
     by_pair = {Pair(pair.query, pair.text): pair for pair in pairs}
     found = [span for group in spans.find(list(by_pair)) for span in group]
     asked = generator.generate(found)
@@ -44,7 +47,7 @@ def questions(
         pair = by_pair[span.example]
         own.append(Example(question, pair.query, (span.start, span.start + len(span.text)),
                            "asked_own"))
-        place = find(pair.text, re.sub(r"^(the|a|an) ", "", span.text, flags=re.IGNORECASE))
+        place = locate(pair.text, re.sub(r"^(the|a|an) ", "", span.text, flags=re.IGNORECASE))
         if pair.target == "supported" and place:
             premise.append(Example(question, pair.text, place, "asked_premise"))
         elif pair.target == "not_supported" and not place:

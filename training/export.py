@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+from q2_metric.models.bundled.runtimes import WEIGHTS
 from training.graph import entailment_graph, reader_graph
 
 
@@ -49,12 +50,32 @@ def export(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Path
     words = reader.encoder.words.weight
     if not torch.equal(words, entailment.encoder.words.weight):
         raise ValueError("the two networks must share their word vectors")
-    tensors = stored("words.weight", words.detach())
-    for prefix, network in (("reader", reader), ("entailment", entailment)):
-        for name, value in network.state_dict().items():
-            if name != "encoder.words.weight":
-                short = name.removeprefix("encoder.")
-                tensors |= stored(f"{prefix}.{short}", value.detach())
+    tensors = {**stored("words.weight", words.detach()), **_named(reader, "reader"),
+               **_named(entailment, "entailment")}
+    _write(tensors, tokenizer, folder)
+
+
+def export_one(network: nn.Module, prefix: str, tokenizer: Path, folder: Path) -> None:
+    """The same with one network's weights new, and what the package ships of the other.
+
+    Args:
+        prefix: "reader" or "entailment", whose weights ``network`` has.
+    """
+    shipped = load_file(WEIGHTS / "bundled.safetensors")
+    others = {name: value for name, value in shipped.items() if not name.startswith(f"{prefix}.")}
+    _write({**others, **_named(network, prefix)}, tokenizer, folder)
+
+
+def _named(network: nn.Module, prefix: str) -> dict[str, Tensor]:
+    """A network's weights as they are written, but for the word vectors."""
+    tensors: dict[str, Tensor] = {}
+    for name, value in network.state_dict().items():
+        if name != "encoder.words.weight":
+            tensors |= stored(f"{prefix}.{name.removeprefix('encoder.')}", value.detach())
+    return tensors
+
+
+def _write(tensors: dict[str, Tensor], tokenizer: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights = folder / "bundled.safetensors"
     save_file(tensors, weights, metadata={"format": "pt"})

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from training.examples import Example, Source, read_jsonl
+from training.examples import Example, Source, held_out, read_jsonl
 
 RATES = {
     "squad2_dev_half": 1.0, "squad2_dev_inferred": 1.0, "squad1_dev": 1.0,
@@ -22,17 +23,25 @@ RATES = {
 NEGATIVE_RATE, EDIT_RATE = 0.4, 0.5
 """Of the automatic negatives of a source, times the source's own rate."""
 
+SHARES = {
+    "human": 0.33, "asked_own": 0.15, "asked_premise": 0.24, "reworded": 0.05,
+    "changed_subject": 0.08, "false_premise": 0.08, "lacking_detail": 0.07,
+}
+"""Of the fourth stage: most have an answer, so that the reader does not learn to be silent."""
+AUTOMATIC = 0.4
+"""How often automatic negatives of the question sets are met in it, of what they were before."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(])")
 
 
-def shorten(example: Example, rng: random.Random) -> Example:
+def shorten(example: Example, rng: random.Random, whole: float = 0.3) -> Example:
     """Often cuts the passage to a few sentences around the answer.
 
     Knowledge in dialogue is a sentence or two; passages of the public sets are longer,
     and dear on a CPU. An unanswerable question keeps a random part: whatever the part,
-    there is no answer in it.
+    there is no answer in it. ``whole`` is the share that is left as it is.
     """
-    if rng.random() < 0.3:
+    if rng.random() < whole:
         return example
     bounds = [0, *(m.end() for m in _SENTENCE_END.finditer(example.text)), len(example.text)]
     if len(bounds) <= 2:
@@ -97,3 +106,60 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Sour
     pairs += retold(folder / "qa", rng, sentences).examples
     parser = Parser()
     return questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng)
+
+
+def contrasted(
+    folder: Path, seed: int = 7, sentences: int = 1_700, held: bool = False
+) -> list[Source]:
+    """Self-labelled questions beside variants of them that lose their answer, or keep it.
+
+    Args:
+        folder: the training-data folder.
+        sentences: encyclopaedic sentences that are retold.
+        held: those of the development share, instead of all others.
+    """
+    from q2_metric.models.english.parser import Parser, SpacySpans
+    from q2_metric.models.questions.syntactic import SyntacticQuestions
+    from training.asked import find, questions
+    from training.contrasts import CONTENT, Contrasts, appositions, implied, variants
+    from training.corrupt import collect
+    from training.entailment_data import claims, encyclopaedic
+    from training.synthetic import retell
+
+    rng = random.Random(seed)
+    nlp, passages, docs = encyclopaedic(
+        folder / "qa", rng, sentences, lambda sentence, passage:
+        held_out(sentence) if held else not (held_out(sentence) or held_out(passage)))
+    pool = collect(docs)
+    pairs = [pair for doc in docs for pair in retell(doc, pool, rng)] + appositions(docs)
+    told = [claim for claim in claims(folder)
+            if claim.target == "supported" and held_out(claim.text) == held]
+    pairs += rng.sample(told, min(len(told), sentences // 3))
+    parser = Parser()
+    found = questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng,
+                      lambda text, words: find(text, words) or implied(text, words))
+    answered = next(source.examples for source in found if source.name == "asked_premise")
+    texts = {doc.text: doc for doc in docs}
+    others = [text for text in dict.fromkeys(one.text for one in answered) if text not in texts]
+    texts |= zip(others, nlp.pipe(others, batch_size=128), strict=True)
+    asked = list(dict.fromkeys(one.query for one in answered))
+    parses = dict(zip(asked, nlp.pipe(asked, batch_size=256), strict=True))
+    for word in (word for doc in parses.values() for word in doc if word.tag_ in CONTENT):
+        pool.words[word.tag_].append(word.lower_)
+    make = Contrasts(texts, parses, pool, passages, rng)
+    made = variants(answered, make)
+    rows = {"asked_own": found[0].examples} | made
+    rows["asked_premise"] = [make.surrounded(one) for one in answered]
+    return [Source(name, 1.0, examples) for name, examples in rows.items()]
+
+
+def in_shares(human: Sequence[Source], made: Sequence[Source], count: int) -> list[Source]:
+    """The question sets and the self-labelled questions at the rates of :data:`SHARES`."""
+    rates = [s.rate * (AUTOMATIC if s.name.endswith(("-neg", "-edit")) else 1.0) for s in human]
+    total = sum(rate * len(s.examples) for rate, s in zip(rates, human, strict=True))
+    times = SHARES["human"] * count / total
+    short = partial(shorten, whole=0.02)
+    found = [Source(s.name, rate * times, s.examples, short)
+             for rate, s in zip(rates, human, strict=True)]
+    return found + [Source(s.name, SHARES[s.name] * count / len(s.examples), s.examples)
+                    for s in made]

@@ -19,7 +19,7 @@ from training import entailment, entailment_data, ranges, rates, reader, reader_
 from training.base import base_folder, load_base
 from training.compared import comparisons
 from training.examples import Example, Source, split
-from training.export import averaged, export
+from training.export import averaged, export, export_one
 from training.stages import (
     COMPARED_SHARE,
     CONTRASTED_FROZEN,
@@ -30,6 +30,8 @@ from training.stages import (
     GENERAL_SEED,
     READER,
     REORDERED_SEED,
+    UNANSWERED_FROZEN,
+    UNANSWERED_SEED,
     Stage,
 )
 from training.train import STATE, Evaluate, Loss, train
@@ -114,6 +116,17 @@ class Recipe:
         sources = entailment_data.with_other_orders(self.data)
         self._train_on(7, sources, REORDERED_SEED, CONTRASTED_FROZEN)
 
+    def train_unanswered(self) -> None:
+        """The fourth of the reader: questions of the generator that lose their answer by little."""
+        made = reader_data.contrasted(self.data)
+        human = split(reader_data.sources(self.data / "qa"))[0]
+        sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
+        self.reader = shipped_reader(GENERAL_DROPOUT)
+        freeze_below(self.reader, UNANSWERED_FROZEN)
+        torch.manual_seed(UNANSWERED_SEED)
+        self._run(self.reader, READER, 4, "reader", sources, reader.loss, lambda _: {},
+                  UNANSWERED_SEED)
+
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two runs.
 
@@ -124,19 +137,18 @@ class Recipe:
         averaged(self.entailment, self.runs / entailment_run / STATE)
         self._export()
 
-    def write_shipped(self, entailment_run: str) -> None:
-        """Exports a run that started from the shipped weights, with the shipped reader."""
-        self.reader = ReaderNetwork()
-        load_network(self.reader, "reader")
-        self.entailment = shipped_entailment()
-        averaged(self.entailment, self.runs / entailment_run / STATE)
-        self._export()
+    def write_shipped(self, run: str) -> None:
+        """Exports a run that started from the shipped weights; the other network stays."""
+        self.reader, self.entailment = shipped_reader(), shipped_entailment()
+        name = run.split("-")[0]
+        network = self.reader if name == "reader" else self.entailment
+        averaged(network, self.runs / run / STATE)
+        export_one(network, name, self.tokenizer_file, self.out)
+        self._write_ranges()
 
     def write_ranges(self) -> None:
         """The ranges that 8 bits need, of the shipped weights."""
-        self.reader = ReaderNetwork()
-        load_network(self.reader, "reader")
-        self.entailment = shipped_entailment()
+        self.reader, self.entailment = shipped_reader(), shipped_entailment()
         self._write_ranges()
 
     def _export(self) -> None:
@@ -185,11 +197,13 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-contrasted": lambda recipe: recipe.write_shipped("entailment-6"),
     "reordered": Recipe.train_reordered,
     "export-reordered": lambda recipe: recipe.write_shipped("entailment-7"),
+    "unanswered": Recipe.train_unanswered,
+    "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
     "ranges": Recipe.write_ranges,
 }
 """In their order."""
 FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
-                "export-reordered", "ranges")
+                "export-reordered", "unanswered", "export-unanswered", "ranges")
 """Parts that start from the shipped weights, not from the base model."""
 
 
@@ -200,7 +214,14 @@ def shipped_entailment(dropout: float = 0.0) -> EntailmentNetwork:
     return network
 
 
-def freeze_below(network: EntailmentNetwork, layers: int) -> None:
+def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
+    """The reader with the weights that the package has now."""
+    network = ReaderNetwork(dropout)
+    load_network(network, "reader")
+    return network
+
+
+def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> None:
     """The embeddings and so many lower layers are not trained."""
     encoder = network.encoder
     for part in (encoder.positions, encoder.types, encoder.norm, *encoder.layers[:layers]):

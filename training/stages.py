@@ -39,6 +39,7 @@ READER = (
     Stage(200_000, warmup=0.04, stop=76_000),
     Stage(90_000, rate=1.2e-4),
     Stage(220_000),
+    Stage(12_000, rate=6e-5, head_rate=1e-4, warmup=0.05, length=160, tokens=2048, average=0.998),
 )
 ENTAILMENT = (
     Stage(225_000, warmup=0.04, stop=123_000),
@@ -59,7 +60,9 @@ COMPARED_SHARE = 0.25
 GENERAL_SEED = 17
 CONTRASTED_SEED = 18
 REORDERED_SEED = 19
+UNANSWERED_SEED = 19
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
 CONTRASTED_FROZEN = 1
+UNANSWERED_FROZEN = 1
 """Lower layers that, with the embeddings, stay as they are."""

@@ -89,8 +89,8 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     """Whether a sentence, or a text of several, states anything.
 
     Nothing is stated by a text without a word, by sounds, greetings, thanks, feelings and
-    agreement ("i love it !"), by questions, by the same word or two over and over, and by
-    what a turn before has said word for word.
+    agreement ("i love it !"), by questions, by the same word or two over and over in any
+    order, and by what a turn before has said word for word.
 
     Args:
         sentence: cased or not, tokenised ("do n't") or not.
@@ -129,12 +129,7 @@ def _repeats(words: Sequence[str]) -> bool:
     """Whether the words are one or two, three times and more, or one letter drawn out."""
     if len(words) == 1:
         return len(words[0]) > 2 and len(set(words[0])) == 1 and not words[0].isdigit()
-    return any(
-        len(words) >= 3 * period and all(
-            word == words[place % period] for place, word in enumerate(words)
-        )
-        for period in (1, 2)
-    )
+    return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
 
 
 def _states(part: str) -> bool:

@@ -365,6 +365,14 @@ def test_blocks_are_kept_as_they_come(tmp_path: Path) -> None:
     assert metric.batches == [88]
 
 
+def test_long_texts_make_short_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("q2_metric.engine.blocks.CHARACTERS", 8)
+    metric = FakeMetric("nli")
+    CachedMetric("nli", lambda: metric, Cache(tmp_path / "c")).score(
+        [Example(f"r{i}", "kk") for i in range(5)])
+    assert metric.batches == [2, 2, 1]
+
+
 @pytest.mark.parametrize("words", ["locking protocol", "disk I/O error", "database is locked"])
 def test_a_file_system_that_cannot_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str

@@ -353,6 +353,9 @@ def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Pa
     with pytest.raises(InputError, match="was damaged; the same command scores its rows anew"):
         driver._score_file(0, parts, frozenset(), None)
     assert parts.done() == set()
+    gone = parts.damaged(0, 3)
+    assert str(gone) == (
+        f"{parts.path(0, 3)}: was damaged; the same command scores its rows anew")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -623,11 +626,11 @@ def test_who_comes_when_another_has_just_finished(
             Run(given).run(out)
         return open_parts(out)
 
-    given = job.Job((str(run.rows),), Columns(), ("f1",))
+    given = job.Job((str(run.rows),), Columns(), ("knowledge_f1",))
     late = Run(given)
     monkeypatch.setattr("q2_metric.engine.run.open_parts", finished_meanwhile)
     [found] = late.run(str(run.out))
-    assert run.fakes["f1"].batches == [3, 3, 3, 1], "only by one of them"
+    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1], "only by one of them"
     assert (found.rows, found.systems[0].n) == (ROWS, ROWS)
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl"]
@@ -642,7 +645,10 @@ def test_a_mark_that_others_take_away_again_and_again(
     assert str(caught.value) == f"{tmp_path / 'out.jsonl'}: other processes are writing it"
 
 
-@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP, errno.EIO, errno.EWOULDBLOCK])
+WITHOUT = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
+
+
+@pytest.mark.parametrize("code", [*WITHOUT, errno.EIO, errno.EWOULDBLOCK, errno.EACCES])
 def test_file_systems_without_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
@@ -650,7 +656,7 @@ def test_file_systems_without_locks(
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr("fcntl.flock", flock)
-    if code in (errno.ENOLCK, errno.ENOTSUP):
+    if code in WITHOUT:
         with open_parts(tmp_path / "out.jsonl") as parts:
             assert parts.folder.is_dir()
     else:

@@ -146,10 +146,17 @@ def test_a_job_is_checked_before_a_model_is_loaded(rows: Path, tmp_path: Path) -
         f"{rows}, line 8: the knowledge is missing: the row has no field 'knowledge'")
 
 
-def test_what_can_be_read_once_is_not_read_for_a_check(rows: Path, tmp_path: Path) -> None:
+def test_what_can_be_read_once_is_not_read_for_a_check(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
-    Job((str(pipe), "-"), Columns(), ("f1",)).check(strict=True)  # would wait for ever
+    read: list[str] = []
+    monkeypatch.setattr("q2_metric.engine.job.read_rows",
+                        lambda file, *_arguments, **_keywords: read.append(file) or ())
+    Job((str(pipe), str(rows), "-"), Columns(), ("f1",)).check(strict=True)
+    assert read == [str(rows)]
+    monkeypatch.undo()
     with pytest.raises(InputError) as caught:
         Job(("-", str(rows), "-"), Columns(), ("f1",)).check()
     assert str(caught.value) == "standard input (-) can be read only once"
@@ -166,7 +173,7 @@ def test_blocks_are_of_the_form_and_size_that_were_asked_for(tmp_path: Path) -> 
     assert [[row.response for row in block if isinstance(row, Example)] for block in blocks] == [
         ["r0", "r1", "r2"], ["r3", "r4", "r5"], ["r6"]]
     assert told == [Columns("said", "known")]
-    path.write_text('{"said": "r", "said": "s", "known": "k"}\n')
+    path.write_text('{"known": "k", "said": "r", "said": "s"}\n')
     notes: list[str] = []
     [[row]] = replace(job, form="jsonl").blocks(str(path), None, notes.append)
     assert isinstance(row, Example)
@@ -223,6 +230,12 @@ class Chosen:
         return Chooser()
 
 
+class _Chosen(Example):
+    """A row as a selector gives it back, with the snippet that it chose."""
+
+    selected = {"text": "snippet"}  # noqa: RUF012
+
+
 class Known(FakeMetric):
     def _score(self, example: Example, evidence: bool) -> Score:
         return Score(example, float(example.knowledge.split()[-1]))
@@ -239,7 +252,10 @@ def test_knowledge_may_be_chosen(
     assert loaded.signatures == {"f1": "f1|version:test|chosen:yes"}
     found = job.score(loaded, "a.jsonl", 4, [Example("r", ""), Example("s", "")])
     assert [row["f1"] for row in found] == [4.0, 5.0]
-    assert "selected" in found[0]
+    assert list(found[0])[-1] == "selected"
+    chosen = _Chosen("r", "k")
+    [shown] = job.score(Loaded([FakeMetric("f1")]), "a.jsonl", 0, [chosen])
+    assert shown["selected"] == {"text": "snippet"}
     first = job.identities()["knowledge"]
     assert (first["by"], first["pool"]) == ("number", str(pool))
     assert {"code", f"contents of {pool}"} < set(first)

@@ -235,9 +235,10 @@ def test_each_calibration_finds_its_metric() -> None:
                                              slope=1.0, intercept=0.0)])
     assert str(caught.value) == "q2 has two calibrations, 'c' and 'd'; give one"
     with pytest.raises(InputError) as caught:
-        calibrate([f1, FakeMetric("bleu")], [fitted])
+        calibrate([f1, FakeMetric("knowledge_bleu")], [fitted])
     assert str(caught.value) == (
-        "calibration 'c' was fitted on q2, which is not scored here (only f1, bleu)")
+        "calibration 'c' was fitted on q2, which is not scored here "
+        "(only knowledge_f1, knowledge_bleu)")
 
 
 def test_applying_needs_neither_scipy_nor_scikit_learn() -> None:

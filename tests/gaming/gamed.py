@@ -43,6 +43,7 @@ TRICKS: Mapping[str, Callable[[Example], str]] = {
     "one word": lambda row: "banana",
     "repeated word": lambda row: "tower " * 20,
     "repeated function word": lambda row: "the " * 20,
+    "two words": lambda row: "often popular often often often popular often often .",
     "thanks": lambda row: "thanks!",
     "praise": lambda row: "that's awesome! i love it !",
     "question": lambda row: "what do you think ?",
@@ -57,6 +58,7 @@ TRICKS: Mapping[str, Callable[[Example], str]] = {
 
 SILENT = (
     "empty", "blank", "full stop", "colons", "one letter", "one function word", "lol", "yes",
-    "repeated word", "repeated function word", "thanks", "praise", "question", "not sure", "echo",
+    "repeated word", "repeated function word", "two words",
+    "thanks", "praise", "question", "not sure", "echo",
 )
 """The tricks that claim nothing."""

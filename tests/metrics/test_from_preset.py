@@ -164,9 +164,10 @@ def test_a_keyword_that_there_is_not(name: str, given: dict[str, Any], message: 
 
 def test_each_metric_takes_the_keywords_that_it_has(asked: dict[str, tuple[Any, ...]]) -> None:
     loaded = load_metrics(
-        ["q2", "scale", "f1"], "paper", device="cpu", chunk_size=33, seed=5, reader_model="a/b",
+        ["q2", "scale", "knowledge_f1"], "paper", device="cpu", chunk_size=33, seed=5,
+        reader_model="a/b",
         scale_model=None)
-    assert [parse(metric.signature)[0] for metric in loaded] == ["q2", "scale", "f1"]
+    assert [parse(metric.signature)[0] for metric in loaded] == ["q2", "scale", "knowledge_f1"]
     assert asked["reader"] == ("paper", "a/b", Running(device="cpu"), {})
     assert asked["backbone"][:2] == ("paper", None)
     assert parse(loaded[1].signature)[1]["chunk"] == "33"

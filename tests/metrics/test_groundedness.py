@@ -26,6 +26,7 @@ def test_the_head_is_a_logistic_of_standardised_values() -> None:
     parts = HEAD.parts({"sentences": 2.0, "words": 0.25})
     assert parts == (Part("sentences", 2.0, 1.5), Part("words", 0.25, -1.0))
     assert HEAD.probability(parts) == pytest.approx(1 / (1 + math.exp(-1.0)))
+    assert HEAD.probability((Part("words", 0.0, -1.5),)) == pytest.approx(1 / (1 + math.e))
     far = (Part("sentences", 0.0, -2000.0),)
     assert HEAD.probability(far) == 0.0, "no overflow"
 

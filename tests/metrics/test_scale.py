@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from fakes import FakeBackbone, FakeSentences
 
@@ -139,3 +141,38 @@ def test_signature_has_what_changes_the_number() -> None:
     assert {"chunk:77", "overlap:0.5", "aggregate:min", "backbone:fake-backbone"} <= set(
         signature.split("|")
     )
+
+
+# --- chunks cut by the backbone --------------------------------------------------------------
+
+
+class Prompting(FakeBackbone):
+    """Cuts documents itself; notes what it was asked."""
+
+    prompt = "does it follow?"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.long: list[tuple[list[tuple[str, str]], int, float]] = []
+
+    def judge_long(
+        self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
+    ) -> list[Verdict]:
+        self.long.append((list(pairs), chunk_size, overlap))
+        return [self._verdict(*pair) for pair in pairs]
+
+
+def test_a_backbone_may_cut_the_chunks_by_its_prompts() -> None:
+    backbone = Prompting()
+    settings = ScaleSettings(chunking="prompt", chunk_size=30, overlap=0.5)
+    metric = Scale(backbone, FakeSentences(), settings)
+    known = "A red cat sat. A dog ran."
+    examples = [Example("red cat. blue dog.", known), Example("red cat.", known),
+                Example("red cat.", " ")]
+    whole, one, blank = metric.score(examples, evidence=True)
+    assert [e.score for e in whole.because if isinstance(e, Evidence)] == [1.0, 0.5]
+    assert (whole.value, one.value, blank.value) == (0.75, 1.0, None)
+    assert [e.support for e in whole.because if isinstance(e, Evidence)] == [
+        "A red cat sat.", "A dog ran."]
+    assert backbone.long == [([(known, "red cat."), (known, "blue dog.")], 30, 0.5)]
+    assert "|prompt:does it follow?|chunk:30|overlap:0.5|chunking:prompt|" in metric.signature

@@ -10,8 +10,9 @@ from q2_metric.metrics.signature import parse, signature
 
 
 def test_form_and_order() -> None:
-    settings = {"preset": "bundled", "nli": True, "overlap": 0.25, "coref": None, "version": "1"}
-    wanted = "q2|preset:bundled|nli:yes|overlap:0.25|coref:none|version:1"
+    settings = {"preset": "bundled", "nli": True, "sampled": False, "overlap": 0.25,
+                "coref": None, "version": "1"}
+    wanted = "q2|preset:bundled|nli:yes|sampled:no|overlap:0.25|coref:none|version:1"
     assert signature("q2", settings) == wanted
 
 

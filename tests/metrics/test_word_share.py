@@ -16,6 +16,7 @@ KNOWLEDGE = "Bob Ross painted a river in 1994."
         ("Ross paints rivers.", 1.0),  # by their stems
         ("Ross painted in 1991.", 2 / 3),
         ("A cat sleeps.", 0.0),
+        ("Ox x 7, Bob 1994.", 1 / 2),  # of two letters and all digits, and no single letter
         ("It is not so, you know.", 0.0),
         ("He was in it.", None),
         (":::", None),

@@ -192,6 +192,11 @@ def test_one_batch_per_report_gives_the_numbers_of_q2_score(
 
 def test_only_what_is_asked_for_is_loaded(fakes: Fakes, wow: str) -> None:
     assert "q2" not in evaluate(wow, metrics="f1")
+    assert fakes.calls == []
+    report = evaluate(wow, "--q2-device", "cuda:1", "--q2-batch-size", "7", metrics="scale")
+    assert "q2" not in report
+    expected = {"device": "cuda:1", "batch_size": 7}
+    assert fakes.calls == [(["scale"], "bundled", expected)]
 
 
 def test_parlais_own_knowledge_f1_stays(
@@ -200,11 +205,6 @@ def test_parlais_own_knowledge_f1_stays(
     own = evaluate(wow, metrics="f1")["knowledge_f1"]
     assert evaluate(wow, metrics="q2,knowledge_f1")["knowledge_f1"] == own > 0
     assert not [line for line in warnings(said) if "knowledge_f1" in line]
-    assert fakes.calls == []
-    report = evaluate(wow, "--q2-device", "cuda:1", "--q2-batch-size", "7", metrics="scale")
-    assert "q2" not in report
-    expected = {"device": "cuda:1", "batch_size": 7}
-    assert fakes.calls == [(["scale"], "bundled", expected)]
 
 
 def test_every_setting_is_an_option(fakes: Fakes, wow: str) -> None:

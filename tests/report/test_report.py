@@ -12,9 +12,12 @@ import pytest
 
 from q2_metric.engine.run import FileResult
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import of_column
 from q2_metric.report import findings
+from q2_metric.report.encode import Flag
 from q2_metric.report.page import explanation, open_page, write_page
 from q2_metric.report.systems import Run
+from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.read import BadRow
 from q2_metric.types import (
@@ -145,7 +148,14 @@ def test_everything_is_on_the_page(path: Path) -> None:
     assert first == {**wanted, "system": 0}
     assert second["error"] == "rows.jsonl, line 2: is not JSON"
     facts = data(page, "facts")
-    assert facts["words"]["signs"] == findings.SIGNS
+    assert facts["words"] == {
+        "signs": findings.SIGNS, "meanings": findings.MEANINGS, "dropped": DROPPED,
+        "no_support": findings.NO_SUPPORT}
+    assert facts["glosses"] == {name: of_column(name)[1].gloss for name in METRICS}
+    (numbers,) = [[one for one, _ in json.loads(text)] for tag, attrs, text in page.elements
+                  if tag == "script" and attrs.get("id") == "rows"]
+    asked = Flag.ASKED | Flag.DIFFERS | Flag.UNANSWERED
+    assert numbers == [[0, asked, None, 0.375, 0.4375], [0, Flag.ERROR, None, None, None]]
     assert [bool(facts.pop(name)) for name in ("glosses", "words")] == [True, True]
     assert facts == {
         "systems": ["rows.jsonl"],
@@ -260,6 +270,10 @@ def item(**fields: Any) -> dict[str, Any]:
         ({"how": "token_f1", "verdict": "neutral", "score": 0.75}, "open"),
         ({"how": "token_f1", "score": 0.75}, "supported"),
         ({"how": "token_f1", "score": 0.25}, "differs"),
+        ({"how": "token_f1", "score": 0.5}, "supported"),
+        ({"how": "token_f1", "score": 0.499}, "differs"),
+        ({"how": "token_f1", "score": 0.01}, "differs"),
+        ({"how": "token_f1", "score": 0.99}, "supported"),
         ({"how": "no_answer", "score": 0.0}, "open"),
         ({"score": None}, "open"),
         ({"verdict": "contradiction", "verdict_p": None}, "differs"),
@@ -267,6 +281,11 @@ def item(**fields: Any) -> dict[str, Any]:
 )
 def test_states(fields: dict[str, Any], wanted: str) -> None:
     assert findings.state_of(findings.of_question(item(**fields))) == wanted
+
+
+def test_a_band_around_one_half_is_open() -> None:
+    assert findings.state_of("sentence, 0.40 to 0.60") == "open"
+    assert findings.state_of("sentence") == "open"
 
 
 def results_of(rows: int) -> Sequence[Run]:

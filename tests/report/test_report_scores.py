@@ -18,7 +18,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2
 from q2_metric.report.compare import Column, differences, match
 from q2_metric.report.read import read_scores
-from q2_metric.report.systems import Run
+from q2_metric.report.systems import Run, in_order, series
 from q2_metric.rows.columns import Columns
 
 KNOWLEDGE = "Rome is in Italy. It has 7 hills."
@@ -182,31 +182,35 @@ def test_two_files_scored_into_one(tmp_path: Path) -> None:
     assert [system.name for system in runs] == [f"{out}: {second}", f"{out}: {first}", str(other)]
 
 
+NO_ROW = "line 1: is not a row of q2 score --out (it has no id or no score)"
 QUESTION = {"span": "a", "start": 0, "question": "?", "how": "equal", "score": 1.0}
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"response": "r", "knowledge": "k"}, "line 1: is not a row of q2 score --out"),
-        ({"id": "a", "response": "r"}, "line 1: is not a row of q2 score --out"),
+        ({"response": "r", "knowledge": "k"}, NO_ROW),
+        ({"id": "a", "response": "r"}, NO_ROW),
         ({"id": "a", "q2": "high"}, "line 1: the field 'q2' is not a number"),
         ({"id": "a", "q2": True}, "line 1: the field 'q2' is not a number"),
         ({"id": "a", "q2": float("nan")}, "line 1: the field 'q2' is not a number"),
         ({"id": "a", "q2": 1, "fallback": 1}, "line 1: the field 'fallback' is not true or false"),
-        ({"id": "a", "q2": 1, "history": ["a", 1]}, "'history' is not a list of strings"),
-        ({"id": "a", "q2": 1, "questions": [3]}, "an item of 'questions' is a number, not an obj"),
+        ({"id": "a", "q2": 1, "history": ["a", 1]},
+         "line 1: the field 'history' is not a list of strings"),
+        ({"id": "a", "q2": 1, "questions": [3]},
+         "line 1: an item of 'questions' is a number, not an object"),
         ({"id": "a", "q2": 1, "questions": [{**QUESTION, "start": 0.5}]},
-         "an item of 'questions': the field 'start' is not a whole number"),
+         "line 1: an item of 'questions': the field 'start' is not a whole number"),
         ({"id": "a", "q2": 1, "questions": [{**QUESTION, "span": ["</script>"]}]},
-         "an item of 'questions': the field 'span' is not text"),
+         "line 1: an item of 'questions': the field 'span' is not text"),
     ],
 )
 def test_what_is_no_output_of_q2_score(
     tmp_path: Path, row: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError) as caught:
         read(write(tmp_path / "scores.jsonl", row))
+    assert str(caught.value) == f"{tmp_path / 'scores.jsonl'}, {message}"
 
 
 def test_items_of_an_earlier_version(tmp_path: Path) -> None:
@@ -232,6 +236,9 @@ def column(*rows: tuple[str, str | None, float | None]) -> Column:
         # By id, in any order, what is not shared left out.
         ([("a", "k"), ("b", "l"), ("c", "m")], [("c", "m"), ("x", "y"), ("a", "k")],
          "id", [(0, 2), (2, 0)]),
+        # Only one of them counts: the ids are ids.
+        ([("1", "k"), ("2", "l")], [("2", "k"), ("1", "l")], "id", [(0, 1), (1, 0)]),
+        ([("2", "k"), ("1", "l")], [("1", "k"), ("2", "l")], "id", [(0, 1), (1, 0)]),
         # Even with other knowledge, as of systems that retrieve their own.
         ([("a", "k"), ("b", "l")], [("b", "m"), ("a", "n")], "id", [(0, 1), (1, 0)]),
         # Row numbers as ids: the knowledge says that the order is another one.
@@ -283,6 +290,26 @@ def test_differences() -> None:
     assert clear.clear
     (nothing,) = differences(column(("a", "k", None)), column(("a", "k", 1.0)), [(0, 0)])
     assert (nothing.n, nothing.value, nothing.interval, nothing.clear) == (0, None, None, False)
+
+
+@pytest.mark.parametrize(("names", "steps"), [
+    (["a-1", "a-2", "a-10"], [1, 2, 10]),
+    (["a-1", "a-2"], None),  # two are no series
+    (["a-1", "a-2", "b-3"], None),
+    (["a-1", "a-2", "a-2"], None),
+    (["a-2", "a-1", "a-3"], None),
+    (["a", "b", "c"], None),
+    (["1/a-1", "2/a-2", "3/a-3"], None),
+    (["a-1-b", "a-2-b", "a-3"], None),
+])
+def test_checkpoints_are_told_by_one_number(names: list[str], steps: list[int] | None) -> None:
+    assert series(names) == steps
+
+
+def test_checkpoints_are_put_in_the_order_of_their_numbers() -> None:
+    assert in_order(["a-10", "a-2", "a-1"]) == ["a-1", "a-2", "a-10"]
+    assert in_order(["a-2", "a-1"]) == ["a-2", "a-1"]
+    assert in_order(["c", "a", "b"]) == ["c", "a", "b"]
 
 
 # --- q2 report --------------------------------------------------------------------------

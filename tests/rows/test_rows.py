@@ -601,6 +601,18 @@ def test_parquet_of_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
     assert found == [*rows[:-1], {**rows[-1], "error": "\\udc80.jsonl: é"}]
 
 
+def test_parquet_of_a_chosen_snippet(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
+    layout, path = Layout(["f1"], selected=True), tmp_path / "scores.parquet"
+    empty = dict.fromkeys(field.name for field in layout.fields)
+    snippet = dict.fromkeys(("domain", "entity_id", "entity_name", "doc_id"))
+    rows = [{**empty, "id": "1", "selected": {**snippet, "text": "Rome.", "score": 0.5}},
+            {**empty, "id": "2"}]
+    with open_writer(path, layout) as writer:
+        writer.write(rows)
+    assert parquet.read_table(path).to_pylist() == rows
+
+
 def test_fields_as_they_are(jsonl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jsonl.write_text('{"a": 1}\n\n{"b": [2]}\n{"c"}\n')
     read_of = read_fields(jsonl)

@@ -80,15 +80,19 @@ wow , when was it built ?
 oh really ? what is it made of ?
 is it true that it was built in 1889 ?
 did you know that ?
+did you know that , really ?
 did you know who built the tower ?
 have you heard of the beatles ?
 do you have any pets
 you live in paris ?
+" you live in paris ? "
+(do you like pizza ?)
 that's awesome! are you going to see them?
 tower tower tower tower
 the tower the tower the tower
 Paris. Paris. Paris. Paris.
 paris is paris is paris is paris is
+often popular often often popular often often often
 """.strip().split("\n")
 
 CLAIMED = """
@@ -135,6 +139,7 @@ Dr. Smith was born in London. Do you know him?
 What a big tower that is!
 New York, New York
 the tower is a tower
+Paris is big, and big is Paris.
 everyone knows the earth is flat .
 you live in paris .
 you can eat it raw .

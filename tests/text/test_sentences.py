@@ -30,6 +30,8 @@ from q2_metric.text.sentences import MAX_SENTENCE, RuleSentences, split_sentence
         ("They sell e.g. tea. Good.", ["They sell e.g. tea.", "Good."]),
         ("a title\n\na line\nanother", ["a title", "a line", "another"]),
         ("Really?! Yes… maybe.", ["Really?!", "Yes… maybe."]),
+        ("written by j . r . tolkien", ["written by j . r . tolkien"]),
+        ("he is called b . He left . I . He", ["he is called b .", "He left .", "I .", "He"]),
         ("so do i . i know .", ["so do i .", "i know ."]),
         ('he said it . " ok', ['he said it . "', "ok"]),
         ("a big business.global sales rose .", ["a big business.", "global sales rose ."]),
@@ -44,6 +46,16 @@ from q2_metric.text.sentences import MAX_SENTENCE, RuleSentences, split_sentence
 def test_sentences(text: str, sentences: list[str]) -> None:
     bounds = RuleSentences().split([text])[0]
     assert [text[start:end] for start, end in bounds] == sentences
+
+
+def test_a_sentence_is_cut_only_where_it_is_too_long() -> None:
+    for size, pieces in ((MAX_SENTENCE, 1), (MAX_SENTENCE + 1, 2)):
+        text = ("word " * MAX_SENTENCE)[: size - 1] + "x"
+        bounds = split_sentences(text)
+        assert len(bounds) == pieces
+        assert " ".join(text[start:end] for start, end in bounds) == text, "at a blank"
+    assert split_sentences("x" * (2 * MAX_SENTENCE)) == [
+        (0, MAX_SENTENCE), (MAX_SENTENCE, 2 * MAX_SENTENCE)]
 
 
 @given(TEXTS)

@@ -94,6 +94,12 @@ def test_alignment_tells_kinds_of_match_apart() -> None:
     ]
 
 
+def test_a_function_word_that_is_in_the_text_is_still_one() -> None:
+    assert align(["of", "cats"], ["the", "end", "of", "dogs"]) == (
+        [QUERY_FUNCTION, QUERY], [TEXT, TEXT, TEXT, TEXT])
+    assert align(["end", "of"], ["the", "end", "of"])[0] == [QUERY_RUN, QUERY_RUN]
+
+
 words = st.lists(st.sampled_from("a the cats cat sat mat 1994 12 of . runs running".split()))
 
 

@@ -15,8 +15,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from safetensors.torch import load_file, save_file  # noqa: E402
+
 from q2_metric.models.bundled import models as bundled  # noqa: E402
-from q2_metric.models.bundled.encoding import pair  # noqa: E402
+from q2_metric.models.bundled.encoding import collate, pair  # noqa: E402
+from q2_metric.models.bundled.runtimes import WEIGHTS  # noqa: E402
 from training import (  # noqa: E402
     groundedness,
     rates,
@@ -25,6 +28,7 @@ from training import (  # noqa: E402
     recipe,
     stages,
 )
+from training import train as train_module  # noqa: E402
 from training.__main__ import EVERYTHING  # noqa: E402
 from training.asked import find  # noqa: E402
 from training.entailment import loss as entailment_loss  # noqa: E402
@@ -199,6 +203,38 @@ def test_the_fifth_stage_trains_the_upper_layers_of_the_shipped_network() -> Non
     assert stages.ENTAILMENT[4].settings(1.0, stages.GENERAL_SEED) == Settings(
         32_000, tokens=3072, length=192, rate=7e-5, head_rate=1.4e-4, warmup=0.03,
         average=0.999, seed=17)
+
+
+def test_the_reader_goes_on_from_the_shipped_weights_with_dropout() -> None:
+    network = recipe.shipped_reader(stages.GENERAL_DROPOUT)
+    recipe.freeze_below(network, stages.UNANSWERED_FROZEN)
+    trained = set(Learner(network, 1e-4, 1e-4, 0.0).named)
+    assert {"span.weight", "encoder.layers.1.qkv.weight"} <= trained
+    assert not {n for n in trained if n.startswith(("encoder.types", "encoder.layers.0."))}
+    tokenise = bundled.tokenizer()
+    batch = collate([pair(tokenise("When was Ann born?"), tokenise(PASSAGE))])
+    once, again = (reader.forward(network.train(), batch, torch.device("cpu")) for _ in range(2))
+    assert not torch.equal(once, again), "dropout while it learns"
+    once, again = (reader.forward(network.eval(), batch, torch.device("cpu")) for _ in range(2))
+    assert torch.equal(once, again)
+
+
+@pytest.mark.parametrize("run", ["reader-4", "entailment-6"])
+def test_a_run_from_the_shipped_weights_leaves_the_other_network_alone(
+    tmp_path: Path, run: str
+) -> None:
+    name = run.split("-")[0]
+    network = recipe.shipped_reader() if name == "reader" else recipe.shipped_entailment()
+    head = "span.bias" if name == "reader" else "classify.bias"
+    (tmp_path / run).mkdir()
+    changed = network.state_dict()[head] + 1
+    save_file({f"average/{head}": changed}, tmp_path / run / train_module.STATE)
+    made = recipe.Recipe(tmp_path, tmp_path, tmp_path / "out", 1.0, torch.device("cpu"), 1)
+    made.write_shipped(run)
+    old = load_file(WEIGHTS / "bundled.safetensors")
+    new = load_file(tmp_path / "out" / "bundled.safetensors")
+    differs = {key for key in old if not torch.equal(old[key], new[key])}
+    assert differs == {f"{name}.{head}"}, "what was in 8 bits comes back as it was"
 
 
 def test_every_part_can_be_asked_for() -> None:

@@ -97,12 +97,17 @@ class EntailmentNetwork(nn.Module):
 
 
 class ReaderNetwork(nn.Module):
-    """Start and end logits for each token: (batch, length, 2)."""
+    """Start and end logits for each token: (batch, length, 2).
 
-    def __init__(self) -> None:
+    ``dropout`` is of training.
+    """
+
+    def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
-        self.encoder = Encoder()
+        self.dropout = dropout
+        self.encoder = Encoder(dropout)
         self.span = nn.Linear(HIDDEN, 2)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor) -> Tensor:
-        return self.span(self.encoder(ids, types, lengths))  # type: ignore[no-any-return]
+        x = F.dropout(self.encoder(ids, types, lengths), self.dropout, self.training)
+        return self.span(x)  # type: ignore[no-any-return]

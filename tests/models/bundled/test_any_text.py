@@ -116,7 +116,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch, threads: int, optimised: bool) -> li
     real, level = onnxruntime.SessionOptions, onnxruntime.GraphOptimizationLevel
     asked: list[Any] = []
     with monkeypatch.context() as patch:
-        patch.setattr(runtimes, "_processors", lambda: threads)
+        patch.setattr(runtimes, "processors", lambda: threads)
         patch.setattr(onnxruntime, "SessionOptions", options)
         runtimes._onnx.cache_clear()
         found = load_metrics(["q2", "scale"])

@@ -189,16 +189,16 @@ TEXTS = [
 PAIRS = [(a, b) for i, a in enumerate(TEXTS) for b in (TEXTS[i - 1], TEXTS[i - 3])]
 
 
-def stages(tmp_path: Path) -> list[tuple[str, Any]]:
+def stages(tmp_path: Path, dtype: str = "float32") -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for kind in ENCODERS:
         qa = load_pretrained("AutoModelForQuestionAnswering", str(
-            encoder(tmp_path / f"{kind}-qa", kind, "AutoModelForQuestionAnswering")), "cpu")
+            encoder(tmp_path / f"{kind}-qa", kind, "AutoModelForQuestionAnswering")), "cpu", dtype)
         nli = load_pretrained("AutoModelForSequenceClassification", str(
             encoder(tmp_path / f"{kind}-nli", kind, "AutoModelForSequenceClassification",
-                    id2label={0: "entailment", 1: "neutral", 2: "contradiction"})), "cpu")
+                    id2label={0: "entailment", 1: "neutral", 2: "contradiction"})), "cpu", dtype)
         found += [(f"{kind} reader", TorchReader(qa, threshold=-1e9)), (f"{kind}", TorchNli(nli))]
-    seq2seq = load_pretrained("AutoModelForSeq2SeqLM", str(t5(tmp_path / "t5")), "cpu")
+    seq2seq = load_pretrained("AutoModelForSeq2SeqLM", str(t5(tmp_path / "t5")), "cpu", dtype)
     return [*found, ("t5", YesNoEntailment(seq2seq))]
 
 
@@ -242,6 +242,17 @@ def test_batched_is_single_and_every_mistake_in_a_batch_shows(
             together = numbers(stage, PAIRS)
             wrong = max(abs(a - b) for a, b in zip(together, alone[name], strict=True))
             assert wrong > 1e-3, (name, mistake.__name__)
+
+
+def test_batched_is_single_in_bfloat16(tmp_path: Path) -> None:
+    """To as many digits as it has."""
+    for name, stage in stages(tmp_path, "bfloat16"):
+        alone = [numbers(stage, [pair])[0] for pair in PAIRS]
+        stage.batches = Batches(stage._loaded, 5)
+        assert stage._loaded.model.dtype is torch.bfloat16
+        apart = np.abs(np.subtract(numbers(stage, PAIRS), alone))
+        assert apart.mean() < 0.02, name
+        assert apart.max() < 0.1, name
 
 
 def test_attention_kernels_agree(tmp_path: Path) -> None:
