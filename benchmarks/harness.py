@@ -142,27 +142,34 @@ def torch_rate(dtype: str = "float32", size: int = 1536) -> float:
 
 def onnx_rate(dtype: str = "float32", size: int = 1536) -> float:
     """The same in ONNX Runtime, where "int8" is a product of 8-bit numbers."""
+    return _rate(onnx_product(dtype, size, size, size), size)
+
+
+def onnx_product(dtype: str, rows: int, depth: int, columns: int) -> Callable[[], object]:
+    """A matrix product in ONNX Runtime, to be run as often as wanted."""
     import onnxruntime
     from onnx import TensorProto, helper
 
-    kind, op, out, numpy_kind = {
-        "float32": (TensorProto.FLOAT, "MatMul", TensorProto.FLOAT, np.float32),
-        "int8": (TensorProto.INT8, "MatMulInteger", TensorProto.INT32, np.int8),
+    left, right, out, op, kinds = {
+        "float32": (TensorProto.FLOAT, TensorProto.FLOAT, TensorProto.FLOAT, "MatMul",
+                    (np.float32, np.float32)),
+        "int8": (TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, "MatMulInteger",
+                 (np.uint8, np.int8)),
     }[dtype]
-    left = TensorProto.UINT8 if dtype == "int8" else kind
-    weight = np.random.default_rng(0).integers(-64, 65, (size, size)).astype(numpy_kind)
+    rng = np.random.default_rng(0)
+    fed = rng.integers(0, 256, (rows, depth)).astype(kinds[0])
+    weight = rng.integers(-64, 65, (depth, columns)).astype(kinds[1])
     graph = helper.make_graph(
         [helper.make_node(op, ["a", "b"], ["c"])], "product",
-        [helper.make_tensor_value_info("a", left, [size, size])],
-        [helper.make_tensor_value_info("c", out, [size, size])],
-        [helper.make_tensor("b", kind, [size, size], weight.tobytes(), raw=True)])
+        [helper.make_tensor_value_info("a", left, [rows, depth])],
+        [helper.make_tensor_value_info("c", out, [rows, columns])],
+        [helper.make_tensor("b", right, [depth, columns], weight.tobytes(), raw=True)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads()
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    rows = np.abs(weight).astype(np.uint8 if dtype == "int8" else numpy_kind)
-    return _rate(lambda: session.run(None, {"a": rows}), size)
+    return lambda: session.run(None, {"a": fed})
 
 
 def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:

@@ -96,17 +96,30 @@ def bundled(record: Record) -> str:
 
 def cpu(record: Record) -> str:
     rows = [
-        (name, f"{one['speed_against_default']} × ({one['from']}–{one['to']})",
-         f"{one['mean_difference']:.1g} / {one['largest_difference']:.1g}", one["correlation"],
-         f"{100 * one['auc']:.1f}")
+        (name, ratio(one), f"{one['mean_difference']:.1g} / {one['largest_difference']:.1g}",
+         one["correlation"], f"{100 * one['auc']:.1f}")
         for name, one in record["choices"].items()]
-    return "\n\n".join([
+    parts = [
         table(("choice", "speed against the default", "difference, mean / largest",
                "correlation", "AUC"), rows),
         f"{record['pairs']} pairs; the default ({record['default_tokens']} tokens a batch, sorted "
         f"by length, float32, {record['threads']} threads) has AUC "
-        f"{100 * record['default_auc']:.1f}. spaCy runs {', '.join(record['spacy_components'])}; "
-        "each is used, `senter` is left out."])
+        f"{100 * record['default_auc']:.1f}."]
+    if alone := record.get("products"):
+        parts.append(
+            f"The products of a layer alone, over {record['default_tokens']} tokens: 8 bits "
+            f"{ratio(alone)} as fast as float32. Of the machine's rate for its number format "
+            + ", ".join(f"{one['number_format']} reaches {percent(one['share_of_matmul_rate'])} "
+                        f"(of {one['matmul_gflops_per_second']} GFLOP/s)"
+                        for one in (record, record["int8"]) if one) + ".")
+    if sets := record.get("agreement"):
+        parts.append(table(
+            ("development set", "rows", "number format", "AUC", "correlation",
+             "difference, mean / largest"),
+            [(name, one["rows"], dtype, figures["auc"], figures["correlation"],
+              f"{figures['mean_difference']:.1g} / {figures['largest_difference']:.1g}")
+             for name, one in sets.items() for dtype, figures in one.items() if dtype != "rows"]))
+    return "\n\n".join(parts)
 
 
 def q2(record: Record) -> str:

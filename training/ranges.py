@@ -113,7 +113,7 @@ def ranges(network: Network, rows: Sequence[Window]) -> dict[str, Tensor]:
             network.encoder(ids, types, lengths)
     for hook in hooks:
         hook.remove()
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for name, module in products(network):
         multiplier, zero = found[name].fixed(module.weight.detach())
         tensors |= {f"{name}.multiplier": multiplier.float(), f"{name}.zero": zero}
@@ -127,7 +127,8 @@ def write(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Token
     Raises:
         FileNotFoundError: a training set is missing.
     """
-    tensors, made_for = {}, {}
+    tensors: dict[str, Tensor] = {}
+    made_for: dict[str, str] = {}
     networks: dict[str, Network] = {"reader": reader, "entailment": entailment}
     for prefix, network in networks.items():
         made_for[prefix] = fingerprint(folder, prefix)
