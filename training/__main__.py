@@ -1,13 +1,13 @@
 """``python -m training --data FOLDER``: from public data to the shipped weights.
 
 Each network is trained in stages, each from the averaged weights of the one before with a new
-schedule and further data: the reader in three, and in a fourth from the shipped weights (the
-part "unanswered"); the entailment network in two, with both
-exported in two more (the part "comparisons") that add the answers that Q² compares, and from
-the shipped weights in three more (the parts "general", "contrasted" and "reordered") that meet
-many further rows once. Every export also takes the ranges that computing in 8 bits needs from
-training texts; the part "ranges" does that alone, for the shipped weights. A run that was killed
-goes on after its last save. Two processes may train one network each.
+schedule and further data: the reader in three; the entailment network in two, with both exported
+in two more (the part "comparisons") that add the answers that Q² compares, and from the shipped
+weights in three more (the parts "general", "contrasted" and "reordered") that meet many further
+rows once. The part "unanswered" takes the shipped reader further; that is not shipped. Every export
+also takes the ranges that computing in 8 bits needs from training texts; the part "ranges" does
+that alone, for the shipped weights. A run that was killed goes on after its last save. Two
+processes may train one network each.
 """
 
 from __future__ import annotations
