@@ -3,11 +3,11 @@
 Each network is trained in stages, each from the averaged weights of the one before with a new
 schedule and further data: the reader in three; the entailment network in two, with both exported
 in two more (the part "comparisons") that add the answers that Q² compares, and from the shipped
-weights in three more (the parts "general", "contrasted" and "reordered") that meet many further
-rows once. The part "unanswered" takes the shipped reader further; that is not shipped. Every export
-also takes the ranges that computing in 8 bits needs from training texts; the part "ranges" does
-that alone, for the shipped weights. A run that was killed goes on after its last save. Two
-processes may train one network each.
+weights in two more (the parts "general" and "contrasted") that meet many further rows once. The
+parts "reordered" and "unanswered" take the shipped networks a stage further; they were tried and
+are not shipped. Every export also takes the ranges that computing in 8 bits needs from training
+texts; the part "ranges" does that alone, for the shipped weights. A run that was killed goes on
+after its last save. Two processes may train one network each.
 """
 
 from __future__ import annotations
