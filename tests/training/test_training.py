@@ -221,8 +221,10 @@ def test_the_reader_goes_on_from_the_shipped_weights_with_dropout() -> None:
 
 @pytest.mark.parametrize("run", ["reader-4", "entailment-6"])
 def test_a_run_from_the_shipped_weights_leaves_the_other_network_alone(
-    tmp_path: Path, run: str
+    tmp_path: Path, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    ranged: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(recipe.ranges, "write", lambda *given: ranged.append(given))
     name = run.split("-")[0]
     network = recipe.shipped_reader() if name == "reader" else recipe.shipped_entailment()
     head = "span.bias" if name == "reader" else "classify.bias"
@@ -235,6 +237,9 @@ def test_a_run_from_the_shipped_weights_leaves_the_other_network_alone(
     new = load_file(tmp_path / "out" / "bundled.safetensors")
     differs = {key for key in old if not torch.equal(old[key], new[key])}
     assert differs == {f"{name}.{head}"}, "what was in 8 bits comes back as it was"
+    ((reader, entailment, *_),) = ranged
+    told = (reader if name == "reader" else entailment).state_dict()[head]
+    assert torch.equal(told, changed), "the ranges are of the new weights"
 
 
 def test_every_part_can_be_asked_for() -> None:
