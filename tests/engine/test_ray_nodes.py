@@ -82,6 +82,7 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
 def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
     """The command says so in one line and with its code, and goes on without it."""
     out, rows = tmp_path / "out.jsonl", 6000
+    address = nodes.address  # without its head it has none
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(
         json.dumps({"response": f"Row {i} has {i % 7} hills, said Ann on day {i % 31}.",
@@ -93,7 +94,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
     sooner = "from q2_metric.engine import connection; connection.GONE = 6; "
     code = f"{sooner}import sys; from q2_metric.cli.main import main; main(sys.argv[1:])"
     driver = subprocess.Popen(
-        [sys.executable, "-c", code, *command, "--engine", "ray", "--address", nodes.address],
+        [sys.executable, "-c", code, *command, "--engine", "ray", "--address", address],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
     while len(list(tmp_path.glob("out.jsonl.parts/*/*.jsonl"))) < 3:
@@ -104,7 +105,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
     said, complained = driver.communicate(timeout=120)
     assert (driver.returncode, said) == (3, "")
     assert complained == (
-        f"q2: error: Ray's cluster at {nodes.address} has died: nobody has answered there for "
+        f"q2: error: Ray's cluster at {address} has died: nobody has answered there for "
         f"6 s; {out}.parts keeps what is finished: the same command goes on from there, "
         "--restart begins anew\n"
     )
