@@ -3,9 +3,10 @@
 Each network is trained in stages, each from the averaged weights of the one before with a new
 schedule and further data: the reader in three; the entailment network in two, with both exported
 in two more (the part "comparisons") that add the answers that Q² compares, and from the shipped
-weights in two more (the parts "general" and "contrasted") that meet many further rows once. The
-parts "reordered" and "unanswered" take the shipped networks a stage further; they were tried and
-are not shipped. Every export also takes the ranges that computing in 8 bits needs from training
+weights in two more (the parts "general" and "contrasted") that meet many further rows once. "all"
+are these. The other parts were tried and are not shipped: "reordered" and "unanswered" take the
+shipped networks a stage further, "narrow" and "wide" train two widths of the entailment network on
+the same pairs. Every export also takes the ranges that computing in 8 bits needs from training
 texts; the part "ranges" does that alone, for the shipped weights. A run that was killed goes on
 after its last save. Two processes may train one network each.
 """
@@ -16,9 +17,9 @@ from pathlib import Path
 
 import click
 
-EVERYTHING = ("reader", "entailment", "comparisons", "export", "general", "export-general",
-              "contrasted", "export-contrasted", "reordered", "export-reordered", "unanswered",
-              "export-unanswered", "ranges")
+SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-general",
+           "contrasted", "export-contrasted", "ranges")
+TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "wide")
 
 
 @click.command(help=__doc__)
@@ -26,7 +27,8 @@ EVERYTHING = ("reader", "entailment", "comparisons", "export", "general", "expor
               help="folder with groundedness/, groundedness2/, qa/, snli_*.tsv, begin_*.tsv")
 @click.option("--runs", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
               help="where states and logs are kept")
-@click.option("--part", type=click.Choice([*EVERYTHING, "all"]), default="all", show_default=True)
+@click.option("--part", type=click.Choice([*SHIPPED, *TRIED, "all"]), default="all",
+              show_default=True)
 @click.option("--scale", default=1.0, show_default=True,
               help="times the examples of the shipped weights")
 @click.option("--device", default="cpu", show_default=True)
@@ -46,7 +48,7 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
     recipe = Recipe(data, runs, out or WEIGHTS, scale, torch.device(device), seed)
     if part not in FROM_SHIPPED:
         recipe.start_from_base()
-    for name in EVERYTHING if part == "all" else (part,):
+    for name in SHIPPED if part == "all" else (part,):
         PARTS[name](recipe)
         click.echo(f"{name}: done")
 

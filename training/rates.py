@@ -66,6 +66,13 @@ SUMMARISED_RATES = REPLAYED_RATES | {
 }
 """The first pack, with more of the summaries."""
 
+WIDE_RATES = CONTRASTED_RATES | {
+    "mnli_mlbench": 0.4, "mnli_train_sample": 0.4, "snli_train_subsamples": 0.1,
+    "docnli_fever_dev": 0.2, "attributionbench": 0.8,
+}
+WIDE_REPLAYED_RATES = {name: 0.4 * rate for name, rate in RATES.items()}
+"""Both packs for an encoder that has met neither: much of what is general, nothing often."""
+
 KEPT_BACK = (
     "rome1776_wow", "shroom2024", "expertqa_attribution", "propsegment_wiki_dev",
     "dstc9_human_accuracy", "glue_diagnostic", "advglue_dev",

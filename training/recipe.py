@@ -12,11 +12,12 @@ import torch
 from torch import nn
 
 from q2_metric.metrics.q2 import Q2
+from q2_metric.models.bundled import network as shapes
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.runtimes import WEIGHTS, load_network
 from training import entailment, entailment_data, ranges, rates, reader, reader_data
-from training.base import base_folder, load_base
+from training.base import base_folder, load_base, load_wide_base, wide_base
 from training.compared import comparisons
 from training.examples import Example, Source, split
 from training.export import averaged, export, export_one
@@ -28,10 +29,13 @@ from training.stages import (
     GENERAL_DROPOUT,
     GENERAL_FROZEN,
     GENERAL_SEED,
+    NARROW,
     READER,
     REORDERED_SEED,
     UNANSWERED_FROZEN,
     UNANSWERED_SEED,
+    WIDE,
+    WIDTH_SEED,
     Stage,
 )
 from training.train import STATE, Evaluate, Loss, train
@@ -116,6 +120,18 @@ class Recipe:
         sources = entailment_data.with_other_orders(self.data)
         self._train_on(7, sources, REORDERED_SEED, CONTRASTED_FROZEN)
 
+    def train_narrow(self) -> None:
+        """The shipped shape from its base model on, on what :meth:`train_wide` meets."""
+        network = EntailmentNetwork(GENERAL_DROPOUT)
+        load_base(network, base_folder())
+        self._train_width(network, NARROW, "entailment-narrow")
+
+    def train_wide(self) -> None:
+        """Six layers of MPNet, four times the matrix work."""
+        network = EntailmentNetwork(GENERAL_DROPOUT, shapes.WIDE)
+        load_wide_base(network, wide_base(self.runs))
+        self._train_width(network, WIDE, "entailment-wide")
+
     def train_unanswered(self) -> None:
         """The fourth of the reader: questions of the generator that lose their answer by little."""
         made = reader_data.contrasted(self.data)
@@ -168,6 +184,13 @@ class Recipe:
         self._run(self.entailment, ENTAILMENT, number, "entailment", split(sources)[0],
                   entailment.loss, lambda _: {}, seed)
 
+    def _train_width(self, network: EntailmentNetwork, stage: Stage, name: str) -> None:
+        sources = entailment_data.general(
+            self.data, rates.WIDE_RATES, 8, replayed=rates.WIDE_REPLAYED_RATES)
+        torch.manual_seed(WIDTH_SEED)
+        train(network, split(sources)[0], self._tokenizer(), entailment.loss, lambda _: {},
+              stage.settings(self.scale, WIDTH_SEED), self.runs / name, self.device)
+
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.tokenizer_file)
 
@@ -199,12 +222,14 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-reordered": lambda recipe: recipe.write_shipped("entailment-7"),
     "unanswered": Recipe.train_unanswered,
     "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
+    "narrow": Recipe.train_narrow,
+    "wide": Recipe.train_wide,
     "ranges": Recipe.write_ranges,
 }
-"""In their order."""
+"""In their order, the tried ones among them (:mod:`training.__main__`)."""
 FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
-                "export-reordered", "unanswered", "export-unanswered", "ranges")
-"""Parts that start from the shipped weights, not from the base model."""
+                "export-reordered", "unanswered", "export-unanswered", "narrow", "wide", "ranges")
+"""Parts that need no starting weights of the two networks."""
 
 
 def shipped_entailment(dropout: float = 0.0) -> EntailmentNetwork:

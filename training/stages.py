@@ -54,6 +54,10 @@ ENTAILMENT = (
           average=0.999),
 )
 
+WIDE = Stage(60_000, rate=6e-5, head_rate=4e-4, warmup=0.04, length=160, tokens=3072)
+NARROW = Stage(60_000, rate=1.2e-4, head_rate=5e-4, warmup=0.04, length=160, tokens=3072)
+"""The same pairs for encoders of two widths, each at a rate that suits it."""
+
 COMPARED_SHARE = 0.25
 """How many of the examples of the third stage are comparisons."""
 
@@ -61,6 +65,7 @@ GENERAL_SEED = 17
 CONTRASTED_SEED = 18
 REORDERED_SEED = 19
 UNANSWERED_SEED = 19
+WIDTH_SEED = 20
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
 CONTRASTED_FROZEN = 1

@@ -2,10 +2,14 @@
 
 A six-layer BERT (MiniLM-L6-H384) whose token types carry lexical alignment
 (:mod:`q2_metric.text.alignment`), with one of two heads. The same weights run on ONNX
-Runtime (:mod:`training.graph`); a test holds the two to 1e-3 of each other.
+Runtime (:mod:`training.graph`); a test holds the two to 1e-3 of each other. The recipe also
+trains a wider one, whose attention knows how far apart two tokens are, as MPNet's does.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -16,31 +20,53 @@ from q2_metric.text.alignment import N_TYPES
 LAYERS, HIDDEN, HEADS, FEED_FORWARD = 6, 384, 12, 1536
 VOCABULARY, POSITIONS = 30522, 512
 LAYER_NORM_EPS = 1e-12
+FARTHEST = 128
+"""Tokens farther apart than that are equally far for MPNet's attention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes of an encoder; ``distances`` are the classes of distance that its attention tells
+    apart (MPNet: Song et al. 2020, as T5 has them), 0 if it has none."""
+
+    layers: int = LAYERS
+    hidden: int = HIDDEN
+    heads: int = HEADS
+    feed_forward: int = FEED_FORWARD
+    eps: float = LAYER_NORM_EPS
+    distances: int = 0
+
+
+NARROW = Shape()
+"""What ships."""
+WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
+"""The first six layers of MPNet."""
 
 
 class Layer(nn.Module):
     """A post-norm transformer layer."""
 
-    def __init__(self, dropout: float = 0.0) -> None:
+    def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = dropout
-        self.qkv = nn.Linear(HIDDEN, 3 * HIDDEN)
-        self.out = nn.Linear(HIDDEN, HIDDEN)
-        self.norm1 = nn.LayerNorm(HIDDEN, eps=LAYER_NORM_EPS)
-        self.up = nn.Linear(HIDDEN, FEED_FORWARD)
-        self.down = nn.Linear(FEED_FORWARD, HIDDEN)
-        self.norm2 = nn.LayerNorm(HIDDEN, eps=LAYER_NORM_EPS)
+        self.heads = shape.heads
+        self.qkv = nn.Linear(shape.hidden, 3 * shape.hidden)
+        self.out = nn.Linear(shape.hidden, shape.hidden)
+        self.norm1 = nn.LayerNorm(shape.hidden, eps=shape.eps)
+        self.up = nn.Linear(shape.hidden, shape.feed_forward)
+        self.down = nn.Linear(shape.feed_forward, shape.hidden)
+        self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.eps)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        batch, length, _ = x.shape
+        batch, length, hidden = x.shape
         q, k, v = (
-            part.view(batch, length, HEADS, HIDDEN // HEADS).transpose(1, 2)
-            for part in self.qkv(x).split(HIDDEN, dim=-1)
+            part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
+            for part in self.qkv(x).split(hidden, dim=-1)
         )
         # Written out: on CPU the fused kernel's backward pass is several times slower.
-        weights = (q @ k.transpose(-1, -2)) * (HIDDEN // HEADS) ** -0.5 + bias
+        weights = (q @ k.transpose(-1, -2)) * (hidden // self.heads) ** -0.5 + bias
         context = weights.softmax(-1).to(v.dtype) @ v
-        context = context.transpose(1, 2).reshape(batch, length, HIDDEN)
+        context = context.transpose(1, 2).reshape(batch, length, hidden)
         x = self.norm1(x + self._drop(self.out(context)))
         return self.norm2(x + self._drop(self.down(F.gelu(self.up(x)))))  # type: ignore[no-any-return]
 
@@ -49,16 +75,17 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings and layers: (batch, length) ids and types -> (batch, length, 384)."""
+    """Embeddings and layers: (batch, length) ids and types -> (batch, length, hidden)."""
 
-    def __init__(self, dropout: float = 0.0) -> None:
+    def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
         self.dropout = dropout
-        self.words = nn.Embedding(VOCABULARY, HIDDEN)
-        self.positions = nn.Embedding(POSITIONS, HIDDEN)
-        self.types = nn.Embedding(N_TYPES, HIDDEN)
-        self.norm = nn.LayerNorm(HIDDEN, eps=LAYER_NORM_EPS)
-        self.layers = nn.ModuleList(Layer(dropout) for _ in range(LAYERS))
+        self.words = nn.Embedding(VOCABULARY, shape.hidden)
+        self.positions = nn.Embedding(POSITIONS, shape.hidden)
+        self.types = nn.Embedding(N_TYPES, shape.hidden)
+        self.norm = nn.LayerNorm(shape.hidden, eps=shape.eps)
+        self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
+        self.distances = nn.Embedding(shape.distances, shape.heads) if shape.distances else None
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor) -> Tensor:
         places = torch.arange(ids.shape[1], device=ids.device)
@@ -66,9 +93,29 @@ class Encoder(nn.Module):
         x = F.dropout(x, self.dropout, self.training)
         bias = torch.zeros(ids.shape, device=ids.device, dtype=x.dtype)
         bias = bias.masked_fill(places >= lengths[:, None], -1e4)[:, None, None, :]
+        if self.distances is not None:
+            classes = distance_classes(places, self.distances.num_embeddings)
+            bias = bias + self.distances(classes).permute(2, 0, 1)
         for layer in self.layers:
             x = layer(x, bias)
         return x  # type: ignore[no-any-return]
+
+
+def distance_classes(places: Tensor, classes: int) -> Tensor:
+    """Of each pair of places (length,): (length, length), in [0, ``classes``).
+
+    Half of the classes are of places before, half of places after; in each half the near
+    distances have a class of their own, the others share logarithmic ones up to
+    :data:`FARTHEST`.
+    """
+    distance = places[None, :] - places[:, None]
+    half = classes // 2
+    near = half // 2
+    away = distance.abs()
+    # At least 1, whose logarithm is defined; nearer ones are not looked up.
+    far = (away.clamp(min=near).float() / near).log() / math.log(FARTHEST / near)
+    shared = (near + (far * (half - near)).long()).clamp(max=half - 1)
+    return half * (distance > 0).long() + torch.where(away < near, away, shared)
 
 
 class EntailmentNetwork(nn.Module):
@@ -78,12 +125,12 @@ class EntailmentNetwork(nn.Module):
     ``dropout`` is of training.
     """
 
-    def __init__(self, dropout: float = 0.0) -> None:
+    def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
         self.dropout = dropout
-        self.encoder = Encoder(dropout)
-        self.dense = nn.Linear(3 * HIDDEN, HIDDEN)
-        self.classify = nn.Linear(HIDDEN, 3)
+        self.encoder = Encoder(dropout, shape)
+        self.dense = nn.Linear(3 * shape.hidden, shape.hidden)
+        self.classify = nn.Linear(shape.hidden, 3)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor, query: Tensor) -> Tensor:
         """``query`` is 1.0 on the tokens of the hypothesis, else 0.0: (batch, length)."""

