@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+from q2_metric.models.bundled.network import NARROW, SHAPES, EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.runtimes import WEIGHTS
 from training.graph import entailment_graph, reader_graph
 
@@ -67,10 +67,11 @@ def export_one(network: nn.Module, prefix: str, tokenizer: Path, folder: Path) -
 
 
 def _named(network: nn.Module, prefix: str) -> dict[str, Tensor]:
-    """A network's weights as they are written, but for the word vectors."""
+    """A network's weights as they are written, but for word vectors that it shares."""
     tensors: dict[str, Tensor] = {}
+    shares = SHAPES[prefix] == NARROW
     for name, value in network.state_dict().items():
-        if name != "encoder.words.weight":
+        if not (shares and name == "encoder.words.weight"):
             tensors |= stored(f"{prefix}.{name.removeprefix('encoder.')}", value.detach())
     return tensors
 

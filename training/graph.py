@@ -10,17 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from onnx import TensorProto, helper
 
-from q2_metric.models.bundled.network import (
-    FEED_FORWARD,
-    HEADS,
-    HIDDEN,
-    LAYER_NORM_EPS,
-    LAYERS,
-    POSITIONS,
-    VOCABULARY,
-)
+from q2_metric.models.bundled.network import POSITIONS, SHAPES, VOCABULARY, distance_classes
 from q2_metric.text.alignment import N_TYPES
 
 FUSED = "com.microsoft"
@@ -30,6 +23,7 @@ FUSED = "com.microsoft"
 class _Graph:
     def __init__(self, prefix: str, eight_bits: bool = False) -> None:
         self.prefix = prefix
+        self.shape = SHAPES[prefix]
         self.eight_bits = eight_bits
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
@@ -81,38 +75,62 @@ class _Graph:
     def norm(self, x: str, residual: str, bias: str, name: str) -> str:
         return str(self.add(
             "SkipLayerNormalization",
-            [x, residual, self.weight(f"{name}.weight", [HIDDEN]),
-             self.weight(f"{name}.bias", [HIDDEN]), bias],
-            FUSED, epsilon=LAYER_NORM_EPS))
+            [x, residual, self.weight(f"{name}.weight", [self.shape.hidden]),
+             self.weight(f"{name}.bias", [self.shape.hidden]), bias],
+            FUSED, epsilon=self.shape.eps))
 
     def encoder(self) -> str:
         """ids, types (batch, length) int64 and mask (batch, length) int32 -> states."""
+        hidden, eps = self.shape.hidden, self.shape.eps
         words = self.add("Gather", [
-            self.weight("words.weight", [VOCABULARY, HIDDEN], TensorProto.FLOAT16), "ids"])
+            self.weight("words.weight", [VOCABULARY, hidden], TensorProto.FLOAT16), "ids"])
         words = self.add("Cast", [words], to=TensorProto.FLOAT)
         kinds = self.add("Gather", [
-            self.weight(f"{self.prefix}.types.weight", [N_TYPES, HIDDEN]), "types"])
+            self.weight(f"{self.prefix}.types.weight", [N_TYPES, hidden]), "types"])
         length = self.add("Shape", ["ids"], start=1, end=2)
         zero = self.constant("zero", TensorProto.INT64, [1], [0])
         places = self.add("Slice", [
-            self.weight(f"{self.prefix}.positions.weight", [POSITIONS, HIDDEN]), zero, length])
+            self.weight(f"{self.prefix}.positions.weight", [POSITIONS, hidden]), zero, length])
         x = self.add("Add", [self.add("Add", [words, kinds]), places])
         x = self.add("LayerNormalization", [
-            x, self.weight(f"{self.prefix}.norm.weight", [HIDDEN]),
-            self.weight(f"{self.prefix}.norm.bias", [HIDDEN])], epsilon=LAYER_NORM_EPS, axis=-1)
-        for i in range(LAYERS):
-            name = f"{self.prefix}.layers.{i}"
-            product, bias = self.layer_linear(x, f"{name}.qkv", [HIDDEN, 3 * HIDDEN])
-            q, k, v = self.add("Split", [product], outputs=3, axis=-1, num_outputs=3)
-            context = self.add("MultiHeadAttention", [q, k, v, bias, "mask"], FUSED,
-                               num_heads=HEADS)
-            product, bias = self.layer_linear(context, f"{name}.out", [HIDDEN, HIDDEN])
-            x = self.norm(product, x, bias, f"{name}.norm1")
-            product, bias = self.layer_linear(x, f"{name}.up", [HIDDEN, FEED_FORWARD])
-            product = self.add("BiasGelu", [product, bias], FUSED)
-            product, bias = self.layer_linear(product, f"{name}.down", [FEED_FORWARD, HIDDEN])
-            x = self.norm(product, x, bias, f"{name}.norm2")
+            x, self.weight(f"{self.prefix}.norm.weight", [hidden]),
+            self.weight(f"{self.prefix}.norm.bias", [hidden])], epsilon=eps, axis=-1)
+        away = [self.away(length)] if self.shape.distances else []
+        for i in range(self.shape.layers):
+            x = self.layer(f"{self.prefix}.layers.{i}", x, away)
         return str(x)
+
+    def layer(self, name: str, x: str, away: list[str]) -> str:
+        """A transformer layer; ``away``: what distances add to its attention, if they do."""
+        hidden, wide = self.shape.hidden, self.shape.feed_forward
+        product, bias = self.layer_linear(x, f"{name}.qkv", [hidden, 3 * hidden])
+        q, k, v = self.add("Split", [product], outputs=3, axis=-1, num_outputs=3)
+        context = self.add("MultiHeadAttention", [q, k, v, bias, "mask", *away], FUSED,
+                           num_heads=self.shape.heads)
+        product, bias = self.layer_linear(context, f"{name}.out", [hidden, hidden])
+        x = self.norm(product, x, bias, f"{name}.norm1")
+        product, bias = self.layer_linear(x, f"{name}.up", [hidden, wide])
+        product = self.add("BiasGelu", [product, bias], FUSED)
+        product, bias = self.layer_linear(product, f"{name}.down", [wide, hidden])
+        return self.norm(product, x, bias, f"{name}.norm2")
+
+    def away(self, length: str) -> str:
+        """What the distances of tokens add to attention: (1, heads, length, length)."""
+        square = distance_classes(torch.arange(POSITIONS), self.shape.distances)
+        classes = [*square[1:, 0].flip(0).tolist(), *square[0].tolist()]
+        whole, start, one = (self.constant(name, TensorProto.INT64, [], [value]) for name, value in
+                             (("middle", POSITIONS - 1), ("start", 0), ("step1", 1)))
+        places = self.add("Range", [start, self.add("Squeeze", [length]), one])
+        rows = self.add("Unsqueeze", [
+            places, self.constant("places1", TensorProto.INT64, [1], [1])])
+        distances = self.add("Add", [self.add("Sub", [places, rows]), whole])
+        found = self.add("Gather", [
+            self.constant("classes", TensorProto.INT64, [len(classes)], classes), distances])
+        added = self.add("Gather", [self.weight(
+            f"{self.prefix}.distances.weight", [self.shape.distances, self.shape.heads]), found])
+        heads_first = self.add("Transpose", [added], perm=[2, 0, 1])
+        return str(self.add("Unsqueeze", [
+            heads_first, self.constant("places0", TensorProto.INT64, [1], [0])]))
 
     def model(self, output: str, shape: list[Any], extra: list[Any]) -> bytes:
         inputs = [
@@ -134,7 +152,7 @@ class _Graph:
 def reader_graph(eight_bits: bool = False) -> bytes:
     """``logits`` (batch, length, 2): start and end of the answer."""
     graph = _Graph("reader", eight_bits)
-    product, bias = graph.linear(graph.encoder(), "reader.span", [HIDDEN, 2])
+    product, bias = graph.linear(graph.encoder(), "reader.span", [graph.shape.hidden, 2])
     graph.add("Add", [product, bias])
     return graph.model("logits", ["batch", "length", 2], [])
 
@@ -145,6 +163,7 @@ def entailment_graph(eight_bits: bool = False) -> bytes:
     A further input ``query`` (batch, length) float32 is 1.0 on the hypothesis' tokens.
     """
     graph = _Graph("entailment", eight_bits)
+    hidden = graph.shape.hidden
     x = graph.encoder()
     number = graph.constant
     axis1 = number("axis1", TensorProto.INT64, [1], [1])
@@ -166,9 +185,9 @@ def entailment_graph(eight_bits: bool = False) -> bytes:
         number("floor", TensorProto.FLOAT, [1], [-1e3])])
     first = graph.add("Gather", [x, number("at0", TensorProto.INT64, [], [0])], axis=1)
     pooled = graph.add("Concat", [first, mean, peak], axis=-1)
-    product, bias = graph.linear(pooled, "entailment.dense", [3 * HIDDEN, HIDDEN])
-    hidden = graph.add("Tanh", [graph.add("Add", [product, bias])])
-    product, bias = graph.linear(hidden, "entailment.classify", [HIDDEN, 3])
+    product, bias = graph.linear(pooled, "entailment.dense", [3 * hidden, hidden])
+    dense = graph.add("Tanh", [graph.add("Add", [product, bias])])
+    product, bias = graph.linear(dense, "entailment.classify", [hidden, 3])
     graph.add("Add", [product, bias])
     query = helper.make_tensor_value_info("query", TensorProto.FLOAT, ["batch", "length"])
     return graph.model("logits", ["batch", 3], [query])

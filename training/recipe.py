@@ -234,14 +234,14 @@ FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted", 
 
 def shipped_entailment(dropout: float = 0.0) -> EntailmentNetwork:
     """The entailment network with the weights that the package has now."""
-    network = EntailmentNetwork(dropout)
+    network = EntailmentNetwork(dropout, shapes.SHAPES["entailment"])
     load_network(network, "entailment")
     return network
 
 
 def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
     """The reader with the weights that the package has now."""
-    network = ReaderNetwork(dropout)
+    network = ReaderNetwork(dropout, shapes.SHAPES["reader"])
     load_network(network, "reader")
     return network
 

