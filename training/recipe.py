@@ -139,9 +139,7 @@ class Recipe:
         sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
         self.reader = shipped_reader(GENERAL_DROPOUT)
         freeze_below(self.reader, UNANSWERED_FROZEN)
-        torch.manual_seed(UNANSWERED_SEED)
-        self._run(self.reader, READER, 4, "reader", sources, reader.loss, lambda _: {},
-                  UNANSWERED_SEED)
+        self._go_on(self.reader, READER[3], "reader-4", sources, UNANSWERED_SEED, reader.loss)
 
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two runs.
@@ -180,16 +178,21 @@ class Recipe:
         """A stage from the shipped weights on, with dropout and its lower layers frozen."""
         self.entailment = shipped_entailment(GENERAL_DROPOUT)
         freeze_below(self.entailment, frozen)
-        torch.manual_seed(seed)
-        self._run(self.entailment, ENTAILMENT, number, "entailment", split(sources)[0],
-                  entailment.loss, lambda _: {}, seed)
+        self._go_on(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
+                    split(sources)[0], seed)
 
     def _train_width(self, network: EntailmentNetwork, stage: Stage, name: str) -> None:
         sources = entailment_data.general(
             self.data, rates.WIDE_RATES, 8, replayed=rates.WIDE_REPLAYED_RATES)
-        torch.manual_seed(WIDTH_SEED)
-        train(network, split(sources)[0], self._tokenizer(), entailment.loss, lambda _: {},
-              stage.settings(self.scale, WIDTH_SEED), self.runs / name, self.device)
+        self._go_on(network, stage, name, split(sources)[0], WIDTH_SEED)
+
+    def _go_on(self, network: nn.Module, stage: Stage, name: str, sources: Sequence[Source],
+               seed: int, loss: Loss = entailment.loss) -> None:
+        """A stage that is judged from outside, on the development sets."""
+        torch.manual_seed(seed)
+        train(network, sources, self._tokenizer(), loss, lambda _: {},
+              stage.settings(self.scale, seed), self.runs / name, self.device,
+              stop=stage.end(self.scale))
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.tokenizer_file)
@@ -201,10 +204,10 @@ class Recipe:
 
     def _run(
         self, network: nn.Module, stages: Sequence[Stage], number: int, name: str,
-        sources: Sequence[Source], loss: Loss, evaluate: Evaluate, seed: int | None = None,
+        sources: Sequence[Source], loss: Loss, evaluate: Evaluate,
     ) -> None:
         stage = stages[number - 1]
-        settings = stage.settings(self.scale, self.seed + number - 1 if seed is None else seed)
+        settings = stage.settings(self.scale, self.seed + number - 1)
         train(network, sources, self._tokenizer(), loss, evaluate, settings,
               self.runs / f"{name}-{number}", self.device, stop=stage.end(self.scale))
 
