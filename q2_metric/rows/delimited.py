@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from q2_metric.errors import InputError
-from q2_metric.rows.record import Record, refuse_utf16
+from q2_metric.rows.record import Record, text_lines
 
 _LONGEST_FIELD = 2**31 - 1
 
@@ -17,10 +17,12 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     """The rows of a table, its first line the header; blank lines are no rows.
 
     Raises:
-        InputError: the header cannot be read, or the file is UTF-16.
+        InputError: the header cannot be read, the file is UTF-16, or a line has no end.
     """
     csv.field_size_limit(_LONGEST_FIELD)
-    lines = _Lines(_text_lines(file, name))
+    # Bytes that are not UTF-8 become lone surrogates.
+    lines = _Lines(line.decode("utf-8", errors="surrogateescape")
+                   for line in text_lines(file, name))
     header: list[str] | None = None
     note: str | None = None
     while True:
@@ -98,12 +100,3 @@ def _has_row(lines: Sequence[str], width: int, delimiter: str) -> bool:
         except csv.Error:
             continue
     return False
-
-
-def _text_lines(file: IO[bytes], name: str) -> Iterator[str]:
-    """Lines with their ends kept; bytes that are not UTF-8 become lone surrogates."""
-    for number, line in enumerate(file, start=1):
-        if number == 1:
-            refuse_utf16(line, name)
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        yield line.decode("utf-8", errors="surrogateescape")

@@ -12,7 +12,7 @@ from typing import IO, Any
 from q2_metric.errors import InputError, MissingExtra
 from q2_metric.files import STDIN, json_problem, parse_json
 from q2_metric.rows.delimited import read_table
-from q2_metric.rows.record import Record, refuse_utf16
+from q2_metric.rows.record import Record, text_lines
 from q2_metric.rows.texts import kind
 
 _BATCH = 256
@@ -89,11 +89,8 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
 
 
 def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(text_lines(file, name), start=1):
         where = f"{name}, line {number}"
-        if number == 1:
-            refuse_utf16(line, name)
-            line = line.removeprefix(b"\xef\xbb\xbf")
         if not line.strip():
             continue
         try:

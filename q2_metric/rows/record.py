@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import IO
 
 from q2_metric.errors import InputError
+
+LONGEST_LINE = 64 * 2**20
+"""Bytes: a stream without line ends must not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +25,26 @@ class Record:
     note: str | None = None
 
 
-def refuse_utf16(first_line: bytes, name: str) -> None:
-    """Refuses a file that begins as UTF-16 and UTF-32 do.
+def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
+    """The lines of a UTF-8 file with their ends, without a byte order mark.
 
     Raises:
-        InputError: it does.
+        InputError: (on reading) it begins as UTF-16 or UTF-32 do, or a line is longer than
+            :data:`LONGEST_LINE`.
     """
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise InputError(f"{name}, line {number}: is longer than {LONGEST_LINE:,} bytes; "
+                             "give each row a line of its own")
+        if number == 1:
+            _refuse_utf16(line, name)
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        yield line
+
+
+def _refuse_utf16(first_line: bytes, name: str) -> None:
     if first_line.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         raise InputError(f"{name}: is UTF-32; save it as UTF-8")
     if first_line.startswith((b"\xff\xfe", b"\xfe\xff")):

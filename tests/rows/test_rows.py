@@ -14,6 +14,7 @@ import pytest
 from limits import largest_file
 
 from q2_metric.errors import InputError, MissingExtra
+from q2_metric.rows import record
 from q2_metric.rows.columns import ALIASES, Columns
 from q2_metric.rows.fields import (
     EVIDENCE,
@@ -454,6 +455,18 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     utf16.write_text("response,knowledge\n", encoding="utf-16")
     with pytest.raises(InputError, match="is UTF-16; save it as UTF-8"):
         read(utf16)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(record, "LONGEST_LINE", 100)
+    path = tmp_path / f"rows.{form}"
+    first = '{"response": "a", "knowledge": "b"}' if form == "jsonl" else "response,knowledge"
+    path.write_text(f"{first}\n{'x' * 99}\n{'y' * 1000}", encoding="utf-8")
+    with pytest.raises(InputError, match=f"rows.{form}, line 3: is longer than 100 bytes"):
+        read(path)
 
 
 # --- output ----------------------------------------------------------------------------
