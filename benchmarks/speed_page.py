@@ -77,19 +77,19 @@ def summary(records: dict[str, Record]) -> str:
 def bundled(record: Record) -> str:
     cold = f"{record['cold_score_of_twenty_seconds']} s ({record['cold_cpu_seconds']} s of CPU)"
     rows = [
-        ("responses a second", record["responses_per_second"], "15"),
-        ("against a loop over the same models", ratio(record["against_the_loop"]), "8 ×"),
-        ("time outside forward passes", percent(record["share_outside_forward_passes"]), "10 %"),
-        ("peak memory", f"{record['peak_memory_mb']} MB", "1 GB"),
-        ("`import q2_metric`", f"{record['import_seconds']} s", "0.3 s"),
-        ("`q2 score` on twenty rows, cold process", cold, "6 s"),
+        ("responses a second", record["responses_per_second"]),
+        ("against a loop over the same models", ratio(record["against_the_loop"])),
+        ("time outside forward passes", percent(record["share_outside_forward_passes"])),
+        ("peak memory", f"{record['peak_memory_mb']} MB"),
+        ("`import q2_metric`", f"{record['import_seconds']} s"),
+        ("`q2 score` on twenty rows, cold process", cold),
     ]
     stages = [(name, one["calls"], one["rows"], one["tokens"], percent(one["padding"]))
               for name, one in record["stages"].items()]
     parse = ", ".join(f"{name} {percent(share)}"
                       for name, share in record["share_of_stages"].items())
     return "\n\n".join([
-        table(("", "measured", "aimed at"), rows),
+        table(("", "measured"), rows),
         table(("stage", "model calls", "rows", "tokens", "padding"), stages),
         f"Of the whole time: {parse}."])
 
@@ -125,22 +125,21 @@ def cpu(record: Record) -> str:
 def q2(record: Record) -> str:
     outside = record["share_outside"]
     rows = [
-        ("responses a second", record["against_the_loop"]["fast_per_second"], ""),
-        ("against one call at a time", ratio(record["against_the_loop"]), "8 ×"),
+        ("responses a second", record["against_the_loop"]["fast_per_second"]),
+        ("against one call at a time", ratio(record["against_the_loop"])),
         ("time outside forward passes, beam search counted as outside",
-         percent(outside["forward_passes"]), ""),
-        ("time outside models and beam search", percent(outside["models_and_beam_search"]),
-         "10 %"),
-        ("operations needed", f"{record['gflops']} GFLOP in {record['seconds']} s", ""),
+         percent(outside["forward_passes"])),
+        ("time outside models and beam search", percent(outside["models_and_beam_search"])),
+        ("operations needed", f"{record['gflops']} GFLOP in {record['seconds']} s"),
         ("share of the machine's matrix rate", f"{percent(record['share_of_matmul_rate'])} of "
-         f"{record['matmul_gflops_per_second']} GFLOP/s", ""),
-        ("peak memory", f"{record['peak_memory_mb']} MB", ""),
+         f"{record['matmul_gflops_per_second']} GFLOP/s"),
+        ("peak memory", f"{record['peak_memory_mb']} MB"),
     ]
     stages = [(name, one["calls"], one["rows"], percent(one["padding"]))
               for name, one in record["stages"].items()]
     cost = record["cost"]
     return "\n\n".join([
-        table(("", "measured", "aimed at"), rows),
+        table(("", "measured"), rows),
         table(("stage", "model calls", "rows", "padding"), stages),
         table(("responses", "spans", "seconds", "seconds a response"),
               [(one["responses"], one["spans"], one["seconds"], one["per_response"])
