@@ -8,6 +8,7 @@ on the rows beside it; the products themselves are sums of whole numbers, which 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,28 +48,28 @@ def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Flo
 
 
 def initializers(
-    weights: dict[str, NDArray[Any]], ranges: dict[str, NDArray[Any]]
-) -> dict[str, NDArray[Any]]:
-    """What the 8-bit graph of a network is filled with.
+    name: str, weight: Floats, ranges: dict[str, NDArray[Any]]
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    """What the 8-bit graph of a network is filled with for a product.
 
     Args:
-        weights: of the network, by name (:func:`runtimes.load_weights`).
+        name: of its weight, see :func:`is_product`.
+        weight: (out, in).
         ranges: ``NAME.multiplier`` (in,) and ``NAME.zero`` () of each product.
     """
-    found = dict(weights)
-    for name in [name for name in weights if _in_eight_bits(name)]:
-        product = name.removesuffix(".weight")
-        multiplier = ranges[f"{product}.multiplier"]
-        whole, scale = quantised(weights[name].astype(np.float32), multiplier)
-        found[name], found[f"{name}.scale"] = whole, scale
-        found[f"{product}.multiplier"] = multiplier
-        found[f"{product}.zero"] = ranges[f"{product}.zero"]
-    return found
+    product = name.removesuffix(".weight")
+    multiplier = ranges[f"{product}.multiplier"]
+    whole, scale = quantised(weight.astype(np.float32, copy=False), multiplier)
+    yield name, whole
+    yield f"{name}.scale", scale
+    yield f"{product}.multiplier", multiplier
+    yield f"{product}.zero", ranges[f"{product}.zero"]
 
 
-def _in_eight_bits(name: str) -> bool:
-    return ".layers." in name and name.removesuffix(".weight").rpartition(".")[2] in LAYER \
-        and name.endswith(".weight")
+def is_product(name: str) -> bool:
+    """Whether a weight is the matrix of a product that is computed in 8 bits."""
+    product, _, kind = name.rpartition(".")
+    return ".layers." in name and kind == "weight" and product.rpartition(".")[2] in LAYER
 
 
 def load_ranges(folder: Path, prefix: str) -> dict[str, NDArray[Any]]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain
 from operator import truediv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,28 +80,30 @@ def forward_of(
     return _torch(network, "cpu" if on_cpu else resolve_device(device), dtype)
 
 
-def load_weights(*prefixes: str) -> dict[str, NDArray[Any]]:
-    """The weights whose names begin so, out of their 8 bits."""
+def each_weight(*prefixes: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The weights whose names begin so, by name and one at a time, out of their 8 bits.
+
+    Raises:
+        ModelError: the weights are missing.
+    """
     from safetensors import safe_open
 
     path = WEIGHTS / "bundled.safetensors"
     if not path.exists():
         raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
-    found = {}
     with safe_open(path, framework="numpy") as file:
         for name in file.keys():  # noqa: SIM118 (not a dictionary)
             if name.startswith(prefixes) and not name.endswith(".scale"):
                 value = file.get_tensor(name)
                 if value.dtype == np.int8:
                     value = value * file.get_tensor(f"{name}.scale")
-                found[name] = value
-    return found
+                yield name, value
 
 
 @lru_cache(maxsize=1)
 def _words() -> NDArray[np.float16]:
     """The word embeddings that networks share: looked up, then cast, so half of the memory."""
-    words: NDArray[np.float16] = load_weights("words.")["words.weight"].astype(np.float16)
+    words: NDArray[np.float16] = dict(each_weight("words."))["words.weight"].astype(np.float16)
     return words
 
 
@@ -149,19 +152,8 @@ def _open(prefix: str, threads: int, dtype: str) -> Forward:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    weights = load_weights(f"{prefix}.")
-    own = weights.pop(f"{prefix}.words.weight", None)
-    words = _words() if own is None else own.astype(np.float16)
-    names = ["words.weight"]
-    values = [onnxruntime.OrtValue.ortvalue_from_numpy(words)]
-    if dtype == "int8":
-        weights = eight_bits.initializers(weights, eight_bits.load_ranges(WEIGHTS, prefix))
-    for name, value in weights.items():
-        if value.dtype not in (np.int8, np.uint8):
-            value = value.astype(np.float32, copy=False)
-            # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
-            if value.ndim == 2 and not name.endswith(LOOKED_UP):
-                value = np.ascontiguousarray(value.T)
+    names, values = [], []
+    for name, value in _initializers(prefix, dtype):
         names.append(name)
         values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
     options = onnxruntime.SessionOptions()
@@ -190,6 +182,25 @@ def _open(prefix: str, threads: int, dtype: str) -> Forward:
     return forward
 
 
+def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    """What a network's graph is filled with, one at a time: together they are much memory."""
+    ranges = eight_bits.load_ranges(WEIGHTS, prefix) if dtype == "int8" else None
+    has_words = False
+    for name, value in each_weight(f"{prefix}."):
+        if name == f"{prefix}.words.weight":
+            has_words = True
+            yield "words.weight", value.astype(np.float16)
+        elif ranges is not None and eight_bits.is_product(name):
+            yield from eight_bits.initializers(name, value, ranges)
+        elif value.ndim == 2 and not name.endswith(LOOKED_UP):
+            # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
+            yield name, np.ascontiguousarray(value.T, np.float32)
+        else:
+            yield name, value.astype(np.float32, copy=False)
+    if not has_words:
+        yield "words.weight", _words()
+
+
 def load_network(network: nn.Module, prefix: str) -> None:
     """Puts the weights into a network of :mod:`q2_metric.models.bundled.network`.
 
@@ -204,7 +215,7 @@ def load_network(network: nn.Module, prefix: str) -> None:
     heads = ("span", "dense", "classify")
     state = {}
     # The words that are shared come first: a network's own take their place.
-    for name, value in {**load_weights("words."), **load_weights(f"{prefix}.")}.items():
+    for name, value in chain(each_weight("words."), each_weight(f"{prefix}.")):
         short = name.removeprefix(f"{prefix}.")
         key = short if short.startswith(heads) else f"encoder.{short}"
         state[key] = torch.from_numpy(value.astype(np.float32))
