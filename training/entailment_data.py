@@ -317,12 +317,14 @@ def encyclopaedic(
     return nlp, passages, list(nlp.pipe(passages, batch_size=128))
 
 
-def with_other_orders(folder: Path, seed: int = 7, sentences: int = 9_000) -> list[Source]:
-    """:func:`general` at the rates of the last stage, and whole sentences reordered."""
+def with_other_orders(
+    folder: Path, rates: Mapping[str, float] = REORDERED_RATES, seed: int = 7,
+    sentences: int = 9_000, replayed: Mapping[str, float] = SUMMARISED_RATES,
+) -> list[Source]:
+    """:func:`general`, and whole sentences reordered."""
     rng = random.Random(seed)
     _, _, docs = encyclopaedic(folder, rng, sentences)
-    return [*general(folder, REORDERED_RATES, seed, replayed=SUMMARISED_RATES, answered=0.09),
-            reordered(docs, rng)]
+    return [*general(folder, rates, seed, replayed=replayed, answered=0.09), reordered(docs, rng)]
 
 
 def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:

@@ -72,6 +72,8 @@ WIDE_RATES = CONTRASTED_RATES | {
 }
 WIDE_REPLAYED_RATES = {name: 0.4 * rate for name, rate in RATES.items()}
 """Both packs for an encoder that has met neither: much of what is general, nothing often."""
+WIDE_SUMMARISED_RATES = {name: 0.4 * rate for name, rate in LAST_RATES.items()}
+"""The same for its second stage, with more of long texts and summaries."""
 
 KEPT_BACK = (
     "rome1776_wow", "shroom2024", "expertqa_attribution", "propsegment_wiki_dev",
