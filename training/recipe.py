@@ -124,16 +124,19 @@ class Recipe:
         """The shipped shape from its base model on, on what the wide one meets first."""
         network = EntailmentNetwork(GENERAL_DROPOUT)
         load_base(network, base_folder())
-        self._go_on(network, NARROW, "entailment-narrow", self._of_widths(), WIDTH_SEED)
+        self._go_on(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
+                    WIDTH_SEED)
 
     def train_wide(self) -> None:
         """Six layers of MPNet, four times the matrix work: general, then reordered too."""
         network = EntailmentNetwork(GENERAL_DROPOUT, shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
-        self._go_on(network, WIDE[0], "entailment-wide-1", self._of_widths(), WIDTH_SEED)
+        self._go_on(network, WIDE[0], "entailment-wide-1", self._of_widths(), entailment.loss,
+                    WIDTH_SEED)
         sources = entailment_data.with_other_orders(
             self.data, rates.WIDE_RATES, 9, replayed=rates.WIDE_SUMMARISED_RATES)
-        self._go_on(network, WIDE[1], "entailment-wide-2", split(sources)[0], WIDTH_SEED + 1)
+        self._go_on(network, WIDE[1], "entailment-wide-2", split(sources)[0], entailment.loss,
+                    WIDTH_SEED + 1)
 
     def train_unanswered(self) -> None:
         """The fourth of the reader: questions of the generator that lose their answer by little."""
@@ -142,7 +145,7 @@ class Recipe:
         sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
         self.reader = shipped_reader(GENERAL_DROPOUT)
         freeze_below(self.reader, UNANSWERED_FROZEN)
-        self._go_on(self.reader, READER[3], "reader-4", sources, UNANSWERED_SEED, reader.loss)
+        self._go_on(self.reader, READER[3], "reader-4", sources, reader.loss, UNANSWERED_SEED)
 
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two runs.
@@ -182,14 +185,14 @@ class Recipe:
         self.entailment = shipped_entailment(GENERAL_DROPOUT)
         freeze_below(self.entailment, frozen)
         self._go_on(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
-                    split(sources)[0], seed)
+                    split(sources)[0], entailment.loss, seed)
 
     def _of_widths(self) -> list[Source]:
         return split(entailment_data.general(
             self.data, rates.WIDE_RATES, 8, replayed=rates.WIDE_REPLAYED_RATES))[0]
 
     def _go_on(self, network: nn.Module, stage: Stage, name: str, sources: Sequence[Source],
-               seed: int, loss: Loss = entailment.loss) -> None:
+               loss: Loss, seed: int) -> None:
         """A stage that is judged from outside, on the development sets."""
         torch.manual_seed(seed)
         train(network, sources, self._tokenizer(), loss, lambda _: {},
