@@ -323,7 +323,7 @@ def with_other_orders(
 ) -> list[Source]:
     """:func:`general`, and whole sentences reordered."""
     rng = random.Random(seed)
-    _, _, docs = encyclopaedic(folder, rng, sentences)
+    _, _, docs = encyclopaedic(folder / "qa", rng, sentences)
     return [*general(folder, rates, seed, replayed=replayed, answered=0.09), reordered(docs, rng)]
 
 
