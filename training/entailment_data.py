@@ -346,7 +346,7 @@ def sources(
     rng = random.Random(seed)
     found = [*_groundedness(folder / "groundedness", rates), _snli(folder), *_begin(folder)]
     short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
-    variation = Variation(rng.sample(short, 20_000))
+    variation = Variation(rng.sample(short, min(20_000, len(short))))
     found = [Source(s.name, s.rate, s.examples, variation) for s in found]
     found.append(_answers(folder / "qa", rng))
     return [*found, retold(folder / "qa", rng, sentences)]
@@ -362,7 +362,7 @@ def general(
     found = [*_groundedness(folder / "groundedness2", rates),
              *_groundedness(folder / "groundedness", replayed), *_begin(folder)]
     short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
-    variation = Variation(rng.sample(short, 20_000))
+    variation = Variation(rng.sample(short, min(20_000, len(short))))
     found = [Source(s.name, s.rate, s.examples, variation) for s in found]
     answers = _answers(folder / "qa", rng)
     found.append(Source(answers.name, answered, answers.examples))

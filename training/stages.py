@@ -57,7 +57,7 @@ ENTAILMENT = (
 NARROW = Stage(60_000, rate=1.2e-4, head_rate=5e-4, warmup=0.04, length=160, tokens=3072)
 WIDE = (
     Stage(60_000, rate=6e-5, head_rate=4e-4, warmup=0.04, length=160, tokens=3072),
-    Stage(60_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=224, tokens=3072),
+    Stage(60_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=320, tokens=3072),
 )
 """The first meets the same pairs as the narrow one, each at a rate that suits its width."""
 
