@@ -30,9 +30,6 @@ SOURCES = ("rome1776_wow", "shroom2024", "expertqa_attribution", "dstc9_human_ac
 edited so that shared words say nothing, which is not so of responses."""
 
 FEATURES = ("sentences", "weakest", "words", "numbers", "phrases")
-PENALTY = 0.03
-"""Inverse strength of the logistic's L2 penalty (scikit-learn's ``C``): two numbers that say nearly
-the same share their weight. Chosen on the development sets."""
 LONGEST = 6000
 """Characters of a premise: a few web pages are books."""
 
@@ -91,7 +88,7 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
     weights = np.concatenate([one.weights() for one in sources])
     mean = np.average(values, axis=0, weights=weights)
     deviation = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights))
-    model = LogisticRegression(C=PENALTY).fit(
+    model = LogisticRegression(C=1.0).fit(
         (values - mean) / deviation, supported, sample_weight=weights / weights.mean())
     features = {
         name: {"mean": round(float(m), 4), "deviation": round(float(d), 4),
