@@ -41,12 +41,12 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
     import torch
 
     from q2_metric.models.bundled.runtimes import WEIGHTS
-    from training.recipe import FROM_SHIPPED, PARTS, Recipe
+    from training.recipe import OWN_START, PARTS, Recipe
 
     if threads:
         torch.set_num_threads(threads)
     recipe = Recipe(data, runs, out or WEIGHTS, scale, torch.device(device), seed)
-    if part not in FROM_SHIPPED:
+    if part not in OWN_START:
         recipe.start_from_base()
     for name in SHIPPED if part == "all" else (part,):
         PARTS[name](recipe)

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from q2_metric.models.bundled.encoding import CLS, PAD, SEP
-from q2_metric.models.bundled.network import LAYERS, VOCABULARY
+from q2_metric.models.bundled.network import VOCABULARY
 from q2_metric.text.alignment import N_TYPES, QUERY
 
 
@@ -50,9 +50,7 @@ def load_base(network: nn.Module, folder: Path) -> None:
         "up": "intermediate.dense", "down": "output.dense", "norm2": "output.LayerNorm",
     }
     queries = tuple(f"attention.self.{part}" for part in ("query", "key", "value"))
-    for i in range(LAYERS):
-        new |= _layer(old, i, queries, names)
-    network.encoder.load_state_dict(new)  # type: ignore[union-attr]
+    _load(network, old, new, queries, names)
 
 
 def wide_base(folder: Path) -> Path:
@@ -66,6 +64,7 @@ def wide_base(folder: Path) -> Path:
     """
     from importlib.metadata import PackageNotFoundError, files
 
+    folder.mkdir(parents=True, exist_ok=True)
     found = folder / "all-mpnet-base-v2"
     if (found / "model.safetensors").exists():
         return found
@@ -110,20 +109,21 @@ def load_wide_base(network: nn.Module, folder: Path) -> None:
         "up": "intermediate.dense", "down": "output.dense", "norm2": "output.LayerNorm",
     }
     queries = ("attention.attn.q", "attention.attn.k", "attention.attn.v")
+    _load(network, old, new, queries, names)
+
+
+def _load(
+    network: nn.Module, old: Mapping[str, Tensor], embeddings: Mapping[str, Tensor],
+    queries: Sequence[str], names: Mapping[str, str],
+) -> None:
+    """Fills ``network.encoder``: what comes before its layers, and a checkpoint's lowest layers
+    under our names."""
+    new = dict(embeddings)
     for i in range(len(network.encoder.layers)):  # type: ignore[union-attr,arg-type]
-        new |= _layer(old, i, queries, names)
+        prefix = f"encoder.layer.{i}."
+        for kind in ("weight", "bias"):
+            new[f"layers.{i}.qkv.{kind}"] = torch.cat(
+                [old[f"{prefix}{part}.{kind}"] for part in queries])
+            for ours, theirs in names.items():
+                new[f"layers.{i}.{ours}.{kind}"] = old[f"{prefix}{theirs}.{kind}"]
     network.encoder.load_state_dict(new)  # type: ignore[union-attr]
-
-
-def _layer(
-    old: Mapping[str, Tensor], number: int, queries: Sequence[str], names: Mapping[str, str]
-) -> dict[str, Tensor]:
-    """A layer of a checkpoint, under our names."""
-    prefix = f"encoder.layer.{number}."
-    new = {}
-    for kind in ("weight", "bias"):
-        new[f"layers.{number}.qkv.{kind}"] = torch.cat(
-            [old[f"{prefix}{part}.{kind}"] for part in queries])
-        for ours, theirs in names.items():
-            new[f"layers.{number}.{ours}.{kind}"] = old[f"{prefix}{theirs}.{kind}"]
-    return new

@@ -79,7 +79,8 @@ class Recipe:
         more = reader_data.asked(self.data, seed=3, sentences=20_000)
         for number, further in enumerate(([], asked, more), start=1):
             sources, _ = split([*own, *further])
-            self._run(self.reader, READER, number, "reader", sources, reader.loss, evaluate)
+            self._run(self.reader, READER[number - 1], f"reader-{number}", sources, reader.loss,
+                      self.seed + number - 1, evaluate)
 
     def train_entailment(self) -> None:
         """The first two stages of the entailment network."""
@@ -124,19 +125,19 @@ class Recipe:
         """The shipped shape from its base model on, on what the wide one meets first."""
         network = EntailmentNetwork(GENERAL_DROPOUT)
         load_base(network, base_folder())
-        self._go_on(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
-                    WIDTH_SEED)
+        self._run(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
+                  WIDTH_SEED)
 
     def train_wide(self) -> None:
         """Six layers of MPNet, four times the matrix work: general, then reordered too."""
         network = EntailmentNetwork(GENERAL_DROPOUT, shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
-        self._go_on(network, WIDE[0], "entailment-wide-1", self._of_widths(), entailment.loss,
-                    WIDTH_SEED)
+        self._run(network, WIDE[0], "entailment-wide-1", self._of_widths(), entailment.loss,
+                  WIDTH_SEED)
         sources = entailment_data.with_other_orders(
             self.data, rates.WIDE_RATES, 9, replayed=rates.WIDE_SUMMARISED_RATES)
-        self._go_on(network, WIDE[1], "entailment-wide-2", split(sources)[0], entailment.loss,
-                    WIDTH_SEED + 1)
+        self._run(network, WIDE[1], "entailment-wide-2", split(sources)[0], entailment.loss,
+                  WIDTH_SEED + 1)
 
     def train_unanswered(self) -> None:
         """The fourth of the reader: questions of the generator that lose their answer by little."""
@@ -145,7 +146,7 @@ class Recipe:
         sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
         self.reader = shipped_reader(GENERAL_DROPOUT)
         freeze_below(self.reader, UNANSWERED_FROZEN)
-        self._go_on(self.reader, READER[3], "reader-4", sources, reader.loss, UNANSWERED_SEED)
+        self._run(self.reader, READER[3], "reader-4", sources, reader.loss, UNANSWERED_SEED)
 
     def write(self, reader_run: str, entailment_run: str) -> None:
         """Exports the averaged weights of two runs.
@@ -184,37 +185,28 @@ class Recipe:
         """A stage from the shipped weights on, with dropout and its lower layers frozen."""
         self.entailment = shipped_entailment(GENERAL_DROPOUT)
         freeze_below(self.entailment, frozen)
-        self._go_on(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
-                    split(sources)[0], entailment.loss, seed)
+        self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
+                  split(sources)[0], entailment.loss, seed)
 
     def _of_widths(self) -> list[Source]:
         return split(entailment_data.general(
             self.data, rates.WIDE_RATES, 8, replayed=rates.WIDE_REPLAYED_RATES))[0]
-
-    def _go_on(self, network: nn.Module, stage: Stage, name: str, sources: Sequence[Source],
-               loss: Loss, seed: int) -> None:
-        """A stage that is judged from outside, on the development sets."""
-        torch.manual_seed(seed)
-        train(network, sources, self._tokenizer(), loss, lambda _: {},
-              stage.settings(self.scale, seed), self.runs / name, self.device,
-              stop=stage.end(self.scale))
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.tokenizer_file)
 
     def _entail(self, number: int, sources: Sequence[Source], dev: Sequence[Example]) -> None:
         evaluate = entailment.evaluator(dev, self._tokenizer(), self.device)
-        self._run(self.entailment, ENTAILMENT, number, "entailment", sources, entailment.loss,
-                  evaluate)
+        self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}", sources,
+                  entailment.loss, self.seed + number - 1, evaluate)
 
-    def _run(
-        self, network: nn.Module, stages: Sequence[Stage], number: int, name: str,
-        sources: Sequence[Source], loss: Loss, evaluate: Evaluate,
-    ) -> None:
-        stage = stages[number - 1]
-        settings = stage.settings(self.scale, self.seed + number - 1)
-        train(network, sources, self._tokenizer(), loss, evaluate, settings,
-              self.runs / f"{name}-{number}", self.device, stop=stage.end(self.scale))
+    def _run(self, network: nn.Module, stage: Stage, name: str, sources: Sequence[Source],
+             loss: Loss, seed: int, evaluate: Evaluate = lambda _: {}) -> None:
+        """A stage; without ``evaluate`` it is judged from outside, on the development sets."""
+        torch.manual_seed(seed)
+        train(network, sources, self._tokenizer(), loss, evaluate,
+              stage.settings(self.scale, seed), self.runs / name, self.device,
+              stop=stage.end(self.scale))
 
 
 PARTS: dict[str, Callable[[Recipe], None]] = {
@@ -235,9 +227,9 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "ranges": Recipe.write_ranges,
 }
 """In their order, the tried ones among them (:mod:`training.__main__`)."""
-FROM_SHIPPED = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
-                "export-reordered", "unanswered", "export-unanswered", "narrow", "wide", "ranges")
-"""Parts that need no starting weights of the two networks."""
+OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
+             "export-reordered", "unanswered", "export-unanswered", "narrow", "wide", "ranges")
+"""Parts that take their starting weights themselves: the shipped ones, or a base model's."""
 
 
 def shipped_entailment(dropout: float = 0.0) -> EntailmentNetwork:

@@ -17,9 +17,7 @@ from torch.nn import functional as F
 
 from q2_metric.text.alignment import N_TYPES
 
-LAYERS, HIDDEN, HEADS, FEED_FORWARD = 6, 384, 12, 1536
 VOCABULARY, POSITIONS = 30522, 512
-LAYER_NORM_EPS = 1e-12
 FARTHEST = 128
 """Tokens farther apart than that are equally far for MPNet's attention."""
 
@@ -29,15 +27,16 @@ class Shape:
     """Sizes of an encoder; ``distances`` are the classes of distance that its attention tells
     apart (MPNet: Song et al. 2020, as T5 has them), 0 if it has none."""
 
-    layers: int = LAYERS
-    hidden: int = HIDDEN
-    heads: int = HEADS
-    feed_forward: int = FEED_FORWARD
-    eps: float = LAYER_NORM_EPS
+    layers: int
+    hidden: int
+    heads: int
+    feed_forward: int
+    eps: float
     distances: int = 0
 
 
-NARROW = Shape()
+NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
+"""MiniLM-L6-H384."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
 """The first six layers of MPNet."""
 SHAPES = {"reader": NARROW, "entailment": NARROW}
