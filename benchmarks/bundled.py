@@ -1,10 +1,11 @@
 """How fast the bundled preset is, and how much batching by stage saves.
 
-    python -m benchmarks bundled [--rows N] [--turns T]
+    python -m benchmarks bundled [--rows N] [--turns T] [--dtype int8]
 
 Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call, and in turn a
 part of them one response at a time with the same models, each model called for one item at a
-time, as the reference implementations do. The ratio of the two rates is the claim.
+time, as the reference implementations do. The ratio of the two rates is the claim. With another
+number format both sides have it, and float32 is timed in turns with it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from benchmarks.harness import (
     Clock,
     Counted,
     alternate,
+    import_seconds,
     onnx_rate,
     peak_memory_mb,
     process_seconds,
@@ -29,7 +31,7 @@ from benchmarks.harness import (
     timed,
 )
 from q2_metric import Q2, Example, Scale
-from q2_metric.models.bundled import runtimes
+from q2_metric.models.bundled.runtimes import ON_ONNX, VERSIONS
 
 
 class OneAtATime:
@@ -56,22 +58,21 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1088)
     parser.add_argument("--loop-rows", type=int, default=160)
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--dtype", choices=ON_ONNX, default="float32")
     return parser.parse_args()
 
 
 def main() -> None:
     given = _arguments()
     examples = responses(given.rows)
-    q2, scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
-    looped_q2, looped_scale = Q2.from_preset("bundled"), Scale.from_preset("bundled")
+    q2, scale = _metrics(given.dtype)
+    looped_q2, looped_scale = _metrics(given.dtype)
     looped_q2.reader = OneAtATime(q2.reader, "read")
     looped_q2.entailment = OneAtATime(q2.entailment, "judge")
     looped_scale.backbone = OneAtATime(scale.backbone, "judge")
 
-    def together(chosen: Sequence[Example]) -> None:
-        q2.score(chosen)
-        scale.score(chosen)
+    together = both(q2, scale)
 
     def alone(chosen: Sequence[Example]) -> None:
         for example in chosen:
@@ -84,6 +85,17 @@ def main() -> None:
     ratio = alternate([(len(part), lambda part=part: alone(part)) for part in loops],
                       [(len(part), lambda part=part: together(part)) for part in batches])
 
+    memory = peak_memory_mb()
+    against_float32 = None
+    if given.dtype != "float32":
+        usual = both(*_metrics("float32"))
+        usual(changed(examples[:8], "!"))
+        parts = [changed(part, ";") for part in slices(examples, 2 * given.turns + 1)]
+        against_float32 = alternate([(len(part), lambda part=part: usual(part))
+                                     for part in parts[::2]],
+                                    [(len(part), lambda part=part: together(part))
+                                     for part in parts[1::2]])
+
     clock, counted = Clock(), []
     for model in (q2.reader, q2.entailment, scale.backbone):
         model._forward = Counted(model._forward, clock)  # type: ignore[attr-defined]
@@ -93,32 +105,45 @@ def main() -> None:
                                  "generate"), ("personal", q2.personal, "personal")):
         seconds[stage] = Clock()
         setattr(owner, method, seconds[stage].wrap(getattr(owner, method)))
-    rates = [onnx_rate()]
+    rates = [onnx_rate(given.dtype)]
     total = timed(lambda: together(examples))
-    rates.append(onnx_rate())
+    rates.append(onnx_rate(given.dtype))
     twenty = Path(__file__).parents[1] / "examples" / "dialogues.jsonl"
-    cold = ("-m", "q2_metric", "score", "--no-cache", str(twenty))
-    save("bundled", {
+    cold = ("-m", "q2_metric", "score", "--no-cache", "--dtype", given.dtype, str(twenty))
+    save("bundled" if given.dtype == "float32" else f"bundled-{given.dtype}", {
         "signatures": [q2.signature, scale.signature],
         "responses": len(examples),
         "threads": threads(),
         "against_the_loop": ratio,
+        **({"against_float32": against_float32} if against_float32 else {}),
         "responses_per_second": round(len(examples) / total, 1),
         "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
         "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
         "stages": {name: one.figures()
                    for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
         "tokens": round(sum(one.tokens for one in counted) / len(examples), 1),
-        **share_of_rate(sum(one.operations for one in counted), total, sum(rates) / 2, "float32"),
-        "weights": runtimes.VERSIONS,
-        "import_seconds": round(process_seconds("-c", "import q2_metric", times=5)
-                                - process_seconds("-c", "pass", times=5), 3),
+        **share_of_rate(sum(one.operations for one in counted), total, sum(rates) / 2, given.dtype),
+        "weights": VERSIONS,
+        "import_seconds": round(import_seconds("q2_metric"), 3),
         "cold_score_of_twenty_seconds": round(
             process_seconds(*cold), 2),
         "cold_cpu_seconds": round(_children_cpu(
             lambda: process_seconds(*cold, times=1)), 2),
-        "peak_memory_mb": peak_memory_mb(),
+        "peak_memory_mb": memory,
     })
+
+
+def _metrics(dtype: str) -> tuple[Q2, Scale]:
+    return Q2.from_preset("bundled", dtype=dtype), Scale.from_preset("bundled", dtype=dtype)
+
+
+def both(q2: Q2, scale: Scale) -> Callable[[Sequence[Example]], None]:
+    """Scores with one after the other, as a command with both metrics does."""
+    def together(chosen: Sequence[Example]) -> None:
+        q2.score(chosen)
+        scale.score(chosen)
+
+    return together
 
 
 def _children_cpu(work: Callable[[], object]) -> float:

@@ -271,6 +271,17 @@ def process_seconds(*arguments: str, times: int = 3) -> float:
     return min(timed(run) for _ in range(times))
 
 
+def import_seconds(module: str, times: int = 5) -> float:
+    """The least time that a new Python process spends on importing a module."""
+    def run() -> float:
+        done = subprocess.run([sys.executable, "-X", "importtime", "-c", f"import {module}"],
+                              check=True, capture_output=True, text=True)
+        (line,) = (line for line in done.stderr.splitlines() if line.endswith(f"| {module}"))
+        return int(line.split("|")[1]) / 1e6  # microseconds, with what it imports
+
+    return min(run() for _ in range(times))
+
+
 def save(name: str, figures: dict[str, Any]) -> None:
     """Print the figures and keep them, with the machine, as ``RESULTS/name.json``."""
     record = {"command": " ".join(["python", *sys.argv]), "machine": machine(), **figures}

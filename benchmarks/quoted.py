@@ -25,8 +25,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import operations
-
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 FIGURES = RESULTS / "figures.json"
@@ -126,26 +124,12 @@ def ratio(found: dict[str, float]) -> str:
     return f"{found['ratio']:.1f} ({found['ratio_least']:.1f}–{found['ratio_greatest']:.1f})"
 
 
-def whole(record: dict[str, Any], beside: dict[str, Any]) -> float:
-    """The share of the machine's matrix rate that a run reached.
-
-    A record of the bundled models that has none is given the operations of its tokens, without
-    attention, and the rate of a run ``beside`` it: the same machine, the same day.
-    """
-    if (share := record.get("share_of_matmul_rate")) is not None:
-        return float(share)
-    if record["machine"]["processor"] != beside["machine"]["processor"]:
-        raise SystemExit("the record has no share, and the one beside it is of another processor")
-    tokens = sum(one["tokens"] for one in record["stages"].values())
-    seconds = record["responses"] / record["responses_per_second"]
-    return tokens * operations(1) / seconds / (1e9 * beside["matmul_gflops_per_second"])
-
-
 def speed() -> Iterator[tuple[str, Figure]]:
     """What ``make bench`` measured, what all of the matrix rate would bring, the share reached."""
-    bundled, cpu, q2, scale = (
-        read(f"speed/{name}.json") for name in ("bundled", "cpu", "q2", "scale"))
-    of_bundled, of_q2, of_scale = (whole(one, q2) for one in (bundled, q2, scale))
+    bundled, int8, q2, scale = (
+        read(f"speed/{name}.json") for name in ("bundled", "bundled-int8", "q2", "scale"))
+    of_bundled, of_int8, of_q2, of_scale = (
+        one["share_of_matmul_rate"] for one in (bundled, int8, q2, scale))
     loop, q2_loop = bundled["against_the_loop"], q2["against_the_loop"]
     for name, value, run in (
         ("date.speed", bundled["machine"]["date"], bundled),
@@ -163,7 +147,12 @@ def speed() -> Iterator[tuple[str, Figure]]:
         ("speed.scale_score", ratio(scale["against_scale_score"]), scale),
         ("speed.scale_score.all", f"{scale['against_scale_score']['ratio'] / of_scale:.1f}", scale),
         ("speed.scale_score.share", f"{100 * of_scale:.0f}", scale),
-        ("speed.int8", ratio(cpu["choices"]["int8"]), cpu),
+        ("speed.int8", ratio(int8["against_float32"]), int8),
+        ("speed.int8.responses", f"{int8['responses_per_second']:.1f}", int8),
+        ("speed.int8.responses.all", f"{int8['responses_per_second'] / of_int8:.0f}", int8),
+        ("speed.int8.responses.share", f"{100 * of_int8:.0f}", int8),
+        ("speed.int8.memory", f"{int8['peak_memory_mb']:.0f}", int8),
+        ("speed.int8.cold", f"{int8['cold_score_of_twenty_seconds']:.1f}", int8),
     ):
         yield name, {"value": value, "command": run["command"], "date": run["machine"]["date"]}
 

@@ -45,6 +45,7 @@ def provenance(record: Record) -> str:
 
 RATIOS = {
     "bundled": ("Q² and SCALE of WoW responses", "a loop, one call at a time", "against_the_loop"),
+    "bundled-int8": ("the same in 8 bits", "float32", "against_float32"),
     "q2": ("Q², random models of published sizes", "one call at a time", "against_the_loop"),
     "scale": ("SCALE, random Flan-T5-small size", "scale-score", "against_scale_score"),
     "long-knowledge": ("SCALE, bundled, long knowledge", "all chunks", "scores"),
@@ -79,6 +80,12 @@ def bundled(record: Record) -> str:
     rows = [
         ("responses a second", record["responses_per_second"]),
         ("against a loop over the same models", ratio(record["against_the_loop"])),
+        *([("against float32", ratio(record["against_float32"]))]
+          if "against_float32" in record else []),
+        ("tokens a response", record["tokens"]),
+        ("share of the machine's matrix rate",
+         f"{percent(record['share_of_matmul_rate'])} of {record['matmul_gflops_per_second']} "
+         f"GFLOP/s in {record['number_format']}"),
         ("time outside forward passes", percent(record["share_outside_forward_passes"])),
         ("peak memory", f"{record['peak_memory_mb']} MB"),
         ("`import q2_metric`", f"{record['import_seconds']} s"),
@@ -194,7 +201,8 @@ def long_knowledge(record: Record) -> str:
 
 
 PARTS: dict[str, Callable[[Record], str]] = {
-    "bundled": bundled, "cpu": cpu, "q2": q2, "scale": scale, "long-knowledge": long_knowledge}
+    "bundled": bundled, "bundled-int8": bundled, "cpu": cpu, "q2": q2, "scale": scale,
+    "long-knowledge": long_knowledge}
 
 
 def load(name: str) -> Record | None:

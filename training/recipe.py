@@ -123,14 +123,14 @@ class Recipe:
 
     def train_narrow(self) -> None:
         """The shipped shape from its base model on, on what the wide one meets first."""
-        network = EntailmentNetwork(GENERAL_DROPOUT)
+        network = _new(shapes.NARROW)
         load_base(network, base_folder())
         self._run(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
                   WIDTH_SEED)
 
     def train_wide(self) -> None:
         """Six layers of MPNet, four times the matrix work: general, then reordered too."""
-        network = EntailmentNetwork(GENERAL_DROPOUT, shapes.WIDE)
+        network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
         self._run(network, WIDE[0], "entailment-wide-1", self._of_widths(), entailment.loss,
                   WIDTH_SEED)
@@ -244,6 +244,12 @@ def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
     network = ReaderNetwork(dropout, shapes.SHAPES["reader"])
     load_network(network, "reader")
     return network
+
+
+def _new(shape: shapes.Shape) -> EntailmentNetwork:
+    """A network for a base model's weights; its heads are the same every time."""
+    torch.manual_seed(WIDTH_SEED)
+    return EntailmentNetwork(GENERAL_DROPOUT, shape)
 
 
 def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> None:
