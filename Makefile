@@ -47,6 +47,7 @@ bench: export PYTHONPATH = $(CURDIR)
 bench: $(VENV)/test.done
 	$(BIN)/python -m pip install -q --no-deps scale-score==0.1.0
 	$(BIN)/python -m benchmarks bundled
+	$(BIN)/python -m benchmarks bundled --dtype int8
 	$(BIN)/python -m benchmarks cpu
 	$(BIN)/python -m benchmarks q2
 	$(BIN)/python -m benchmarks scale --dtype bfloat16
