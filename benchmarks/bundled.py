@@ -19,6 +19,7 @@ from benchmarks.harness import (
     Clock,
     Counted,
     alternate,
+    each,
     import_seconds,
     onnx_rate,
     peak_memory_mb,
@@ -77,18 +78,16 @@ def main() -> None:
     looped_q2.reader = OneAtATime(q2.reader, "read")
     looped_q2.entailment = OneAtATime(q2.entailment, "judge")
     looped_scale.backbone = OneAtATime(scale.backbone, "judge")
-    together = both(q2, scale)
+    together, looped = both(q2, scale), both(looped_q2, looped_scale)
 
     def alone(chosen: Sequence[Example]) -> None:
         for example in chosen:
-            looped_q2.score([example])
-            looped_scale.score([example])
+            looped([example])
 
     together(changed(examples[:8], "; ;"))
     loops = slices(changed(examples[: given.loop_rows], "."), given.turns + 1)
     batches = [changed(part, ";") for part in slices(examples, given.turns)]
-    ratio = alternate([(len(part), lambda part=part: alone(part)) for part in loops],
-                      [(len(part), lambda part=part: together(part)) for part in batches])
+    ratio = alternate(each(alone, loops), each(together, batches))
     memory = peak_memory_mb()
     against_float32 = (None if given.dtype == "float32"
                        else _against_float32(together, examples, given.turns))
@@ -134,8 +133,7 @@ def _against_float32(together: Scored, examples: Sequence[Example], turns: int) 
     usual = both(*_metrics("float32"))
     usual(changed(examples[:8], "; ;"))
     parts = [changed(part, "!") for part in slices(examples, 2 * turns + 1)]
-    return alternate([(len(part), lambda part=part: usual(part)) for part in parts[::2]],
-                     [(len(part), lambda part=part: together(part)) for part in parts[1::2]])
+    return alternate(each(usual, parts[::2]), each(together, parts[1::2]))
 
 
 def _metrics(dtype: str) -> tuple[Q2, Scale]:

@@ -12,6 +12,7 @@ float32 and 8 bits is measured on the development sets of ``Q2_DATA_DIR``.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -123,8 +124,7 @@ def main() -> None:
 
         values = run(pairs)
         ratio = harness.alternate(
-            [(len(part), lambda part=part: scores(default, list(part))) for part in parts],
-            [(len(part), lambda part=part, run=run: run(part)) for part in parts[1:]])
+            harness.each(partial(scores, default), parts), harness.each(run, parts[1:]))
         found[name] = {**ratio, **apart(values, usual),
                        "auc": round(float(roc_auc_score(truth, values)), 4)}
         print(name, found[name], flush=True)

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,6 +88,12 @@ def alternate(
 def slices(items: Sequence[T], count: int) -> list[Sequence[T]]:
     """``count`` parts of equal size that interleave, so that they cost about the same."""
     return [items[i::count] for i in range(count)]
+
+
+def each(work: Callable[[Any], object], parts: Sequence[Sequence[Any]]) -> list[
+        tuple[int, Callable[[], object]]]:
+    """What :func:`alternate` takes of one side: the work on each part in its turn."""
+    return [(len(part), partial(work, part)) for part in parts]
 
 
 class Clock:

@@ -148,7 +148,7 @@ def main() -> None:
         third = examples[: max(given.turns + 1, len(examples) // 3)]
         parts = harness.slices(third, given.turns + 1)
         ratio = harness.alternate(
-            [(len(part), lambda part=part: [reference.score(e) for e in part]) for part in parts],
+            harness.each(lambda part: [reference.score(e) for e in part], parts),
             [(len(examples), lambda: q2.score(examples))] * given.turns)
 
         q2, _ = both(models)

@@ -57,8 +57,7 @@ def in_turns(
 ) -> dict[str, Any]:
     """The authors' scores of slices of the examples, and ours of all, in turns."""
     return harness.alternate(
-        [(len(part), lambda part=part: authors(loaded, list(part)))
-         for part in harness.slices(examples, turns + 1)],
+        harness.each(lambda part: authors(loaded, list(part)), harness.slices(examples, turns + 1)),
         [(len(examples), lambda: scale.score(examples))] * turns)
 
 
