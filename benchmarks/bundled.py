@@ -94,7 +94,7 @@ def main() -> None:
 
     clock, counted = Clock(), []
     for model in (q2.reader, q2.entailment, scale.backbone):
-        model._forward = Counted(model._forward, clock)  # type: ignore[attr-defined]
+        model._forward = Counted(model._forward, clock, model.network)  # type: ignore[attr-defined]
         counted.append(model._forward)  # type: ignore[attr-defined]
     seconds = {}
     for stage, owner, method in (("spans", q2.spans, "find"), ("questions", q2.questions,

@@ -78,7 +78,7 @@ def otherwise(threads: int = 2, *, optimised: bool = True) -> Way:
         real, level = onnxruntime.SessionOptions, onnxruntime.GraphOptimizationLevel
         runtimes._onnx.cache_clear()
         with (
-            patch.object(runtimes, "_processors", lambda: threads),
+            patch.object(runtimes, "processors", lambda: threads),
             patch.object(onnxruntime, "SessionOptions", options),
         ):
             (other,) = load_metrics([metric.name])

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ import numpy as np
 
 from q2_metric import DataError, Example
 from q2_metric.data.wow import read_annotated
+from q2_metric.models.bundled.runtimes import WEIGHTS
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "speed"
 """Where the JSON of the runs is kept; speed_page.py makes the page of it."""
@@ -189,14 +190,15 @@ def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
 
 
 class Counted:
-    """A forward function of the bundled models that counts calls, rows, tokens and operations.
+    """A forward function of a bundled network that counts calls, rows, tokens and operations.
 
     Operations are those that the tokens need, without padding: two for each weight of the layers,
     and the products of attention.
     """
 
-    def __init__(self, forward: Callable[[Any], Any], clock: Clock) -> None:
+    def __init__(self, forward: Callable[[Any], Any], clock: Clock, network: str) -> None:
         self._forward = clock.wrap(forward)
+        self._network = network
         self.calls = self.rows = self.tokens = self.padded = self.operations = 0
 
     def __call__(self, batch: Any) -> Any:
@@ -204,7 +206,10 @@ class Counted:
         self.rows += len(batch.lengths)
         self.tokens += int(batch.lengths.sum())
         self.padded += batch.ids.size
-        self.operations += sum(map(operations, batch.lengths.tolist()))
+        hypotheses = batch.query.sum(1).astype(int).tolist()
+        for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True):
+            read = length if self._network == "reader" else 1 + hypothesis
+            self.operations += operations(self._network, length, read)
         return self._forward(batch)
 
     def figures(self) -> dict[str, Any]:
@@ -212,11 +217,26 @@ class Counted:
                 "padding": round(1 - self.tokens / max(1, self.padded), 3)}
 
 
-def operations(length: int) -> int:
-    """Operations of the bundled encoder for a row of so many tokens."""
-    layers, hidden, inner = 6, 384, 1536  # as in network.py, which needs torch
-    weights = 4 * hidden**2 + 2 * hidden * inner
-    return layers * (2 * length * weights + 4 * length**2 * hidden)
+def operations(network: str, length: int, read: int) -> int:
+    """Operations of a bundled network for a row of so many tokens, of which the head reads so
+    many: the others are but keys and values to the last layer."""
+    layers, hidden, inner = _sizes(network)
+    keys, rest = 2 * hidden**2, 2 * hidden**2 + 2 * hidden * inner
+    whole = 2 * length * (keys + rest) + 4 * length**2 * hidden
+    last = 2 * (length * keys + read * rest) + 4 * length * read * hidden
+    return (layers - 1) * whole + last
+
+
+@lru_cache
+def _sizes(network: str) -> tuple[int, int, int]:
+    """Layers, width and inner width of a network, as its weights are."""
+    from safetensors import safe_open
+
+    with safe_open(WEIGHTS / "bundled.safetensors", framework="numpy") as file:
+        ups = [name for name in file.keys()  # noqa: SIM118 (not a dictionary)
+               if name.startswith(f"{network}.layers.") and name.endswith(".up.weight")]
+        inner, hidden = file.get_slice(ups[0]).get_shape()
+    return len(ups), hidden, inner
 
 
 def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dict[str, Any]:

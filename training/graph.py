@@ -18,6 +18,9 @@ from q2_metric.text.alignment import N_TYPES
 
 FUSED = "com.microsoft"
 """ONNX Runtime's own operators: attention, GELU, products in 8 bits."""
+STEP = 8
+"""Places that the last layer takes up together: a sum over them then has the same bits in a batch
+with a longer hypothesis."""
 
 
 class _Graph:
@@ -78,8 +81,9 @@ class _Graph:
             x, self.weight(f"{name}.weight", [self.shape.hidden]),
             self.weight(f"{name}.bias", [self.shape.hidden])], epsilon=self.shape.eps, axis=-1))
 
-    def encoder(self) -> str:
-        """ids, types (batch, length) int64 and mask (batch, length) int32 -> states."""
+    def encoder(self, wanted: str = "") -> str:
+        """ids, types (batch, length) int64 and mask (batch, length) int32 -> states: of as many
+        of the first places as ``wanted`` says, or of all."""
         hidden = self.shape.hidden
         words = self.add("Gather", [
             self.weight("words.weight", [VOCABULARY, hidden], TensorProto.FLOAT16), "ids"])
@@ -94,14 +98,18 @@ class _Graph:
         x = self.norm(x, f"{self.prefix}.norm")
         away = [self.away(length)] if self.shape.distances else []
         for i in range(self.shape.layers):
-            x = self.layer(f"{self.prefix}.layers.{i}", x, away)
+            last = i == self.shape.layers - 1
+            x = self.layer(f"{self.prefix}.layers.{i}", x, away, wanted if last else "")
         return str(x)
 
-    def layer(self, name: str, x: str, away: list[str]) -> str:
+    def layer(self, name: str, x: str, away: list[str], wanted: str) -> str:
         """A transformer layer; ``away``: what distances add to its attention, if they do."""
         hidden, wide = self.shape.hidden, self.shape.feed_forward
         qkv = self.layer_linear(x, f"{name}.qkv", [hidden, 3 * hidden])
         q, k, v = self.add("Split", [qkv], outputs=3, axis=-1, num_outputs=3)
+        if wanted:
+            q, x = self.first(q, wanted, 1), self.first(x, wanted, 1)
+            away = [self.first(added, wanted, 2) for added in away]
         context = self.add("MultiHeadAttention", [q, k, v, "", "mask", *away], FUSED,
                            num_heads=self.shape.heads)
         attended = self.layer_linear(context, f"{name}.out", [hidden, hidden])
@@ -109,6 +117,27 @@ class _Graph:
         up = self.add("Gelu", [self.layer_linear(x, f"{name}.up", [hidden, wide])], FUSED)
         down = self.layer_linear(up, f"{name}.down", [wide, hidden])
         return self.norm(self.add("Add", [down, x]), f"{name}.norm2")
+
+    def first(self, x: str, count: str, axis: int) -> str:
+        """The first ``count`` along an axis."""
+        at0 = self.once("places0", TensorProto.INT64, [1], [0])
+        along = self.once(f"places{axis}", TensorProto.INT64, [1], [axis])
+        return str(self.add("Slice", [x, at0, count, along]))
+
+    def up_to(self, mask: str) -> str:
+        """How many of the first places hold those that a mask (batch, length) marks in any row, in
+        whole steps of :data:`STEP`; at least one step."""
+        ends = self.constant("ends", TensorProto.FLOAT, [POSITIONS], [
+            float(1 + place // STEP) for place in range(POSITIONS)])
+        length = self.add("Shape", [mask], start=1, end=2)
+        marked = self.add("Mul", [mask, self.first(ends, length, 0)])
+        steps = self.add("Max", [
+            self.add("ReduceMax", [marked], keepdims=0),
+            self.constant("least", TensorProto.FLOAT, [], [1.0])])
+        count = self.add("Mul", [
+            self.add("Cast", [steps], to=TensorProto.INT64),
+            self.constant("places_of_a_step", TensorProto.INT64, [1], [STEP])])
+        return str(count)
 
     def away(self, length: str) -> str:
         """What the distances of tokens add to attention: (1, heads, length, length)."""
@@ -118,7 +147,7 @@ class _Graph:
                              (("middle", POSITIONS - 1), ("start", 0), ("step1", 1)))
         places = self.add("Range", [start, self.add("Squeeze", [length]), one])
         rows = self.add("Unsqueeze", [
-            places, self.constant("places1", TensorProto.INT64, [1], [1])])
+            places, self.once("places1", TensorProto.INT64, [1], [1])])
         distances = self.add("Add", [self.add("Sub", [places, rows]), whole])
         found = self.add("Gather", [
             self.constant("classes", TensorProto.INT64, [len(classes)], classes), distances])
@@ -126,7 +155,7 @@ class _Graph:
             f"{self.prefix}.distances.weight", [self.shape.distances, self.shape.heads]), found])
         heads_first = self.add("Transpose", [added], perm=[2, 0, 1])
         return str(self.add("Unsqueeze", [
-            heads_first, self.constant("places0", TensorProto.INT64, [1], [0])]))
+            heads_first, self.once("places0", TensorProto.INT64, [1], [0])]))
 
     def model(self, output: str, shape: list[Any], extra: list[Any]) -> bytes:
         inputs = [
@@ -155,21 +184,24 @@ def reader_graph(eight_bits: bool = False) -> bytes:
 def entailment_graph(eight_bits: bool = False) -> bytes:
     """``logits`` (batch, 3): entailment, neutral, contradiction.
 
-    A further input ``query`` (batch, length) float32 is 1.0 on the hypothesis' tokens.
+    A further input ``query`` (batch, length) float32 is 1.0 on the hypothesis' tokens. They come
+    first in a row; the last layer ends with them.
     """
     graph = _Graph("entailment", eight_bits)
     hidden = graph.shape.hidden
-    x = graph.encoder()
+    wanted = graph.up_to("query")
+    x = graph.encoder(wanted)
+    query = graph.first("query", wanted, 1)
     number = graph.constant
     axis1 = number("axis1", TensorProto.INT64, [1], [1])
     axis2 = number("axis2", TensorProto.INT64, [1], [2])
-    mask = graph.add("Unsqueeze", ["query", axis2])
+    mask = graph.add("Unsqueeze", [query, axis2])
     count = graph.add("Max", [
         graph.add("ReduceSum", [mask, axis1], keepdims=0),
         number("one", TensorProto.FLOAT, [1], [1.0])])
     if eight_bits:  # a ReduceSum adds in another order where there is a single row
         total = graph.add("Squeeze", [
-            graph.add("MatMul", [graph.add("Unsqueeze", ["query", axis1]), x]), axis1])
+            graph.add("MatMul", [graph.add("Unsqueeze", [query, axis1]), x]), axis1])
     else:
         total = graph.add("ReduceSum", [graph.add("Mul", [x, mask]), axis1], keepdims=0)
     mean = graph.add("Div", [total, count])
@@ -182,5 +214,5 @@ def entailment_graph(eight_bits: bool = False) -> bytes:
     pooled = graph.add("Concat", [first, mean, peak], axis=-1)
     dense = graph.add("Tanh", [graph.linear(pooled, "entailment.dense", [3 * hidden, hidden])])
     graph.linear(dense, "entailment.classify", [hidden, 3])
-    query = helper.make_tensor_value_info("query", TensorProto.FLOAT, ["batch", "length"])
-    return graph.model("logits", ["batch", 3], [query])
+    marks = helper.make_tensor_value_info("query", TensorProto.FLOAT, ["batch", "length"])
+    return graph.model("logits", ["batch", 3], [marks])

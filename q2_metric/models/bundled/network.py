@@ -57,16 +57,20 @@ class Layer(nn.Module):
         self.down = nn.Linear(shape.feed_forward, shape.hidden)
         self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.eps)
 
-    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+    def forward(self, x: Tensor, bias: Tensor, wanted: int) -> Tensor:
+        """(batch, length, hidden) -> (batch, ``wanted``, hidden): of the first places, which
+        attend to all."""
         batch, length, hidden = x.shape
         q, k, v = (
             part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
             for part in self.qkv(x).split(hidden, dim=-1)
         )
+        q, x = q[:, :, :wanted], x[:, :wanted]
+        bias = bias[:, :, :wanted]
         # Written out: on CPU the fused kernel's backward pass is several times slower.
         weights = (q @ k.transpose(-1, -2)) * (hidden // self.heads) ** -0.5 + bias
         context = weights.softmax(-1).to(v.dtype) @ v
-        context = context.transpose(1, 2).reshape(batch, length, hidden)
+        context = context.transpose(1, 2).reshape(batch, wanted, hidden)
         x = self.norm1(x + self._drop(self.out(context)))
         return self.norm2(x + self._drop(self.down(F.gelu(self.up(x)))))  # type: ignore[no-any-return]
 
@@ -75,7 +79,9 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings and layers: (batch, length) ids and types -> (batch, length, hidden)."""
+    """Embeddings and layers: (batch, length) ids and types -> (batch, length, hidden), or of the
+    first ``wanted`` places alone: the last layer, most of which is for the states that it gives,
+    is spared the others."""
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
@@ -87,8 +93,11 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
         self.distances = nn.Embedding(shape.distances, shape.heads) if shape.distances else None
 
-    def forward(self, ids: Tensor, types: Tensor, lengths: Tensor) -> Tensor:
-        places = torch.arange(ids.shape[1], device=ids.device)
+    def forward(
+        self, ids: Tensor, types: Tensor, lengths: Tensor, wanted: int | None = None
+    ) -> Tensor:
+        length = ids.shape[1]
+        places = torch.arange(length, device=ids.device)
         x = self.norm(self.words(ids) + self.positions(places) + self.types(types))
         x = F.dropout(x, self.dropout, self.training)
         bias = torch.zeros(ids.shape, device=ids.device, dtype=x.dtype)
@@ -96,9 +105,10 @@ class Encoder(nn.Module):
         if self.distances is not None:
             classes = distance_classes(places, self.distances.num_embeddings)
             bias = bias + self.distances(classes).permute(2, 0, 1)
-        for layer in self.layers:
-            x = layer(x, bias)
-        return x  # type: ignore[no-any-return]
+        for layer in self.layers[:-1]:
+            x = layer(x, bias, length)
+        last = self.layers[-1]
+        return last(x, bias, length if wanted is None else wanted)  # type: ignore[no-any-return]
 
 
 def distance_classes(places: Tensor, classes: int) -> Tensor:
@@ -134,8 +144,10 @@ class EntailmentNetwork(nn.Module):
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor, query: Tensor) -> Tensor:
         """``query`` is 1.0 on the tokens of the hypothesis, else 0.0: (batch, length)."""
-        x = self.encoder(ids, types, lengths)
-        mask = query[:, :, None].to(x.dtype)
+        places = torch.arange(1, query.shape[1] + 1, device=query.device)
+        wanted = max(1, int((query * places).amax()))  # the first token and the hypothesis
+        x = self.encoder(ids, types, lengths, wanted)
+        mask = query[:, :wanted, None].to(x.dtype)
         mean = (x * mask).sum(1) / mask.sum(1).clamp(min=1.0)
         peak = (x - 1e4 * (1 - mask)).amax(1)
         pooled = torch.cat([x[:, 0], mean, peak.clamp(min=-1e3)], dim=-1)
