@@ -24,7 +24,8 @@ TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "na
 
 @click.command(help=__doc__)
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
-              help="folder with groundedness/, groundedness2/, qa/, snli_*.tsv, begin_*.tsv")
+              help="folder with groundedness/, groundedness2/, qa/, snli_*.tsv, begin_*.tsv, "
+              "unlabelled/")
 @click.option("--runs", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
               help="where states and logs are kept")
 @click.option("--part", type=click.Choice([*SHIPPED, *TRIED, "all"]), default="all",

@@ -27,7 +27,7 @@ def batches(
     while True:
         epoch = draw(sources, rng)
         for at in range(0, len(epoch), BLOCK):
-            rows = [(_window(example, tokenizer, length), example)
+            rows = [(window(example, tokenizer, length), example)
                     for example in epoch[at : at + BLOCK]]
             ready = _packed(sorted(rows, key=lambda row: len(row[0].ids)), tokens)
             rng.shuffle(ready)
@@ -35,7 +35,8 @@ def batches(
                 yield [row for row, _ in batch], [example for _, example in batch]
 
 
-def _window(example: Example, tokenizer: Tokenizer, length: int) -> Window:
+def window(example: Example, tokenizer: Tokenizer, length: int) -> Window:
+    """The row of an example, of at most ``length`` tokens."""
     query = tokenizer(example.query).cut(0, length // 2)
     return pair(query, tokenizer(example.text).cut(0, length - len(query.ids) - 3))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate, pair
+from training.batches import window
 from training.examples import Example
 from training.predict import as_tensor, predict
 
@@ -20,6 +22,8 @@ CLASSES = {
     "not_refuted": (True, True, False),
 }
 """Which of entailment, neutral, contradiction a label allows."""
+Soft = tuple[float, float, float]
+"""Their probabilities, where teachers give them in place of a label."""
 
 
 def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
@@ -35,13 +39,31 @@ def loss(
     network: nn.Module, rows: Sequence[Window], examples: Sequence[Example],
     device: torch.device,
 ) -> Tensor:
-    """Minus the log-probability of the classes that the label allows."""
+    """Minus the log-probability of the classes that the label allows; the cross-entropy with
+    what teachers say, where they do (Hinton et al. 2015)."""
     logits = forward(network, collate(rows), device)
-    allowed = torch.tensor([CLASSES[e.target] for e in examples], device=device)
-    right = logits.masked_fill(~allowed, -1e4).logsumexp(-1)
+    soft = [not isinstance(example.target, str) for example in examples]
+    allowed, said = torch.tensor([
+        ((True,) * 3, e.target) if is_soft else (CLASSES[e.target], (0.0,) * 3)
+        for e, is_soft in zip(examples, soft, strict=True)], device=device).unbind(1)
+    total = logits.logsumexp(-1)
+    right = logits.masked_fill(allowed == 0, -1e4).logsumexp(-1)
     # A little of a three-way mean, so that labels known to be noisy do not push for ever.
-    smooth = logits.logsumexp(-1) - logits.mean(-1)
-    return (logits.logsumexp(-1) - right).mean() * 0.95 + 0.05 * smooth.mean()
+    labelled = 0.95 * (total - right) + 0.05 * (total - logits.mean(-1))
+    unlabelled = total - (said * logits).sum(-1)
+    return torch.where(torch.tensor(soft, device=device), unlabelled, labelled).mean()
+
+
+def taught(
+    examples: Sequence[Example], teachers: Sequence[nn.Module], tokenizer: Tokenizer,
+    device: torch.device, length: int,
+) -> list[Example]:
+    """The examples with the mean of the teachers' probabilities in place of a label."""
+    rows = [window(example, tokenizer, length) for example in examples]
+    said = torch.stack([
+        torch.stack(predict(teacher, rows, device, forward)).softmax(-1) for teacher in teachers])
+    return [replace(example, target=tuple(each))
+            for example, each in zip(examples, said.mean(0).tolist(), strict=True)]
 
 
 def evaluator(examples: Sequence[Example], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]

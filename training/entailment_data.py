@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric.text.normalise import normalise, tokens
 from training.corrupt import collect
-from training.examples import Example, Source, read_jsonl
+from training.examples import Example, Source, held_out, read_jsonl
 from training.rates import (
     GENERAL_RATES,
     RATES,
@@ -325,6 +325,17 @@ def with_other_orders(
     rng = random.Random(seed)
     _, _, docs = encyclopaedic(folder / "qa", rng, sentences)
     return [*general(folder, rates, seed, replayed=replayed, answered=0.09), reordered(docs, rng)]
+
+
+def unlabelled(folder: Path, count: int, seed: int) -> list[Example]:
+    """What models said to knowledge of Wizard of Wikipedia; nobody has judged it."""
+    pairs = {
+        (response.strip(), row["knowledge"])
+        for row in read_jsonl(folder / "unlabelled" / "wow_test_generations.jsonl.gz")
+        for response in row["generations"].values() if 3 <= len(response.split()) <= 60
+    }
+    kept = [Example(*pair, None, "unlabelled") for pair in sorted(pairs) if not held_out(pair[1])]
+    return random.Random(seed).sample(kept, count)
 
 
 def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -34,6 +35,8 @@ from training.stages import (
     REORDERED_SEED,
     UNANSWERED_FROZEN,
     UNANSWERED_SEED,
+    UNLABELLED,
+    UNLABELLED_RATE,
     WIDE,
     WIDTH_SEED,
     Stage,
@@ -129,14 +132,20 @@ class Recipe:
                   WIDTH_SEED)
 
     def train_wide(self) -> None:
-        """Six layers of MPNet, four times the matrix work: general, then reordered too."""
+        """Six layers of MPNet, four times the matrix work: general, then reordered too, and
+        responses of models with what the narrow one and itself make of them in the mean."""
         network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
         self._run(network, WIDE[0], "entailment-wide-1", self._of_widths(), entailment.loss,
                   WIDTH_SEED)
-        sources = entailment_data.with_other_orders(
-            self.data, rates.WIDE_RATES, 9, replayed=rates.WIDE_SUMMARISED_RATES)
-        self._run(network, WIDE[1], "entailment-wide-2", split(sources)[0], entailment.loss,
+        sources = split(entailment_data.with_other_orders(
+            self.data, rates.WIDE_RATES, 9, replayed=rates.WIDE_SUMMARISED_RATES))[0]
+        said = entailment.taught(
+            entailment_data.unlabelled(self.data, UNLABELLED, WIDTH_SEED),
+            (shipped_entailment().eval(), copy.deepcopy(network).eval()),
+            self._tokenizer(), self.device, WIDE[1].length)
+        self._run(network, WIDE[1], "entailment-wide-2",
+                  [*sources, Source("unlabelled", UNLABELLED_RATE, said)], entailment.loss,
                   WIDTH_SEED + 1)
 
     def train_unanswered(self) -> None:

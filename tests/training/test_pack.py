@@ -56,6 +56,10 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"begin_{part}.tsv").write_text("response\tknowledge\tbegin_label\n" + "".join(
             f"i like it .\t{passage(part, i)}\t{label}\n" for i, label in enumerate(
                 ("Fully attributable", "Not fully attributable", "Generic"))))
+    write(folder / "unlabelled" / "wow_test_generations.jsonl.gz", [
+        {"knowledge": passage("unlabelled", i), "generations": {
+            "a": f"it was founded in {PLACES[i]} .", "b": "no", "c": f"i was in {PLACES[i]} ."}}
+        for i in range(8)])
     return folder
 
 
@@ -100,7 +104,10 @@ def test_stages_from_the_shipped_weights(
     assert not any(held_out(row.text) for found in rows.values() for row in found)
 
 
-def test_widths_meet_the_same_pairs_first(run: Callable[[str], None], trained: Trained) -> None:
+def test_widths_meet_the_same_pairs_first(
+    run: Callable[[str], None], trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe, "UNLABELLED", 10)
     run("narrow")
     run("wide")
     narrow, first, second = trained
@@ -111,4 +118,10 @@ def test_widths_meet_the_same_pairs_first(run: Callable[[str], None], trained: T
         (s.name, s.rate, s.examples) for s in first[1]]
     assert narrow[2].seed == first[2].seed != second[2].seed
     assert second[0] is first[0], "the second stage goes on"
-    assert "reordered" in {source.name for source in second[1]}
+    rows = {source.name: source.examples for source in second[1]}
+    assert "reordered" in rows
+    assert len(rows["unlabelled"]) == 10
+    for example in rows["unlabelled"]:
+        assert len(example.query.split()) > 1, "a word says nothing"
+        assert not held_out(example.text)
+        assert sum(example.target) == pytest.approx(1, abs=1e-5), "what the teachers say"

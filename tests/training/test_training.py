@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import multiprocessing
 import random
 import re
@@ -91,7 +92,7 @@ def test_an_epoch_draws_each_source_at_its_rate() -> None:
     assert sum(e.source == "b" for e in epoch) == 50
 
 
-def test_two_way_labels_do_not_choose_between_neutral_and_contradiction() -> None:
+def test_two_way_labels_do_not_choose_and_teachers_give_probabilities() -> None:
     class Fixed(torch.nn.Module):
         def __init__(self, logits: list[float]) -> None:
             super().__init__()
@@ -103,13 +104,17 @@ def test_two_way_labels_do_not_choose_between_neutral_and_contradiction() -> Non
     tokenise = bundled.tokenizer()
     rows = [pair(tokenise("a"), tokenise("b"))]
 
-    def value(logits: list[float], label: str) -> float:
+    def value(logits: list[float], label: str | tuple[float, ...]) -> float:
         examples = [Example("a", "b", label, "s")]
         return float(entailment_loss(Fixed(logits), rows, examples, torch.device("cpu")))
 
     assert value([0, 4, 0], "not_supported") == pytest.approx(value([0, 0, 4], "not_supported"))
     assert value([0, 4, 0], "refuted") > value([0, 0, 4], "refuted") + 1
     assert value([4, 0, 0], "supported") < value([0, 4, 0], "supported") - 1
+    said = (0.6, 0.3, 0.1)
+    agreed = [math.log(each) for each in said]
+    assert value(agreed, said) == pytest.approx(-sum(p * math.log(p) for p in said), abs=1e-5)
+    assert value([4, 0, 0], said) > value(agreed, said) < value([0, 4, 0], said)
 
 
 def test_a_changed_number_is_new_and_the_rest_is_not_touched() -> None:
