@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from q2_metric.models.bundled.encoding import Tokenizer, Window, pair
+from q2_metric.models.bundled.encoding import MULTIPLE, Tokenizer, Window, pair
 from training.examples import Example, Source, draw
 
 BLOCK = 4096
 """Examples that are sorted by length together."""
-MULTIPLE = 8
-"""Rows are padded to multiples of it."""
 
 Row = tuple[Window, Example]
 

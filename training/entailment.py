@@ -22,8 +22,6 @@ CLASSES = {
     "not_refuted": (True, True, False),
 }
 """Which of entailment, neutral, contradiction a label allows."""
-Soft = tuple[float, float, float]
-"""Their probabilities, where teachers give them in place of a label."""
 
 
 def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
@@ -61,7 +59,8 @@ def taught(
     """The examples with the mean of the teachers' probabilities in place of a label."""
     rows = [window(example, tokenizer, length) for example in examples]
     said = torch.stack([
-        torch.stack(predict(teacher, rows, device, forward)).softmax(-1) for teacher in teachers])
+        torch.stack(predict(teacher.eval(), rows, device, forward)).softmax(-1)
+        for teacher in teachers])
     return [replace(example, target=tuple(each))
             for example, each in zip(examples, said.mean(0).tolist(), strict=True)]
 

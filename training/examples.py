@@ -25,8 +25,8 @@ DEV_SHARE = 25
 class Example:
     """A query with its text and what is right.
 
-    ``target``: for entailment one of ``TARGETS``; for the reader the answer's
-    characters ``(start, end)`` in ``text``, or ``None``.
+    ``target``: for entailment one of ``TARGETS``, or the probabilities of the three classes; for
+    the reader the answer's characters ``(start, end)`` in ``text``, or ``None``.
     """
 
     query: str

@@ -13,14 +13,12 @@ from typing import Any
 import torch
 from onnx import TensorProto, helper
 
+from q2_metric.models.bundled.encoding import MULTIPLE
 from q2_metric.models.bundled.network import POSITIONS, SHAPES, VOCABULARY, distance_classes
 from q2_metric.text.alignment import N_TYPES
 
 FUSED = "com.microsoft"
 """ONNX Runtime's own operators: attention, GELU, products in 8 bits."""
-STEP = 8
-"""Places that the last layer takes up together: a sum over them then has the same bits in a batch
-with a longer hypothesis."""
 
 
 class _Graph:
@@ -49,6 +47,10 @@ class _Graph:
         if all(tensor.name != name for tensor in self.initializers):
             self.constant(name, kind, shape, values)
         return name
+
+    def index(self, number: int) -> str:
+        """A place, an axis or a count, as operators take them."""
+        return self.once(f"index{number}", TensorProto.INT64, [1], [number])
 
     def add(self, op: str, inputs: list[str], domain: str = "", outputs: int = 1,
             **attributes: Any) -> Any:
@@ -91,9 +93,8 @@ class _Graph:
         kinds = self.add("Gather", [
             self.weight(f"{self.prefix}.types.weight", [N_TYPES, hidden]), "types"])
         length = self.add("Shape", ["ids"], start=1, end=2)
-        zero = self.constant("zero", TensorProto.INT64, [1], [0])
-        places = self.add("Slice", [
-            self.weight(f"{self.prefix}.positions.weight", [POSITIONS, hidden]), zero, length])
+        places = self.first(
+            self.weight(f"{self.prefix}.positions.weight", [POSITIONS, hidden]), length, 0)
         x = self.add("Add", [self.add("Add", [words, kinds]), places])
         x = self.norm(x, f"{self.prefix}.norm")
         away = [self.away(length)] if self.shape.distances else []
@@ -103,7 +104,8 @@ class _Graph:
         return str(x)
 
     def layer(self, name: str, x: str, away: list[str], wanted: str) -> str:
-        """A transformer layer; ``away``: what distances add to its attention, if they do."""
+        """A transformer layer; ``away``: what distances add to its attention, if they do;
+        ``wanted``: of how many first places it gives states, "" for all."""
         hidden, wide = self.shape.hidden, self.shape.feed_forward
         qkv = self.layer_linear(x, f"{name}.qkv", [hidden, 3 * hidden])
         q, k, v = self.add("Split", [qkv], outputs=3, axis=-1, num_outputs=3)
@@ -120,15 +122,16 @@ class _Graph:
 
     def first(self, x: str, count: str, axis: int) -> str:
         """The first ``count`` along an axis."""
-        at0 = self.once("places0", TensorProto.INT64, [1], [0])
-        along = self.once(f"places{axis}", TensorProto.INT64, [1], [axis])
-        return str(self.add("Slice", [x, at0, count, along]))
+        return str(self.add("Slice", [x, self.index(0), count, self.index(axis)]))
 
     def up_to(self, mask: str) -> str:
-        """How many of the first places hold those that a mask (batch, length) marks in any row, in
-        whole steps of :data:`STEP`; at least one step."""
+        """How many of the first places hold those that a mask (batch, length) marks in any row.
+
+        At least one, and a multiple, as rows are padded to: a sum over them then has the same bits
+        in a batch with a longer hypothesis.
+        """
         ends = self.constant("ends", TensorProto.FLOAT, [POSITIONS], [
-            float(1 + place // STEP) for place in range(POSITIONS)])
+            float(1 + place // MULTIPLE) for place in range(POSITIONS)])
         length = self.add("Shape", [mask], start=1, end=2)
         marked = self.add("Mul", [mask, self.first(ends, length, 0)])
         steps = self.add("Max", [
@@ -136,7 +139,7 @@ class _Graph:
             self.constant("least", TensorProto.FLOAT, [], [1.0])])
         count = self.add("Mul", [
             self.add("Cast", [steps], to=TensorProto.INT64),
-            self.constant("places_of_a_step", TensorProto.INT64, [1], [STEP])])
+            self.index(MULTIPLE)])
         return str(count)
 
     def away(self, length: str) -> str:
@@ -147,15 +150,14 @@ class _Graph:
                              (("middle", POSITIONS - 1), ("start", 0), ("step1", 1)))
         places = self.add("Range", [start, self.add("Squeeze", [length]), one])
         rows = self.add("Unsqueeze", [
-            places, self.once("places1", TensorProto.INT64, [1], [1])])
+            places, self.index(1)])
         distances = self.add("Add", [self.add("Sub", [places, rows]), whole])
         found = self.add("Gather", [
             self.constant("classes", TensorProto.INT64, [len(classes)], classes), distances])
         added = self.add("Gather", [self.weight(
             f"{self.prefix}.distances.weight", [self.shape.distances, self.shape.heads]), found])
         heads_first = self.add("Transpose", [added], perm=[2, 0, 1])
-        return str(self.add("Unsqueeze", [
-            heads_first, self.once("places0", TensorProto.INT64, [1], [0])]))
+        return str(self.add("Unsqueeze", [heads_first, self.index(0)]))
 
     def model(self, output: str, shape: list[Any], extra: list[Any]) -> bytes:
         inputs = [
@@ -193,8 +195,7 @@ def entailment_graph(eight_bits: bool = False) -> bytes:
     x = graph.encoder(wanted)
     query = graph.first("query", wanted, 1)
     number = graph.constant
-    axis1 = number("axis1", TensorProto.INT64, [1], [1])
-    axis2 = number("axis2", TensorProto.INT64, [1], [2])
+    axis1, axis2 = graph.index(1), graph.index(2)
     mask = graph.add("Unsqueeze", [query, axis2])
     count = graph.add("Max", [
         graph.add("ReduceSum", [mask, axis1], keepdims=0),

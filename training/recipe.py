@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -142,8 +141,7 @@ class Recipe:
             self.data, rates.WIDE_RATES, 9, replayed=rates.WIDE_SUMMARISED_RATES))[0]
         said = entailment.taught(
             entailment_data.unlabelled(self.data, UNLABELLED, WIDTH_SEED),
-            (shipped_entailment().eval(), copy.deepcopy(network).eval()),
-            self._tokenizer(), self.device, WIDE[1].length)
+            (shipped_entailment(), network), self._tokenizer(), self.device, WIDE[1].length)
         self._run(network, WIDE[1], "entailment-wide-2",
                   [*sources, Source("unlabelled", UNLABELLED_RATE, said)], entailment.loss,
                   WIDTH_SEED + 1)
