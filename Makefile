@@ -48,6 +48,8 @@ bench: $(VENV)/test.done
 	$(BIN)/python -m pip install -q --no-deps scale-score==0.1.0
 	$(BIN)/python -m benchmarks bundled
 	$(BIN)/python -m benchmarks bundled --dtype int8
+	$(BIN)/python -m benchmarks bundled --preset bundled-small
+	$(BIN)/python -m benchmarks bundled --preset bundled-small --dtype int8
 	$(BIN)/python -m benchmarks cpu --agreement \
 	  ais_wow:300,finedialfact_hybridial,entfa_xsum:200,refchecker_dolly:200,wikibio_gpt3:150
 	$(BIN)/python -m benchmarks q2

@@ -1,6 +1,6 @@
-"""How fast the bundled preset is, and how much batching by stage saves.
+"""How fast the bundled presets are, and how much batching by stage saves.
 
-    python -m benchmarks bundled [--rows N] [--turns T] [--dtype int8]
+    python -m benchmarks bundled [--preset bundled-small] [--rows N] [--turns T] [--dtype int8]
 
 Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call, and in turn a
 part of them one response at a time with the same models, each model called for one item at a
@@ -63,6 +63,7 @@ def changed(examples: Sequence[Example], mark: str) -> list[Example]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--preset", choices=("bundled", "bundled-small"), default="bundled")
     parser.add_argument("--rows", type=int, default=1088)
     parser.add_argument("--loop-rows", type=int, default=160)
     parser.add_argument("--turns", type=int, default=5)
@@ -73,8 +74,8 @@ def _arguments() -> argparse.Namespace:
 def main() -> None:
     given = _arguments()
     examples = responses(given.rows)
-    q2, scale = _metrics(given.dtype)
-    looped_q2, looped_scale = _metrics(given.dtype)
+    q2, scale = _metrics(given.preset, given.dtype)
+    looped_q2, looped_scale = _metrics(given.preset, given.dtype)
     looped_q2.reader = OneAtATime(q2.reader, "read")
     looped_q2.entailment = OneAtATime(q2.entailment, "judge")
     looped_scale.backbone = OneAtATime(scale.backbone, "judge")
@@ -90,11 +91,11 @@ def main() -> None:
     ratio = alternate(each(alone, loops), each(together, batches))
     memory = peak_memory_mb()
     against_float32 = (None if given.dtype == "float32"
-                       else _against_float32(together, examples, given.turns))
+                       else _against_float32(given.preset, together, examples, given.turns))
 
     clock, counted = Clock(), []
     for model in (q2.reader, q2.entailment, scale.backbone):
-        model._forward = Counted(model._forward, clock, model.network)  # type: ignore[attr-defined]
+        model._forward = Counted(model._forward, clock, model.networks)  # type: ignore[attr-defined]
         counted.append(model._forward)  # type: ignore[attr-defined]
     seconds = {}
     for stage, owner, method in (("spans", q2.spans, "find"), ("questions", q2.questions,
@@ -105,8 +106,9 @@ def main() -> None:
     total = timed(lambda: together(examples))
     rates.append(onnx_rate(given.dtype))
     twenty = Path(__file__).parents[1] / "examples" / "dialogues.jsonl"
-    cold = ("-m", "q2_metric", "score", "--no-cache", "--dtype", given.dtype, str(twenty))
-    save("bundled" if given.dtype == "float32" else f"bundled-{given.dtype}", {
+    cold = ("-m", "q2_metric", "score", "--no-cache", "--preset", given.preset, "--dtype",
+            given.dtype, str(twenty))
+    save(given.preset if given.dtype == "float32" else f"{given.preset}-{given.dtype}", {
         "signatures": [q2.signature, scale.signature],
         "responses": len(examples),
         "threads": threads(),
@@ -129,15 +131,17 @@ def main() -> None:
     })
 
 
-def _against_float32(together: Scored, examples: Sequence[Example], turns: int) -> dict[str, float]:
-    usual = both(*_metrics("float32"))
+def _against_float32(
+    preset: str, together: Scored, examples: Sequence[Example], turns: int
+) -> dict[str, float]:
+    usual = both(*_metrics(preset, "float32"))
     usual(changed(examples[:8], "; ;"))
     parts = [changed(part, "!") for part in slices(examples, 2 * turns + 1)]
     return alternate(each(usual, parts[::2]), each(together, parts[1::2]))
 
 
-def _metrics(dtype: str) -> tuple[Q2, Scale]:
-    return Q2.from_preset("bundled", dtype=dtype), Scale.from_preset("bundled", dtype=dtype)
+def _metrics(preset: str, dtype: str) -> tuple[Q2, Scale]:
+    return Q2.from_preset(preset, dtype=dtype), Scale.from_preset(preset, dtype=dtype)
 
 
 def both(q2: Q2, scale: Scale) -> Scored:

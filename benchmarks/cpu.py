@@ -146,7 +146,7 @@ def main() -> None:
 def share(model: BundledEntailment, pairs: Pairs, dtype: str) -> dict[str, Any]:
     """Tokens, operations and the share of the machine's rate of one pass."""
     forward = model._forward
-    counted = harness.Counted(forward, harness.Clock(), model.network)
+    counted = harness.Counted(forward, harness.Clock(), model.networks)
     model._forward = counted
     rates = [harness.onnx_rate(dtype)]
     seconds = harness.timed(lambda: model.judge(pairs))

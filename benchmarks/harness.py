@@ -25,7 +25,7 @@ import numpy as np
 
 from q2_metric import DataError, Example
 from q2_metric.data.wow import read_annotated
-from q2_metric.models.bundled.runtimes import WEIGHTS
+from q2_metric.models.bundled.runtimes import FILES, WEIGHTS
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "speed"
 """Where the JSON of the runs is kept; speed_page.py makes the page of it."""
@@ -190,15 +190,17 @@ def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
 
 
 class Counted:
-    """A forward function of a bundled network that counts calls, rows, tokens and operations.
+    """The forward function of a bundled model that counts calls, rows, tokens and operations.
 
     Operations are those that the tokens need, without padding: two for each weight of the layers,
     and the products of attention.
     """
 
-    def __init__(self, forward: Callable[[Any], Any], clock: Clock, network: str) -> None:
+    def __init__(
+        self, forward: Callable[[Any], Any], clock: Clock, networks: Sequence[str]
+    ) -> None:
         self._forward = clock.wrap(forward)
-        self._network = network
+        self._networks = networks
         self.calls = self.rows = self.tokens = self.padded = self.operations = 0
 
     def __call__(self, batch: Any) -> Any:
@@ -207,9 +209,10 @@ class Counted:
         self.tokens += int(batch.lengths.sum())
         self.padded += batch.ids.size
         hypotheses = batch.query.sum(1).astype(int).tolist()
-        for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True):
-            read = length if self._network == "reader" else 1 + hypothesis
-            self.operations += operations(self._network, length, read)
+        for network in self._networks:
+            for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True):
+                read = length if network == "reader" else 1 + hypothesis
+                self.operations += operations(network, length, read)
         return self._forward(batch)
 
     def figures(self) -> dict[str, Any]:
@@ -232,7 +235,7 @@ def _sizes(network: str) -> tuple[int, int, int]:
     """Layers, width and inner width of a network, as its weights are."""
     from safetensors import safe_open
 
-    with safe_open(WEIGHTS / "bundled.safetensors", framework="numpy") as file:
+    with safe_open(WEIGHTS / FILES[network], framework="numpy") as file:
         ups = [name for name in file.keys()  # noqa: SIM118 (not a dictionary)
                if name.startswith(f"{network}.layers.") and name.endswith(".up.weight")]
         inner, hidden = file.get_slice(ups[0]).get_shape()

@@ -77,7 +77,7 @@ def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
     """What one pass without evidence reads and takes."""
     model: Any = scale.backbone
     forward, clock = model._forward, harness.Clock()
-    model._forward = counted = harness.Counted(forward, clock, model.network)
+    model._forward = counted = harness.Counted(forward, clock, model.networks)
     rate = harness.onnx_rate()
     seconds = harness.timed(lambda: scale.score(examples))
     model._forward = forward

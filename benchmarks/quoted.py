@@ -108,8 +108,13 @@ def agreement() -> Iterator[tuple[str, Figure]]:
 
 
 def shipped() -> Iterator[tuple[str, Figure]]:
-    """AUC of the shipped weights, on sets of TRUE and on the development sets."""
-    for prefix, file in (("shipped", "shipped.json"), ("dev", "dev.json")):
+    """AUC of the shipped weights, on sets of TRUE and on the development sets.
+
+    Those of ``bundled`` are in 8 bits; "small" has ``bundled-small`` in float32, whose Q² is that
+    of ``bundled``.
+    """
+    for prefix, file in (("shipped", "shipped.json"), ("dev", "dev.json"),
+                         ("small", "shipped-small.json"), ("small.dev", "dev-small.json")):
         found = read(file)
         facts = {key: found["facts"][key] for key in ("command", "date")}
         rows = {row["metric"]: row for row in table(found, "auc")}
@@ -126,8 +131,9 @@ def ratio(found: dict[str, float]) -> str:
 
 def speed() -> Iterator[tuple[str, Figure]]:
     """What ``make bench`` measured, what all of the matrix rate would bring, the share reached."""
-    bundled, int8, q2, scale = (
-        read(f"speed/{name}.json") for name in ("bundled", "bundled-int8", "q2", "scale"))
+    bundled, int8, small, small_int8, q2, scale = (
+        read(f"speed/{name}.json") for name in
+        ("bundled", "bundled-int8", "bundled-small", "bundled-small-int8", "q2", "scale"))
     of_bundled, of_int8, of_q2, of_scale = (
         one["share_of_matmul_rate"] for one in (bundled, int8, q2, scale))
     loop, q2_loop = bundled["against_the_loop"], q2["against_the_loop"]
@@ -152,6 +158,8 @@ def speed() -> Iterator[tuple[str, Figure]]:
         ("speed.int8.responses.all", f"{int8['responses_per_second'] / of_int8:.0f}", int8),
         ("speed.int8.responses.share", f"{100 * of_int8:.0f}", int8),
         ("speed.int8.memory", f"{int8['peak_memory_mb']:.0f}", int8),
+        ("speed.small.responses", f"{small['responses_per_second']:.1f}", small),
+        ("speed.small.int8.responses", f"{small_int8['responses_per_second']:.1f}", small_int8),
         ("speed.int8.cold", f"{int8['cold_score_of_twenty_seconds']:.1f}", int8),
     ):
         yield name, {"value": value, "command": run["command"], "date": run["machine"]["date"]}

@@ -46,6 +46,9 @@ def provenance(record: Record) -> str:
 RATIOS = {
     "bundled": ("Q² and SCALE of WoW responses", "a loop, one call at a time", "against_the_loop"),
     "bundled-int8": ("the same in 8 bits", "float32", "against_float32"),
+    "bundled-small": ("the same, `bundled-small`", "a loop, one call at a time",
+                      "against_the_loop"),
+    "bundled-small-int8": ("`bundled-small` in 8 bits", "float32", "against_float32"),
     "q2": ("Q², random models of published sizes", "one call at a time", "against_the_loop"),
     "scale": ("SCALE, random Flan-T5-small size", "scale-score", "against_scale_score"),
     "long-knowledge": ("SCALE, bundled, long knowledge", "all chunks", "scores"),
@@ -201,7 +204,8 @@ def long_knowledge(record: Record) -> str:
 
 
 PARTS: dict[str, Callable[[Record], str]] = {
-    "bundled": bundled, "bundled-int8": bundled, "cpu": cpu, "q2": q2, "scale": scale,
+    "bundled": bundled, "bundled-int8": bundled, "bundled-small": bundled,
+    "bundled-small-int8": bundled, "cpu": cpu, "q2": q2, "scale": scale,
     "long-knowledge": long_knowledge}
 
 

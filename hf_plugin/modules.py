@@ -42,7 +42,7 @@ Args:
     knowledge: only with the config "knowledge": what references are otherwise.
     histories: only with the config "dialog": the turns before each response, oldest first. The
         config "dialog_knowledge" has both.
-    preset: "bundled" (offline), "paper", "paper-small" or "modern".
+    preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
     metrics: what is computed; by default the module's own. "knowledge_f1" and "knowledge_bleu"
         compare with the knowledge; f1 and bleu are of the config "knowledge", which has gold
         responses to compare with, and need no naming.

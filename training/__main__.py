@@ -3,12 +3,14 @@
 Each network is trained in stages, each from the averaged weights of the one before with a new
 schedule and further data: the reader in three; the entailment network in two, with both exported
 in two more (the part "comparisons") that add the answers that Q² compares, and from the shipped
-weights in two more (the parts "general" and "contrasted") that meet many further rows once. "all"
-are these. The other parts were tried and are not shipped: "reordered" and "unanswered" take the
-shipped networks a stage further, "narrow" and "wide" train two widths of the entailment network on
-the same pairs. Every export also takes the ranges that computing in 8 bits needs from training
-texts; the part "ranges" does that alone, for the shipped weights. A run that was killed goes on
-after its last save. Two processes may train one network each.
+weights in two more (the parts "general" and "contrasted") that meet many further rows once. The
+wide entailment network has two stages from a base model of its own (the part "wide"); in the
+second it also learns from what the narrow one says. "all" are these. The other parts were tried
+and are not shipped: "reordered" and "unanswered" take the shipped networks a stage further,
+"narrow" trains that width on the pairs that the wide one meets first. Every export also takes the
+ranges that computing in 8 bits needs from training texts; the part "ranges" does that alone, for
+the shipped weights. A run that was killed goes on after its last save. Two processes may train one
+network each.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from pathlib import Path
 import click
 
 SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-general",
-           "contrasted", "export-contrasted", "ranges")
-TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "wide")
+           "contrasted", "export-contrasted", "wide", "export-wide", "ranges")
+TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow")
 
 
 @click.command(help=__doc__)

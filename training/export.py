@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.network import NARROW, SHAPES, EntailmentNetwork, ReaderNetwork
-from q2_metric.models.bundled.runtimes import WEIGHTS
-from training.graph import entailment_graph, reader_graph
+from q2_metric.models.bundled.network import NARROW, SHAPES
+from q2_metric.models.bundled.runtimes import FILES, WEIGHTS
+from training.graph import graph_of
+
+WORDS = "encoder.words.weight"
 
 
 def averaged(network: nn.Module, state: Path) -> nn.Module:
@@ -37,51 +40,56 @@ def stored(name: str, value: Tensor) -> dict[str, Tensor]:
     return {name: (value / scale).round().to(torch.int8), f"{name}.scale": scale.contiguous()}
 
 
-def export(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Path,
-           folder: Path) -> None:
-    """Writes weights (the word vectors once), graphs and tokenizer to ``folder``.
+def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> None:
+    """Writes networks, by name, their graphs and the tokenizer to ``folder``.
 
-    Matrices are stored in 8 bits with a float32 scale for each row, vectors in float16; both
-    runtimes compute in floating point from the same restored values.
+    Of a network that is not among them the file has what the package ships, and of the word
+    vectors that two networks share too, unless both are given. Matrices are stored in 8 bits with
+    a float32 scale for each row, vectors in float16; both runtimes compute in floating point from
+    the same restored values.
 
     Raises:
-        ValueError: the networks' word vectors differ: they are shared, and frozen.
+        ValueError: the networks' shared word vectors differ: they are frozen.
     """
-    words = reader.encoder.words.weight
-    if not torch.equal(words, entailment.encoder.words.weight):
-        raise ValueError("the two networks must share their word vectors")
-    tensors = {**stored("words.weight", words.detach()), **_named(reader, "reader"),
-               **_named(entailment, "entailment")}
-    _write(tensors, tokenizer, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in sorted({FILES[name] for name in networks}):
+        inside = {name: networks[name] for name, where in FILES.items()
+                  if where == file and name in networks}
+        left = [name for name, where in FILES.items() if where == file and name not in networks]
+        tensors = _shipped(file, (*left, "words")) if left else _words(inside)
+        for name, network in inside.items():
+            tensors |= _named(network, name)
+        save_file(tensors, folder / file, metadata={"format": "pt"})
+        (folder / file).chmod(0o644)  # readable for all users of an installation
+    for name in networks:
+        (folder / f"{name}.onnx").write_bytes(graph_of(name))
+        (folder / f"{name}.int8.onnx").write_bytes(graph_of(name, eight_bits=True))
+    (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())
 
 
-def export_one(network: nn.Module, prefix: str, tokenizer: Path, folder: Path) -> None:
-    """The same with one network's weights new, and what the package ships of the other.
+def _shipped(file: str, owners: tuple[str, ...]) -> dict[str, Tensor]:
+    """What a file of the package has of these."""
+    return {name: value for name, value in load_file(WEIGHTS / file).items()
+            if name.startswith(tuple(f"{owner}." for owner in owners))}
 
-    Args:
-        prefix: "reader" or "entailment", whose weights ``network`` has.
-    """
-    shipped = load_file(WEIGHTS / "bundled.safetensors")
-    others = {name: value for name, value in shipped.items() if not name.startswith(f"{prefix}.")}
-    _write({**others, **_named(network, prefix)}, tokenizer, folder)
+
+def _words(networks: Mapping[str, nn.Module]) -> dict[str, Tensor]:
+    """The word vectors that the networks of a file share, as they are written."""
+    shared = [network.get_parameter(WORDS).detach()
+              for name, network in networks.items() if _shares(name)]
+    if not all(torch.equal(words, shared[0]) for words in shared):
+        raise ValueError("the networks must share their word vectors")
+    return stored("words.weight", shared[0]) if shared else {}
+
+
+def _shares(name: str) -> bool:
+    return SHAPES[name] == NARROW
 
 
 def _named(network: nn.Module, prefix: str) -> dict[str, Tensor]:
     """A network's weights as they are written, but for word vectors that it shares."""
     tensors: dict[str, Tensor] = {}
-    shares = SHAPES[prefix] == NARROW
     for name, value in network.state_dict().items():
-        if not (shares and name == "encoder.words.weight"):
+        if not (_shares(prefix) and name == WORDS):
             tensors |= stored(f"{prefix}.{name.removeprefix('encoder.')}", value.detach())
     return tensors
-
-
-def _write(tensors: dict[str, Tensor], tokenizer: Path, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    weights = folder / "bundled.safetensors"
-    save_file(tensors, weights, metadata={"format": "pt"})
-    weights.chmod(0o644)  # readable for all users of an installation
-    for name, graph in (("reader", reader_graph), ("entailment", entailment_graph)):
-        (folder / f"{name}.onnx").write_bytes(graph())
-        (folder / f"{name}.int8.onnx").write_bytes(graph(eight_bits=True))
-    (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())

@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 
 from q2_metric.models.bundled.encoding import MULTIPLE
 from q2_metric.models.bundled.network import POSITIONS, SHAPES, VOCABULARY, distance_classes
+from q2_metric.models.bundled.runtimes import FILES
 from q2_metric.text.alignment import N_TYPES
 
 FUSED = "com.microsoft"
@@ -34,7 +35,7 @@ class _Graph:
         """A tensor that the runtime fills in."""
         tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
-        tensor.external_data.add(key="location", value="bundled.safetensors")
+        tensor.external_data.add(key="location", value=FILES[self.prefix])
         self.initializers.append(tensor)
         return name
 
@@ -176,20 +177,23 @@ class _Graph:
         return bytes(model.SerializeToString())
 
 
-def reader_graph(eight_bits: bool = False) -> bytes:
+def graph_of(network: str, eight_bits: bool = False) -> bytes:
+    """The graph of a network that ships, by name."""
+    return (_reader if network == "reader" else _entailment)(_Graph(network, eight_bits))
+
+
+def _reader(graph: _Graph) -> bytes:
     """``logits`` (batch, length, 2): start and end of the answer."""
-    graph = _Graph("reader", eight_bits)
     graph.linear(graph.encoder(), "reader.span", [graph.shape.hidden, 2])
     return graph.model("logits", ["batch", "length", 2], [])
 
 
-def entailment_graph(eight_bits: bool = False) -> bytes:
+def _entailment(graph: _Graph) -> bytes:
     """``logits`` (batch, 3): entailment, neutral, contradiction.
 
     A further input ``query`` (batch, length) float32 is 1.0 on the hypothesis' tokens. They come
     first in a row; the last layer ends with them.
     """
-    graph = _Graph("entailment", eight_bits)
     hidden = graph.shape.hidden
     wanted = graph.up_to("query")
     x = graph.encoder(wanted)
@@ -200,7 +204,7 @@ def entailment_graph(eight_bits: bool = False) -> bytes:
     count = graph.add("Max", [
         graph.add("ReduceSum", [mask, axis1], keepdims=0),
         number("one", TensorProto.FLOAT, [1], [1.0])])
-    if eight_bits:  # a ReduceSum adds in another order where there is a single row
+    if graph.eight_bits:  # a ReduceSum adds in another order where there is a single row
         total = graph.add("Squeeze", [
             graph.add("MatMul", [graph.add("Unsqueeze", [query, axis1]), x]), axis1])
     else:
@@ -213,7 +217,8 @@ def entailment_graph(eight_bits: bool = False) -> bytes:
         number("floor", TensorProto.FLOAT, [1], [-1e3])])
     first = graph.add("Gather", [x, number("at0", TensorProto.INT64, [], [0])], axis=1)
     pooled = graph.add("Concat", [first, mean, peak], axis=-1)
-    dense = graph.add("Tanh", [graph.linear(pooled, "entailment.dense", [3 * hidden, hidden])])
-    graph.linear(dense, "entailment.classify", [hidden, 3])
+    dense = graph.add("Tanh", [
+        graph.linear(pooled, f"{graph.prefix}.dense", [3 * hidden, hidden])])
+    graph.linear(dense, f"{graph.prefix}.classify", [hidden, 3])
     marks = helper.make_tensor_value_info("query", TensorProto.FLOAT, ["batch", "length"])
     return graph.model("logits", ["batch", 3], [marks])

@@ -8,18 +8,20 @@ rounded, and its weights larger by as much: most of the way, since those are rou
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from q2_metric.models.bundled.eight_bits import LAYER, RANGES, fingerprint
 from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, pair
 from q2_metric.models.bundled.models import WINDOW
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+from q2_metric.models.bundled.runtimes import FILES, WEIGHTS
 from training.examples import held_out, read_jsonl
 
 CLAIMS = ("bump", "faithdial_audit_wow", "fever_dev", "fool_me_twice", "lingnli_val",
@@ -120,20 +122,27 @@ def ranges(network: Network, rows: Sequence[Window]) -> dict[str, Tensor]:
     return tensors
 
 
-def write(reader: ReaderNetwork, entailment: EntailmentNetwork, tokenizer: Tokenizer,
-          data: Path, folder: Path) -> None:
-    """Writes the ranges of both networks to ``folder``, whose weights they are for.
+def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, folder: Path) -> None:
+    """Writes the ranges of networks, by name, to ``folder``, which has their weights.
+
+    Of the other networks the file has what the package ships.
 
     Raises:
         FileNotFoundError: a training set is missing.
     """
-    tensors: dict[str, Tensor] = {}
-    made_for: dict[str, str] = {}
-    networks: dict[str, Network] = {"reader": reader, "entailment": entailment}
+    tensors, made_for = _shipped()
     for prefix, network in networks.items():
-        made_for[prefix] = fingerprint(folder, prefix)
-        rows = windows(data, prefix, tokenizer)
-        tensors |= {f"{prefix}.{name}": value for name, value in ranges(network, rows).items()}
+        made_for[prefix] = fingerprint(folder / FILES[prefix], prefix)
+        found = ranges(network, windows(data, prefix, tokenizer))
+        tensors |= {f"{prefix}.{name}": value for name, value in found.items()}
     path = folder / RANGES
     save_file(tensors, path, metadata=made_for)
     path.chmod(0o644)
+
+
+def _shipped() -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The ranges that the package has, and which weights they are for."""
+    path = WEIGHTS / RANGES
+    with safe_open(path, framework="pt") as file:
+        made_for = dict(file.metadata() or {})
+    return load_file(path), made_for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from training import entailment, entailment_data, ranges, rates, reader, reader_
 from training.base import base_folder, load_base, load_wide_base, wide_base
 from training.compared import comparisons
 from training.examples import Example, Source, split
-from training.export import averaged, export, export_one
+from training.export import averaged, export
 from training.stages import (
     COMPARED_SHARE,
     CONTRASTED_FROZEN,
@@ -163,28 +163,32 @@ class Recipe:
         """
         averaged(self.reader, self.runs / reader_run / STATE)
         averaged(self.entailment, self.runs / entailment_run / STATE)
-        self._export()
+        self._export({"reader": self.reader, "entailment": self.entailment})
 
     def write_shipped(self, run: str) -> None:
-        """Exports a run that started from the shipped weights; the other network stays."""
-        self.reader, self.entailment = shipped_reader(), shipped_entailment()
+        """Exports a run that started from the shipped weights; the other networks stay."""
         name = run.split("-")[0]
-        network = self.reader if name == "reader" else self.entailment
+        network = shipped_reader() if name == "reader" else shipped_entailment()
         averaged(network, self.runs / run / STATE)
-        export_one(network, name, self.tokenizer_file, self.out)
-        self._write_ranges()
+        self._export({name: network})
+
+    def write_wide(self) -> None:
+        """Exports the wide network; the others stay."""
+        network = _new(shapes.WIDE)
+        load_wide_base(network, wide_base(self.runs))
+        averaged(network, self.runs / "entailment-wide-2" / STATE)
+        self._export({"wide": network})
 
     def write_ranges(self) -> None:
         """The ranges that 8 bits need, of the shipped weights."""
-        self.reader, self.entailment = shipped_reader(), shipped_entailment()
-        self._write_ranges()
+        shipped: dict[str, ranges.Network] = {
+            "reader": shipped_reader(), "entailment": shipped_entailment(),
+            "wide": shipped_entailment(name="wide")}
+        ranges.write(shipped, self._tokenizer(), self.data, self.out)
 
-    def _export(self) -> None:
-        export(self.reader, self.entailment, self.tokenizer_file, self.out)
-        self._write_ranges()
-
-    def _write_ranges(self) -> None:
-        ranges.write(self.reader, self.entailment, self._tokenizer(), self.data, self.out)
+    def _export(self, networks: Mapping[str, ranges.Network]) -> None:
+        export(networks, self.tokenizer_file, self.out)
+        ranges.write(networks, self._tokenizer(), self.data, self.out)
 
     def _train_on(
         self, number: int, sources: Sequence[Source], seed: int, frozen: int
@@ -231,18 +235,20 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
     "narrow": Recipe.train_narrow,
     "wide": Recipe.train_wide,
+    "export-wide": Recipe.write_wide,
     "ranges": Recipe.write_ranges,
 }
 """In their order, the tried ones among them (:mod:`training.__main__`)."""
 OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
-             "export-reordered", "unanswered", "export-unanswered", "narrow", "wide", "ranges")
+             "export-reordered", "unanswered", "export-unanswered", "narrow", "wide",
+             "export-wide", "ranges")
 """Parts that take their starting weights themselves: the shipped ones, or a base model's."""
 
 
-def shipped_entailment(dropout: float = 0.0) -> EntailmentNetwork:
-    """The entailment network with the weights that the package has now."""
-    network = EntailmentNetwork(dropout, shapes.SHAPES["entailment"])
-    load_network(network, "entailment")
+def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
+    """An entailment network with the weights that the package has now."""
+    network = EntailmentNetwork(dropout, shapes.SHAPES[name])
+    load_network(network, name)
     return network
 
 

@@ -57,7 +57,7 @@ def _show(lines: list[Line] | Iterator[Line]) -> None:
     from q2_metric.cli.render import plain
 
     for name, text in lines:
-        click.echo(f"{name:<12}{plain(text)}")
+        click.echo(f"{name:<15}{plain(text)}")
 
 
 def _machine() -> Iterator[Line]:

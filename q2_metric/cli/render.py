@@ -22,7 +22,7 @@ from q2_metric.metrics.signature import shortened
 if TYPE_CHECKING:
     from q2_metric.data.catalogue import DataSet
     from q2_metric.engine.run import FileResult
-    from q2_metric.models.presets import Preset
+    from q2_metric.models.presets import Preset, Stage
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and newline, changes of direction, lone surrogates."""
@@ -102,8 +102,14 @@ def print_presets(presets: Sequence[Preset]) -> None:
         table.add_row(Text(preset.name, style="bold"), "", f"{preset.description} ({needs})")
         for field in dataclasses.fields(preset):
             if isinstance(stage := getattr(preset, field.name), Stage):
-                table.add_row("", field.name, stage.model or stage.kind)
+                table.add_row("", field.name, _named(stage))
     console().print(table)
+
+
+def _named(stage: Stage) -> str:
+    """A stage's model; of the package's own, its networks."""
+    own = f": {' + '.join(stage.networks)}" if stage.networks else ""
+    return stage.model or stage.kind + own
 
 
 def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:

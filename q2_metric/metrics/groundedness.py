@@ -93,7 +93,7 @@ class Groundedness:
         """The metric with a preset's models.
 
         Args:
-            preset: one that has a head: "bundled".
+            preset: one that has a head: "bundled" or "bundled-small".
             running: the fields of :class:`~q2_metric.running.Running`.
 
         Raises:

@@ -155,7 +155,7 @@ class Q2:
         """The metric with a preset's models, any of them replaced.
 
         Args:
-            preset: "bundled" (offline), "paper", "paper-small" or "modern".
+            preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
             question_model, reader_model, nli_model: a Hub name or local folder in place
                 of the preset's model.
             coreference_model: of the coreference backend; its own default if ``None``.

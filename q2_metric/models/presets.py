@@ -25,11 +25,13 @@ class Stage:
             (sequence classification) and "yes-no" (encoder-decoder) are torch models.
         model: Hub name or local folder; "" where the package has its own.
         template: the input format of "seq2seq", the prompt of "yes-no"; "" for the default.
+        networks: of "bundled", which of the package's networks together are the model.
     """
 
     kind: Kind
     model: str = ""
     template: str = ""
+    networks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +66,30 @@ class Preset:
     head: Path | None = None
 
 
-_OURS = Stage("bundled")
+_WEIGHTS = Path(__file__).parent / "bundled" / "weights"
+_READER = Stage("bundled", networks=("reader",))
+_BOTH = Stage("bundled", networks=("entailment", "wide"))
+_SMALL = Stage("bundled", networks=("entailment",))
+_OUR_SCALE = {"chunk_size": 200, "support": "consistent", "chat": "skip", "top_chunks": 3,
+              "branches": 64}
+_OUR_Q2 = {"fallback_score": "expected", "round_trip": "list"}
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large")
 PRESETS: dict[str, Preset] = {
     item.name: item
     for item in (
         Preset(
             name="bundled",
-            description="the package's own small models: offline, no torch",
-            questions=Stage("syntactic"),
-            reader=_OURS,
-            nli=_OURS,
-            scale=_OURS,
-            scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip",
-                            "top_chunks": 3, "branches": 64},
-            q2_settings={"fallback_score": "expected", "round_trip": "list"},
-            head=Path(__file__).parent / "bundled" / "weights" / "groundedness.json",
-            needs_network=False,
-            extra="",
+            description="the package's own models: offline, no torch",
+            questions=Stage("syntactic"), reader=_READER, nli=_SMALL, scale=_BOTH,
+            scale_settings=_OUR_SCALE, q2_settings=_OUR_Q2,
+            head=_WEIGHTS / "groundedness.json", needs_network=False, extra="",
+        ),
+        Preset(
+            name="bundled-small",
+            description="the smaller of them alone: faster, less memory",
+            questions=Stage("syntactic"), reader=_READER, nli=_SMALL, scale=_SMALL,
+            scale_settings=_OUR_SCALE, q2_settings=_OUR_Q2,
+            head=_WEIGHTS / "groundedness-small.json", needs_network=False, extra="",
         ),
         Preset(
             name="paper", description="the models of the Q² and SCALE papers",

@@ -218,7 +218,8 @@ def _entailment(
         from q2_metric.models.bundled.models import BundledEntailment
 
         _transformers_only(running)
-        return BundledEntailment(runtime, running.device, running.dtype, running.batch_size)
+        return BundledEntailment(runtime, running.device, running.dtype, running.batch_size,
+                                 networks=stage.networks)
     if stage.kind == "nli":
         from q2_metric.models.hub.nli import TorchNli
 

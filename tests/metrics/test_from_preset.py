@@ -145,7 +145,7 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     with pytest.raises(InputError) as caught:
         Groundedness.from_preset("paper")
     assert str(caught.value) == (
-        "groundedness was not fitted for the preset 'paper', only for bundled")
+        "groundedness was not fitted for the preset 'paper', only for bundled, bundled-small")
 
 
 @pytest.mark.parametrize(("name", "given", "message"), [

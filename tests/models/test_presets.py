@@ -21,6 +21,7 @@ from q2_metric.running import Running
     ("name", "questions", "reader", "nli", "scale"),
     [
         ("bundled", "", "", "", ""),
+        ("bundled-small", "", "", "", ""),
         (
             "paper",
             "mrm8488/t5-base-finetuned-question-generation-ap",
@@ -48,8 +49,9 @@ def test_the_models(name: str, questions: str, reader: str, nli: str, scale: str
     found = preset(name)
     stages = (found.questions, found.reader, found.nli, found.scale)
     assert tuple(stage.model for stage in stages) == (questions, reader, nli, scale)
-    assert found.needs_network is (name != "bundled")
-    assert found.extra == ("" if name == "bundled" else "torch")
+    ours = name.startswith("bundled")
+    assert found.needs_network is not ours
+    assert found.extra == ("" if ours else "torch")
     assert found.name == name
     assert found.description
 
@@ -57,12 +59,14 @@ def test_the_models(name: str, questions: str, reader: str, nli: str, scale: str
 def test_the_formats_are_the_models_own() -> None:
     assert {name: item.questions.template for name, item in PRESETS.items()} == {
         "bundled": "",
+        "bundled-small": "",
         "paper": "answer-context",
         "paper-small": "highlight-spaced",
         "modern": "highlight",
     }
     assert {name: item.scale.template for name, item in PRESETS.items()} == {
         "bundled": "",
+        "bundled-small": "",
         "paper": "scale",
         "paper-small": "scale",
         "modern": "minicheck",
@@ -89,7 +93,8 @@ def test_a_preset_is_frozen_and_given_back_as_it_is() -> None:
     ("name", "hint"), [("papr", "'paper'"), ("Bundled", "'bundled'"), ("moderne", "'modern'")]
 )
 def test_an_unknown_preset_names_the_known_ones(name: str, hint: str) -> None:
-    with pytest.raises(InputError, match="bundled, paper, paper-small, modern") as caught:
+    known = "bundled, bundled-small, paper, paper-small, modern"
+    with pytest.raises(InputError, match=known) as caught:
         preset(name)
     assert f"did you mean {hint}" in str(caught.value)
 
@@ -131,8 +136,8 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     made: list[tuple[Any, ...]] = []
 
     class Stub:
-        def __init__(self, *options: Any) -> None:
-            made.append(options)
+        def __init__(self, *options: Any, networks: tuple[str, ...] = ()) -> None:
+            made.append((*options, *networks))
 
     for package in ("torch", "transformers"):
         monkeypatch.setitem(sys.modules, package, None)
@@ -143,10 +148,12 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     stages.load_nli(running=Running(device="cpu", batch_size=4))
     on_gpu = Running(device="cuda", dtype="bfloat16")
     stages.load_backbone("bundled", running=on_gpu, runtime="torch")
+    stages.load_backbone("bundled-small")
     assert made == [
         ("auto", "auto", "float32", None),
         ("auto", "cpu", "float32", 4),
         ("torch", "cuda", "bfloat16", None),
+        ("auto", "auto", "float32", None, "entailment"),
     ]
 
 

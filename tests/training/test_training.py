@@ -242,8 +242,8 @@ def test_a_run_from_the_shipped_weights_leaves_the_other_network_alone(
     new = load_file(tmp_path / "out" / "bundled.safetensors")
     differs = {key for key in old if not torch.equal(old[key], new[key])}
     assert differs == {f"{name}.{head}"}, "what was in 8 bits comes back as it was"
-    ((reader, entailment, *_),) = ranged
-    told = (reader if name == "reader" else entailment).state_dict()[head]
+    ((networks, *_),) = ranged
+    told = networks[name].state_dict()[head]
     assert torch.equal(told, changed), "the ranges are of the new weights"
 
 
@@ -253,7 +253,8 @@ def test_every_part_can_be_asked_for() -> None:
 
 def test_what_is_kept_back_is_trained_on_by_no_stage() -> None:
     trained = {*rates.RATES, *rates.LAST_RATES, *rates.GENERAL_RATES, *rates.REPLAYED_RATES,
-               *rates.CONTRASTED_RATES, *rates.REORDERED_RATES, *rates.SUMMARISED_RATES}
+               *rates.CONTRASTED_RATES, *rates.REORDERED_RATES, *rates.SUMMARISED_RATES,
+               *rates.WIDE_RATES, *rates.WIDE_REPLAYED_RATES, *rates.WIDE_SUMMARISED_RATES}
     assert trained.isdisjoint(rates.KEPT_BACK)
     assert set(groundedness.SOURCES) <= set(rates.KEPT_BACK)
 

@@ -22,7 +22,7 @@ from q2_metric.models.bundled.network import (  # noqa: E402
 )
 from training import ranges  # noqa: E402
 from training.base import load_wide_base, wide_base  # noqa: E402
-from training.export import export_one  # noqa: E402
+from training.export import export  # noqa: E402
 
 SMALL = Shape(layers=2, hidden=24, heads=2, feed_forward=48, eps=1e-5, distances=32)
 
@@ -82,30 +82,30 @@ def test_what_is_exported_computes_the_same_on_both_runtimes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A network with words, width and distances of its own, beside the reader's."""
-    monkeypatch.setitem(network.SHAPES, "entailment", SMALL)
+    monkeypatch.setitem(network.SHAPES, "wide", SMALL)
     torch.manual_seed(0)
     wide = EntailmentNetwork(shape=SMALL).eval()
     for parameter in wide.parameters():
         if parameter.ndim == 2:
             torch.nn.init.normal_(parameter, std=0.3)
-    export_one(wide, "entailment", runtimes.WEIGHTS / "tokenizer.json", tmp_path)
+    export({"wide": wide}, runtimes.WEIGHTS / "tokenizer.json", tmp_path)
     tokenise = Tokenizer(tmp_path / "tokenizer.json")
     rows = [pair(tokenise(claim), tokenise("Ann was born in 1954. " * times))
             for claim, times in (("She moved.", 1), ("1954?", 4), ("No", 30), ("", 2),
                                  ("Ann was born in 1954 and moved away two years later.", 3))]
     found = ranges.ranges(wide, rows)
-    save_file({f"entailment.{name}": value for name, value in found.items()},
+    save_file({f"wide.{name}": value for name, value in found.items()},
               tmp_path / eight_bits.RANGES,
-              metadata={"entailment": eight_bits.fingerprint(tmp_path, "entailment")})
+              metadata={"wide": eight_bits.fingerprint(tmp_path / runtimes.FILES["wide"], "wide")})
     monkeypatch.setattr(runtimes, "WEIGHTS", tmp_path)
     batch = collate(rows)
-    on_onnx = runtimes._open("entailment", 1, "float32")(batch)
-    on_torch = runtimes._torch.__wrapped__("entailment", "cpu", "float32")(batch)
+    on_onnx = runtimes._open("wide", 1, "float32")(batch)
+    on_torch = runtimes._torch.__wrapped__("wide", "cpu", "float32")(batch)
     assert on_onnx == pytest.approx(on_torch, abs=1e-3)
     for row, logits in zip(rows, on_onnx, strict=True):
         alone = collate([row])
-        assert runtimes._open("entailment", 1, "float32")(alone)[0] == pytest.approx(
+        assert runtimes._open("wide", 1, "float32")(alone)[0] == pytest.approx(
             logits, abs=1e-4), "whatever hypotheses are beside it"
-    in_eight_bits = runtimes._open("entailment", 1, "int8")(batch)
+    in_eight_bits = runtimes._open("wide", 1, "int8")(batch)
     assert in_eight_bits == pytest.approx(on_onnx, abs=0.1)
     assert np.ptp(on_onnx, 0).min() > 0.1

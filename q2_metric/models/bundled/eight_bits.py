@@ -72,31 +72,31 @@ def is_product(name: str) -> bool:
     return ".layers." in name and kind == "weight" and product.rpartition(".")[2] in LAYER
 
 
-def load_ranges(folder: Path, prefix: str) -> dict[str, NDArray[Any]]:
-    """The ranges of a network, out of the folder with its weights.
+def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
+    """The ranges of a network, out of the folder of the file with its weights.
 
     Raises:
         ModelError: the file is missing, or was made for other weights.
     """
     from safetensors import safe_open
 
-    path = folder / RANGES
+    path = weights.parent / RANGES
     if not path.exists():
         raise ModelError(f"the ranges of 8 bits are missing ({path}): reinstall q2-metric")
     with safe_open(path, framework="numpy") as file:
-        if (file.metadata() or {}).get(prefix) != fingerprint(folder, prefix):
+        if (file.metadata() or {}).get(prefix) != fingerprint(weights, prefix):
             raise ModelError(f"{path} was made for other weights of the {prefix} network: "
                              "run python -m training --part ranges")
         return {name: file.get_tensor(name) for name in file.keys()  # noqa: SIM118
                 if name.startswith(f"{prefix}.")}
 
 
-def fingerprint(folder: Path, prefix: str) -> str:
+def fingerprint(weights: Path, prefix: str) -> str:
     """What tells a network's weights from those of another training: a digest of its vectors."""
     from safetensors import safe_open
 
     found = hashlib.sha256()
-    with safe_open(folder / "bundled.safetensors", framework="numpy") as file:
+    with safe_open(weights, framework="numpy") as file:
         for name in sorted(file.keys()):
             if name.startswith(f"{prefix}.") and name.endswith((".bias", "norm1.weight")):
                 found.update(file.get_tensor(name).tobytes())

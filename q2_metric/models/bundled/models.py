@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import ModelError
 from q2_metric.models.batching import Budget, in_batches
-from q2_metric.models.bundled.encoding import MULTIPLE, Tokenizer, Window, collate, windows
-from q2_metric.models.bundled.runtimes import VERSIONS, WEIGHTS, Runtime, forward_of, settled
+from q2_metric.models.bundled.encoding import MULTIPLE, Batch, Tokenizer, Window, collate, windows
+from q2_metric.models.bundled.runtimes import (
+    VERSIONS,
+    WEIGHTS,
+    Forward,
+    Runtime,
+    forward_of,
+    settled,
+)
 from q2_metric.models.spans import best_span
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
@@ -54,13 +61,15 @@ class _Bundled:
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``.
         batch_size: rows of a batch; as many as fit :data:`BATCH_TOKENS` if ``None``.
+        networks: which of ``runtimes.VERSIONS``, its usual ones if empty; of several the mean
+            of their probabilities counts.
 
     Raises:
         InputError: a batch size below 1, or a combination that does not exist.
         MissingExtra: torch is needed and not installed.
     """
 
-    network: str
+    networks: tuple[str, ...]
 
     def __init__(
         self,
@@ -69,7 +78,9 @@ class _Bundled:
         dtype: str = "float32",
         batch_size: int | None = None,
         threads: int | None = None,
+        networks: Sequence[str] = (),
     ) -> None:
+        self.networks = tuple(networks) or self.networks
         on_cpu = device in ("auto", "cpu")
         dtype = settled(dtype, device, threads)
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
@@ -77,8 +88,9 @@ class _Bundled:
             # A number that is rounded to 8 bits may fall to either side by its last bit, which
             # padding changes.
             self.budget.step = MULTIPLE
-        self._forward = forward_of(self.network, runtime, device, dtype, threads)
-        self.name = f"bundled-{self.network}-v{VERSIONS[self.network]}"
+        self._forward = _mean(
+            [forward_of(one, runtime, device, dtype, threads) for one in self.networks])
+        self.name = "bundled-" + "+".join(f"{one}-v{VERSIONS[one]}" for one in self.networks)
         if dtype != "float32":
             self.name += f"-{dtype}"
 
@@ -105,6 +117,25 @@ class _Bundled:
         return list(logits)
 
 
+def _mean(forwards: Sequence[Forward]) -> Forward:
+    """What gives the logarithm of the mean of several networks' probabilities."""
+    if len(forwards) == 1:
+        return forwards[0]
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        logits = np.log(np.mean([_softmax(each(batch)) for each in forwards], axis=0))
+        return np.asarray(logits, np.float32)
+
+    return forward
+
+
+def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Along the last axis; at least the least positive float32, whose logarithm is finite."""
+    shifted = np.exp(logits - logits.max(-1, keepdims=True))
+    chances: NDArray[np.float32] = shifted / shifted.sum(-1, keepdims=True)
+    return chances.clip(np.finfo(np.float32).tiny)
+
+
 class BundledReader(_Bundled):
     """Extractive question answering with no answer.
 
@@ -112,7 +143,7 @@ class BundledReader(_Bundled):
     the best span competes with the least confident "no answer".
     """
 
-    network = "reader"
+    networks = ("reader",)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """An answer for each (question, context), ``None`` where there is none."""
@@ -154,7 +185,7 @@ class BundledEntailment(_Bundled):
     A premise longer than a window is judged by the window that entails most.
     """
 
-    network = "entailment"
+    networks = ("entailment", "wide")
     prompt = ""
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:

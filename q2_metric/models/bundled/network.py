@@ -1,9 +1,9 @@
 """The bundled encoder in PyTorch: used by the training recipe and by the GPU runtime.
 
-A six-layer BERT (MiniLM-L6-H384) whose token types carry lexical alignment
-(:mod:`q2_metric.text.alignment`), with one of two heads. The same weights run on ONNX
-Runtime (:mod:`training.graph`); a test holds the two to 1e-3 of each other. The recipe also
-trains a wider one, whose attention knows how far apart two tokens are, as MPNet's does.
+A six-layer BERT (MiniLM-L6-H384, or the lower half of MPNet, whose attention knows how far apart
+two tokens are) whose token types carry lexical alignment (:mod:`q2_metric.text.alignment`), with
+one of two heads. The same weights run on ONNX Runtime (:mod:`training.graph`); a test holds the
+two to 1e-3 of each other.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
 """MiniLM-L6-H384."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
 """The first six layers of MPNet."""
-SHAPES = {"reader": NARROW, "entailment": NARROW}
+SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
 """Of the networks that ship."""
 
 
@@ -170,3 +170,9 @@ class ReaderNetwork(nn.Module):
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor) -> Tensor:
         x = F.dropout(self.encoder(ids, types, lengths), self.dropout, self.training)
         return self.span(x)  # type: ignore[no-any-return]
+
+
+def made(network: str, dropout: float = 0.0) -> ReaderNetwork | EntailmentNetwork:
+    """A network that ships, by name, with new weights."""
+    kind = ReaderNetwork if network == "reader" else EntailmentNetwork
+    return kind(dropout, SHAPES[network])

@@ -1,6 +1,6 @@
 """The weights that ship, and the two runtimes that compute with them.
 
-The weights are one safetensors file, its matrices in 8 bits a value. On a CPU they run on
+The weights are safetensors files, their matrices in 8 bits a value. On a CPU they run on
 ONNX Runtime in float32 or in 8 bits, without torch; with the extra ``torch`` also on a GPU. Both
 runtimes give the same scores to 1e-3.
 """
@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     from torch import nn
 
 WEIGHTS = Path(__file__).parent / "weights"
-VERSIONS = {"reader": "2", "entailment": "4"}
-"""Of each network's weights: part of every signature, raised with each retraining."""
+VERSIONS = {"reader": "2", "entailment": "4", "wide": "1"}
+"""Of each network's weights: part of every signature, raised with each retraining. The reader;
+two entailment networks, of which the second is twice as wide."""
+SHARED = "bundled.safetensors"
+FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
+"""Where the weights of each network are; word vectors that two of them share are in the first."""
 
 DTYPES = ("float32", "int8", "bfloat16", "float16")
 ON_ONNX = ("float32", "int8")
@@ -51,7 +55,7 @@ def forward_of(
     """What computes a network's logits for a batch.
 
     Args:
-        network: "reader" or "entailment".
+        network: one of :data:`VERSIONS`.
         runtime: "onnx" (CPU), "torch" (any device), or "auto": ONNX Runtime on a CPU in
             float32 or int8, else torch.
         device: "auto" (the CPU: the models are small), "cpu", "cuda", "mps".
@@ -80,20 +84,21 @@ def forward_of(
     return _torch(network, "cpu" if on_cpu else resolve_device(device), dtype)
 
 
-def each_weight(*prefixes: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The weights whose names begin so, by name and one at a time, out of their 8 bits.
+def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The weights of a network, or the shared "words", by name and one at a time, out of their
+    8 bits.
 
     Raises:
         ModelError: the weights are missing.
     """
     from safetensors import safe_open
 
-    path = WEIGHTS / "bundled.safetensors"
+    path = WEIGHTS / FILES.get(owner, SHARED)
     if not path.exists():
         raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
     with safe_open(path, framework="numpy") as file:
         for name in file.keys():  # noqa: SIM118 (not a dictionary)
-            if name.startswith(prefixes) and not name.endswith(".scale"):
+            if name.startswith(f"{owner}.") and not name.endswith(".scale"):
                 value = file.get_tensor(name)
                 if value.dtype == np.int8:
                     value = value * file.get_tensor(f"{name}.scale")
@@ -103,7 +108,7 @@ def each_weight(*prefixes: str) -> Iterator[tuple[str, NDArray[Any]]]:
 @lru_cache(maxsize=1)
 def _words() -> NDArray[np.float16]:
     """The word embeddings that networks share: looked up, then cast, so half of the memory."""
-    words: NDArray[np.float16] = dict(each_weight("words."))["words.weight"].astype(np.float16)
+    words: NDArray[np.float16] = dict(each_weight("words"))["words.weight"].astype(np.float16)
     return words
 
 
@@ -140,7 +145,7 @@ def _faster(threads: int) -> str:
     return "int8" if ratio >= FASTER else "float32"
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=len(VERSIONS) * 2)
 def _onnx(prefix: str, threads: int, dtype: str) -> Forward:
     """As :func:`_open`, once in a process."""
     return _open(prefix, threads, dtype)
@@ -184,9 +189,9 @@ def _open(prefix: str, threads: int, dtype: str) -> Forward:
 
 def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
     """What a network's graph is filled with, one at a time: together they are much memory."""
-    ranges = eight_bits.load_ranges(WEIGHTS, prefix) if dtype == "int8" else None
+    ranges = eight_bits.load_ranges(WEIGHTS / FILES[prefix], prefix) if dtype == "int8" else None
     has_words = False
-    for name, value in each_weight(f"{prefix}."):
+    for name, value in each_weight(prefix):
         if name == f"{prefix}.words.weight":
             has_words = True
             yield "words.weight", value.astype(np.float16)
@@ -205,7 +210,7 @@ def load_network(network: nn.Module, prefix: str) -> None:
     """Puts the weights into a network of :mod:`q2_metric.models.bundled.network`.
 
     Args:
-        prefix: "reader" or "entailment".
+        prefix: one of :data:`VERSIONS`.
 
     Raises:
         ModelError: the weights are missing.
@@ -215,14 +220,14 @@ def load_network(network: nn.Module, prefix: str) -> None:
     heads = ("span", "dense", "classify")
     state = {}
     # The words that are shared come first: a network's own take their place.
-    for name, value in chain(each_weight("words."), each_weight(f"{prefix}.")):
+    for name, value in chain(each_weight("words"), each_weight(prefix)):
         short = name.removeprefix(f"{prefix}.")
         key = short if short.startswith(heads) else f"encoder.{short}"
         state[key] = torch.from_numpy(value.astype(np.float32))
     network.load_state_dict(state)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=len(VERSIONS) * 2)
 def _torch(prefix: str, device: str, dtype: str) -> Forward:
     """The network in PyTorch, on any device."""
     try:
@@ -230,16 +235,15 @@ def _torch(prefix: str, device: str, dtype: str) -> Forward:
     except ImportError as error:
         raise MissingExtra(f"device {device!r} with the bundled models", "torch",
                            "torch") from error
-    from q2_metric.models.bundled.network import SHAPES, EntailmentNetwork, ReaderNetwork
+    from q2_metric.models.bundled.network import made
 
-    made = ReaderNetwork if prefix == "reader" else EntailmentNetwork
-    network = made(shape=SHAPES[prefix])
+    network = made(prefix)
     load_network(network, prefix)
     network.to(device=device, dtype=getattr(torch, dtype)).eval()
 
     def forward(batch: Batch) -> NDArray[np.float32]:
         inputs = [batch.ids, batch.types, batch.lengths]
-        if prefix == "entailment":
+        if prefix != "reader":
             inputs.append(batch.query)
         with torch.inference_mode():
             logits = network(*(torch.from_numpy(array).to(device) for array in inputs))

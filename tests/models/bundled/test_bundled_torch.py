@@ -53,7 +53,8 @@ def _on_a_device(monkeypatch: pytest.MonkeyPatch, capacity: int) -> tuple[Any, l
         return forward
 
     monkeypatch.setattr(bundled, "forward_of", forward_of)
-    return BundledEntailment(device="cuda", dtype="bfloat16"), sizes
+    model = BundledEntailment(device="cuda", dtype="bfloat16", networks=["entailment"])
+    return model, sizes
 
 
 def test_a_device_is_given_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from q2_metric.cli import options
 from q2_metric.models.bundled import eight_bits, runtimes
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
-from q2_metric.models.bundled.runtimes import WEIGHTS
+from q2_metric.models.bundled.runtimes import FILES, SHARED, WEIGHTS
 
 MORE = [(FILLER[: 90 * i + 40], f"Room {i} holds {3 * i} chairs.") for i in range(12)]
 """Rows of many lengths."""
@@ -132,17 +132,18 @@ def test_the_faster_is_taken(
 
 def test_ranges_belong_to_their_weights(tmp_path: Path) -> None:
     """Those that ship do; after a training they are refused until they are taken anew."""
-    for prefix in ("reader", "entailment"):
-        assert len(eight_bits.load_ranges(WEIGHTS, prefix)) == 2 * 4 * 6
+    for prefix, file in FILES.items():
+        assert len(eight_bits.load_ranges(WEIGHTS / file, prefix)) == 2 * 4 * 6
+    here = tmp_path / SHARED
     with pytest.raises(ModelError, match="missing"):
-        eight_bits.load_ranges(tmp_path, "reader")
+        eight_bits.load_ranges(here, "reader")
     (tmp_path / eight_bits.RANGES).write_bytes((WEIGHTS / eight_bits.RANGES).read_bytes())
-    weights = load_file(WEIGHTS / "bundled.safetensors")
+    weights = load_file(WEIGHTS / SHARED)
     weights["entailment.layers.5.down.bias"] = weights["entailment.layers.5.down.bias"] * 2
-    save_file(weights, tmp_path / "bundled.safetensors")
-    assert eight_bits.load_ranges(tmp_path, "reader")
+    save_file(weights, here)
+    assert eight_bits.load_ranges(here, "reader")
     with pytest.raises(ModelError, match="other weights of the entailment network"):
-        eight_bits.load_ranges(tmp_path, "entailment")
+        eight_bits.load_ranges(here, "entailment")
 
 
 class _Rounded:
@@ -162,12 +163,12 @@ class _Rounded:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prefix", ["reader", "entailment"])
+@pytest.mark.parametrize("prefix", FILES)
 def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
     torch = pytest.importorskip("torch")
-    from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+    from q2_metric.models.bundled.network import made
 
-    network = ReaderNetwork() if prefix == "reader" else EntailmentNetwork()
+    network = made(prefix)
     runtimes.load_network(network, prefix)
     found = dict(runtimes._initializers(prefix, "int8"))
     changed = 0
@@ -185,7 +186,7 @@ def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
     for row in rows:
         batch = collate([row])
         inputs = [batch.ids, batch.types, batch.lengths]
-        if prefix == "entailment":
+        if prefix != "reader":
             inputs.append(batch.query)
         with torch.inference_mode():
             expected = network.eval()(*map(torch.from_numpy, inputs)).numpy()
