@@ -33,16 +33,16 @@ def test_it_names_versions_models_folders_and_what_is_missing(
     found = run()
     assert found.exit_code == 0, found.output
     lines = found.output
-    assert f"q2-metric   {__version__} in {ROOT}" in lines
+    assert f"q2-metric      {__version__} in {ROOT}" in lines
     assert "numpy " in lines
     assert "not installed: no-such-package" in lines
-    assert f"cache       {tmp_path / 'scores'} (not there yet, not used: Q2_NO_CACHE" in lines
+    assert f"cache          {tmp_path / 'scores'} (not there yet, not used: Q2_NO_CACHE" in lines
     assert f"before it {tmp_path} (Q2_DATA_DIR)" in lines
     assert "models of the package, ONNX Runtime on the CPU" in lines
     [paper] = [line for line in lines.splitlines() if line.startswith("paper ")]
     assert "google/flan-t5-xl" in paper
     assert "albert" not in paper
-    assert "scores      q2 0.000, scale 0." in lines
+    assert "scores         q2 0.000, scale 0." in lines
     assert "q2|preset:bundled|" in lines
     assert "scale|preset:bundled|" in lines
 
@@ -54,13 +54,13 @@ def test_models_that_do_not_load_are_an_error(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(doctor, "_trial", broken)
     found = run()
     assert found.exit_code == 2
-    assert "missing     the bundled weights are missing" in found.output
+    assert "missing        the bundled weights are missing" in found.output
 
 
 def test_a_framework_without_its_shell_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SHELLS", {"mine": f"{__name__}:_not_found"})
     monkeypatch.setattr(doctor, "_trial", list)
-    assert "mine        not usable: install it" in run().output
+    assert "mine           not usable: install it" in run().output
 
 
 def _not_found() -> str:

@@ -151,8 +151,8 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     stages.load_backbone("bundled-small")
     assert made == [
         ("auto", "auto", "float32", None),
-        ("auto", "cpu", "float32", 4),
-        ("torch", "cuda", "bfloat16", None),
+        ("auto", "cpu", "float32", 4, "entailment"),
+        ("torch", "cuda", "bfloat16", None, "entailment", "wide"),
         ("auto", "auto", "float32", None, "entailment"),
     ]
 

@@ -12,7 +12,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import chain
 from operator import truediv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -219,11 +218,13 @@ def load_network(network: nn.Module, prefix: str) -> None:
 
     heads = ("span", "dense", "classify")
     state = {}
-    # The words that are shared come first: a network's own take their place.
-    for name, value in chain(each_weight("words"), each_weight(prefix)):
+    for name, value in each_weight(prefix):
         short = name.removeprefix(f"{prefix}.")
         key = short if short.startswith(heads) else f"encoder.{short}"
         state[key] = torch.from_numpy(value.astype(np.float32))
+    if "encoder.words.weight" not in state:
+        [(_, words)] = each_weight("words")
+        state["encoder.words.weight"] = torch.from_numpy(words.astype(np.float32))
     network.load_state_dict(state)
 
 

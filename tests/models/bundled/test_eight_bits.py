@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from test_bundled import FILLER, PAIRS, QUESTIONS, flat
 
-from q2_metric import Q2, InputError, ModelError
+from q2_metric import Q2, InputError, ModelError, Scale
 from q2_metric.cli import options
 from q2_metric.models.bundled import eight_bits, runtimes
 from q2_metric.models.bundled.encoding import collate
@@ -88,10 +88,13 @@ def test_eight_bits_say_what_32_say() -> None:
 
 
 def test_eight_bits_are_named() -> None:
-    names = [model("onnx", dtype="int8").name for model in (BundledReader, BundledEntailment)]
+    names = [BundledReader("onnx", dtype="int8").name,
+             BundledEntailment("onnx", dtype="int8", networks=["entailment"]).name]
     assert all(name.endswith("-int8") for name in names)
     signature = Q2.from_preset("bundled", dtype="int8").signature
     assert all(f":{name}|" in signature for name in names)
+    both = Scale.from_preset("bundled", dtype="int8")
+    assert f":{BundledEntailment('onnx', dtype='int8').name}|" in both.signature
 
 
 @pytest.mark.parametrize("how", [{"runtime": "torch"}, {"device": "cuda"}])
