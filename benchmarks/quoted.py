@@ -158,9 +158,9 @@ def speed() -> Iterator[tuple[str, Figure]]:
         ("speed.int8.responses.all", f"{int8['responses_per_second'] / of_int8:.0f}", int8),
         ("speed.int8.responses.share", f"{100 * of_int8:.0f}", int8),
         ("speed.int8.memory", f"{int8['peak_memory_mb']:.0f}", int8),
+        ("speed.int8.cold", f"{int8['cold_score_of_twenty_seconds']:.1f}", int8),
         ("speed.small.responses", f"{small['responses_per_second']:.1f}", small),
         ("speed.small.int8.responses", f"{small_int8['responses_per_second']:.1f}", small_int8),
-        ("speed.int8.cold", f"{int8['cold_score_of_twenty_seconds']:.1f}", int8),
     ):
         yield name, {"value": value, "command": run["command"], "date": run["machine"]["date"]}
 

@@ -53,9 +53,9 @@ def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> 
     """
     folder.mkdir(parents=True, exist_ok=True)
     for file in sorted({FILES[name] for name in networks}):
-        inside = {name: networks[name] for name, where in FILES.items()
-                  if where == file and name in networks}
-        left = [name for name, where in FILES.items() if where == file and name not in networks]
+        here = [name for name, where in FILES.items() if where == file]
+        inside = {name: networks[name] for name in here if name in networks}
+        left = [name for name in here if name not in networks]
         tensors = _shipped(file, (*left, "words")) if left else _words(inside)
         for name, network in inside.items():
             tensors |= _named(network, name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,26 +70,26 @@ _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))
 _BOTH = Stage("bundled", networks=("entailment", "wide"))
 _SMALL = Stage("bundled", networks=("entailment",))
-_OUR_SCALE = {"chunk_size": 200, "support": "consistent", "chat": "skip", "top_chunks": 3,
-              "branches": 64}
-_OUR_Q2 = {"fallback_score": "expected", "round_trip": "list"}
+_BUNDLED = Preset(
+    name="bundled",
+    description="the package's own models: offline, no torch",
+    questions=Stage("syntactic"), reader=_READER, nli=_SMALL, scale=_BOTH,
+    scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip",
+                    "top_chunks": 3, "branches": 64},
+    q2_settings={"fallback_score": "expected", "round_trip": "list"},
+    head=_WEIGHTS / "groundedness.json",
+    needs_network=False,
+    extra="",
+)
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large")
 PRESETS: dict[str, Preset] = {
     item.name: item
     for item in (
-        Preset(
-            name="bundled",
-            description="the package's own models: offline, no torch",
-            questions=Stage("syntactic"), reader=_READER, nli=_SMALL, scale=_BOTH,
-            scale_settings=_OUR_SCALE, q2_settings=_OUR_Q2,
-            head=_WEIGHTS / "groundedness.json", needs_network=False, extra="",
-        ),
-        Preset(
-            name="bundled-small",
+        _BUNDLED,
+        replace(
+            _BUNDLED, name="bundled-small",
             description="the smaller of them alone: faster, less memory",
-            questions=Stage("syntactic"), reader=_READER, nli=_SMALL, scale=_SMALL,
-            scale_settings=_OUR_SCALE, q2_settings=_OUR_Q2,
-            head=_WEIGHTS / "groundedness-small.json", needs_network=False, extra="",
+            scale=_SMALL, head=_WEIGHTS / "groundedness-small.json",
         ),
         Preset(
             name="paper", description="the models of the Q² and SCALE papers",

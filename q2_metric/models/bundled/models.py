@@ -123,17 +123,18 @@ def _mean(forwards: Sequence[Forward]) -> Forward:
         return forwards[0]
 
     def forward(batch: Batch) -> NDArray[np.float32]:
-        logits = np.log(np.mean([_softmax(each(batch)) for each in forwards], axis=0))
-        return np.asarray(logits, np.float32)
+        chances = np.mean([_softmax(each(batch)) for each in forwards], axis=0)
+        logits: NDArray[np.float32] = np.log(chances.clip(np.finfo(np.float32).tiny))
+        return logits
 
     return forward
 
 
 def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Along the last axis; at least the least positive float32, whose logarithm is finite."""
+    """Along the last axis."""
     shifted = np.exp(logits - logits.max(-1, keepdims=True))
     chances: NDArray[np.float32] = shifted / shifted.sum(-1, keepdims=True)
-    return chances.clip(np.finfo(np.float32).tiny)
+    return chances
 
 
 class BundledReader(_Bundled):
@@ -201,8 +202,7 @@ class BundledEntailment(_Bundled):
                 rows.append(row)
         verdicts = []
         for logits in self._run(rows):
-            scores = np.exp(logits - logits.max())
-            verdicts.append(Verdict(*(float(value) for value in scores / scores.sum())))
+            verdicts.append(Verdict(*(float(value) for value in _softmax(logits))))
         return best_verdicts(owners, verdicts, len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:

@@ -172,7 +172,7 @@ class ReaderNetwork(nn.Module):
         return self.span(x)  # type: ignore[no-any-return]
 
 
-def made(network: str, dropout: float = 0.0) -> ReaderNetwork | EntailmentNetwork:
+def made(network: str) -> ReaderNetwork | EntailmentNetwork:
     """A network that ships, by name, with new weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
-    return kind(dropout, SHAPES[network])
+    return kind(shape=SHAPES[network])
