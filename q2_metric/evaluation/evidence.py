@@ -96,7 +96,7 @@ def search(
 
     def find(block: Sequence[Example]) -> list[int | None]:
         metric = cast(Scale, scale.metric)
-        own = Scale(metric.backbone, Utterances(), metric.settings)
+        own = Scale(metric.backbone, Utterances(), metric.settings, chooser=metric.chooser)
         scores = own.score(block, evidence=True)
         return [
             _line(score.example.knowledge, cast("tuple[Evidence, ...]", score.because))

@@ -85,7 +85,7 @@ class Groundedness:
             "head": head.name,
             "backbone": scale.backbone.name,
             "chunk": scale.settings.chunk_size,
-            "top": scale.settings.top_chunks,
+            **scale.signed_chunks(),
         })
 
     @classmethod

@@ -22,6 +22,7 @@ from q2_metric.text.search import Part, tree_search
 from q2_metric.text.windows import PAPER_CHUNK_SIZE, chunks
 from q2_metric.types import (
     Backbone,
+    Entailment,
     Evidence,
     Example,
     PromptBackbone,
@@ -68,6 +69,8 @@ class ScaleSettings:
         top_chunks: of how many chunks a sentence is judged by, those that share most of its
             words, rare ones above all; 0 for all (section 3.1). Where it is not 0, the
             evidence is sought in the chunk that supports most, not in the whole knowledge.
+        judged_chunks: of how many of those a sentence is judged by the backbone itself, the ones
+            that the package's small entailment network finds to support it most; 0 for all.
         branches: parts a level of the evidence search, at least 2.
         support: what a three-way backbone's verdict is read as: "attributable", whether the
             sentence stands in the knowledge, e; "consistent", whether it is not contradicted
@@ -85,6 +88,7 @@ class ScaleSettings:
     prompt: str | None = field(default=None, metadata={"option": "--scale-prompt"})
     aggregate: Literal["mean", "min", "hmean"] = "mean"
     top_chunks: int = 0
+    judged_chunks: int = 0
     branches: int = 2
     support: Literal["attributable", "consistent"] = "attributable"
     chat: Literal["keep", "skip"] = "keep"
@@ -102,10 +106,12 @@ class ScaleSettings:
             raise InputError(f"support must be attributable or consistent, not {self.support!r}")
         if self.chat not in ("keep", "skip"):
             raise InputError(f"chat must be keep or skip, not {self.chat!r}")
-        if self.top_chunks < 0:
-            raise InputError(f"top_chunks must be at least 0 (all), not {self.top_chunks}")
-        if self.top_chunks and self.chunking == "prompt":
-            raise InputError("top_chunks goes with chunking='knowledge' only")
+        for name in ("top_chunks", "judged_chunks"):
+            most = getattr(self, name)
+            if most < 0:
+                raise InputError(f"{name} must be at least 0 (all), not {most}")
+            if most and self.chunking == "prompt":
+                raise InputError(f"{name} goes with chunking='knowledge' only")
         if self.branches < 2:
             raise InputError(
                 f"branches must be at least 2, not {self.branches}: the search would never end"
@@ -113,7 +119,18 @@ class ScaleSettings:
 
 
 class Scale:
-    """Scores responses by entailment from chunks of the knowledge."""
+    """Scores responses by entailment from chunks of the knowledge.
+
+    Args:
+        backbone: judges chunks.
+        sentences: cuts texts into sentences.
+        settings: the paper's by default.
+        preset: named in the signature.
+        chooser: chooses the chunks that the backbone judges, where ``judged_chunks`` is not 0.
+
+    Raises:
+        InputError: settings that backbone and chooser cannot follow.
+    """
 
     name = "scale"
 
@@ -123,12 +140,15 @@ class Scale:
         sentences: SentenceSplitter,
         settings: ScaleSettings | None = None,
         preset: str = "custom",
+        chooser: Entailment | None = None,
     ) -> None:
-        self.backbone, self.sentences = backbone, sentences
+        self.backbone, self.sentences, self.chooser = backbone, sentences, chooser
         self.settings = settings or ScaleSettings()
         by_prompt = self.settings.chunking == "prompt"
         if by_prompt and not isinstance(backbone, PromptBackbone):
             raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
+        if self.settings.judged_chunks and chooser is None:
+            raise InputError("judged_chunks needs a chooser, or Scale.from_preset, which has one")
         self.signature = signature("scale", {
             "preset": preset,
             "backbone": backbone.name,
@@ -136,11 +156,20 @@ class Scale:
             "chunk": self.settings.chunk_size,
             "overlap": self.settings.overlap,
             **({"chunking": "prompt"} if by_prompt else {}),
-            **({"top": self.settings.top_chunks} if self.settings.top_chunks else {}),
+            **self.signed_chunks(),
             "aggregate": self.settings.aggregate,
             **({"support": "consistent"} if self.settings.support == "consistent" else {}),
             **({"chat": "skip"} if self.settings.chat == "skip" else {}),
         })
+
+    def signed_chunks(self) -> dict[str, object]:
+        """What the signature says of the chunks that a sentence is judged by."""
+        signed: dict[str, object] = {}
+        if self.settings.top_chunks:
+            signed["top"] = self.settings.top_chunks
+        if self.chooser and self.settings.judged_chunks:
+            signed |= {"judged": self.settings.judged_chunks, "chooser": self.chooser.name}
+        return signed
 
     @classmethod
     def from_preset(
@@ -169,7 +198,8 @@ class Scale:
         defaults = {} if scale_model else models.scale_settings
         chosen, running = settings_and_running(ScaleSettings, keywords, defaults)
         backbone = stages.load_backbone(models, scale_model, running, prompt=chosen.prompt)
-        return cls(backbone, stages.load_sentences(), chosen, models.name)
+        chooser = stages.load_chooser(running) if chosen.judged_chunks else None
+        return cls(backbone, stages.load_sentences(), chosen, models.name, chooser)
 
     @claims_only
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
@@ -236,17 +266,35 @@ class Scale:
                 near = parts[text].nearest(claim, self.settings.top_chunks)
                 places = [places[at] for at in near]
             asked.append([_Asked((text[a:b], claim), (a, b)) for a, b in places])
+        if self.chooser and self.settings.judged_chunks:
+            asked = self._chosen(asked, self.chooser, self.settings.judged_chunks)
         found = iter(self._judge([one.pair for some in asked for one in some], known))
         return [
             max(((next(found), one.place) for one in some), key=itemgetter(0), default=None)
             for some in asked
         ]
 
-    def _judge(self, pairs: Sequence[_Pair], known: dict[_Pair, float]) -> list[float]:
-        """How far each premise supports its sentence; what is known is not asked again."""
+    def _chosen(
+        self, asked: Sequence[list[_Asked]], chooser: Entailment, most: int
+    ) -> list[list[_Asked]]:
+        """At most so many chunks for each claim, those that the chooser finds to support it most;
+        of equal ones the earlier."""
+        pairs = [one.pair for some in asked if len(some) > most for one in some]
+        support = dict(zip(pairs, self._judge(pairs, {}, chooser), strict=True))
+        return [
+            sorted(some, key=lambda one: -support[one.pair])[:most] if len(some) > most else some
+            for some in asked
+        ]
+
+    def _judge(
+        self, pairs: Sequence[_Pair], known: dict[_Pair, float], model: Entailment | None = None
+    ) -> list[float]:
+        """How far each premise supports its sentence, by the backbone where no other model is
+        named; what is known is not asked again."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
-            known.update(zip(new, map(self._read, self.backbone.judge(new)), strict=True))
+            judged = (model or self.backbone).judge(new)
+            known.update(zip(new, map(self._read, judged), strict=True))
         return [known[pair] for pair in pairs]
 
     def _cut(self, text: str) -> list[tuple[int, int]]:

@@ -45,8 +45,8 @@ class Preset:
         scale: SCALE's backbone.
         scale_settings: of SCALE where they are not the paper's. The bundled model reads a
             chunk of 200 tokens and a sentence in one window, and each sentence of the best
-            chunk; its three classes tell what is not contradicted from what stands in the
-            knowledge.
+            chunk; where two networks judge, they judge the one chunk that the smaller chooses.
+            Three classes tell what is not contradicted from what stands in the knowledge.
         q2_settings: of Q² where they are not the paper's.
         head: file of the groundedness head that was fitted on these models, if any.
         needs_network: whether models are downloaded at first use.
@@ -69,13 +69,15 @@ class Preset:
 _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))
 _BOTH = Stage("bundled", networks=("entailment", "wide"))
-_SMALL = Stage("bundled", networks=("entailment",))
+SMALL = Stage("bundled", networks=("entailment",))
+"""The package's small entailment network."""
+_SCALE = {"chunk_size": 200, "support": "consistent", "chat": "skip", "top_chunks": 3,
+          "branches": 64}
 _BUNDLED = Preset(
     name="bundled",
     description="the package's own models: offline, no torch",
-    questions=Stage("syntactic"), reader=_READER, nli=_SMALL, scale=_BOTH,
-    scale_settings={"chunk_size": 200, "support": "consistent", "chat": "skip",
-                    "top_chunks": 3, "branches": 64},
+    questions=Stage("syntactic"), reader=_READER, nli=SMALL, scale=_BOTH,
+    scale_settings={**_SCALE, "judged_chunks": 1},
     q2_settings={"fallback_score": "expected", "round_trip": "list"},
     head=_WEIGHTS / "groundedness.json",
     needs_network=False,
@@ -89,7 +91,7 @@ PRESETS: dict[str, Preset] = {
         replace(
             _BUNDLED, name="bundled-small",
             description="the smaller of them alone: faster, less memory",
-            scale=_SMALL, head=_WEIGHTS / "groundedness-small.json",
+            scale=SMALL, scale_settings=_SCALE, head=_WEIGHTS / "groundedness-small.json",
         ),
         Preset(
             name="paper", description="the models of the Q² and SCALE papers",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.models.presets import DEFAULT, Kind, Preset, Stage, preset
+from q2_metric.models.presets import DEFAULT, SMALL, Kind, Preset, Stage, preset
 from q2_metric.running import Running
 
 if TYPE_CHECKING:
@@ -194,6 +194,11 @@ def load_backbone(
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
     return _entailment(preset(chosen).scale, model, running, **options)
+
+
+def load_chooser(running: Running = DEFAULT_RUNNING) -> Entailment:
+    """The package's small entailment network, which chooses chunks for SCALE's backbone."""
+    return _entailment(SMALL, None, running)
 
 
 def _entailment(

@@ -58,7 +58,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
         found["coreference"] = (model,)
         return FakeResolver({})
 
+    def chooser(running: Running) -> FakeEntailment:
+        found["chooser"] = (running,)
+        return FakeEntailment()
+
     monkeypatch.setattr(stages, "load_coreference", coreference)
+    monkeypatch.setattr(stages, "load_chooser", chooser)
     return found
 
 
@@ -121,7 +126,11 @@ def test_scale_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ..
     metric = Scale.from_preset("paper", scale_model="a/b", prompt="minicheck", device="cpu")
     assert asked["backbone"] == ("paper", "a/b", Running(device="cpu"), {"prompt": "minicheck"})
     assert parse(metric.signature)[1]["backbone"] == "a/b"
+    assert "chooser" not in asked
     assert parse(Scale.from_preset().signature)[1]["preset"] == "bundled"
+    assert "chooser" in asked
+    Scale.from_preset("paper", judged_chunks=2, device="cpu")
+    assert asked["chooser"] == (Running(device="cpu"),)
 
 
 def test_nli_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]]) -> None:
@@ -140,7 +149,9 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     del signed["version"]
     assert (name, signed) == ("groundedness", {
         "preset": "bundled", "head": metric.head.name, "backbone": "bundled-backbone",
-        "chunk": str(settings.chunk_size), "top": str(settings.top_chunks)})
+        "chunk": str(settings.chunk_size), "top": str(settings.top_chunks),
+        "judged": str(settings.judged_chunks), "chooser": "fake-nli"})
+    assert asked["chooser"] == (Running(device="cpu", batch_size=3),)
     assert parse(Groundedness.from_preset().signature)[1]["preset"] == "bundled"
     with pytest.raises(InputError) as caught:
         Groundedness.from_preset("paper")

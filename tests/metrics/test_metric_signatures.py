@@ -94,6 +94,10 @@ def test_groundedness_and_nli() -> None:
     assert Groundedness(scale, Head("h", 0.0, {})).signature == (
         "groundedness|preset:custom|head:h|backbone:fake-backbone|chunk:9|top:2|"
         f"version:{__version__}")
+    chosen = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(top_chunks=2, judged_chunks=1),
+                   chooser=FakeEntailment())
+    for metric in (chosen, Groundedness(chosen, Head("h", 0.0, {}))):
+        assert "|top:2|judged:1|chooser:fake-nli|" in metric.signature
     assert EndToEndNli(FakeEntailment()).signature == (
         f"nli|preset:custom|nli:fake-nli|version:{__version__}")
 

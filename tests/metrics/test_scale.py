@@ -119,6 +119,44 @@ def test_with_top_chunks_the_support_is_sought_in_the_best_chunk() -> None:
     assert metric.backbone.calls == 2, "the chunks, and their sentences"  # type: ignore[attr-defined]
 
 
+def chosen_by(chooser: FakeBackbone, **settings: object) -> Scale:
+    return Scale(FakeBackbone(), FakeSentences(), ScaleSettings(**settings), chooser=chooser)  # type: ignore[arg-type]
+
+
+def test_the_backbone_judges_the_chunks_that_the_chooser_finds_best() -> None:
+    chooser = FakeBackbone()
+    metric = chosen_by(chooser, chunk_size=6, overlap=0.0, judged_chunks=1)
+    [score] = metric.score([FAR])
+    assert len(chooser.asked) == 6, "two sentences, three chunks"
+    assert set(metric.backbone.asked) == {  # type: ignore[attr-defined]
+        ("a red cat sat here .", "The red cat sat."),
+        ("one brown dog ran off today", "A dog ran off."),
+    }
+    assert score.value == scale(chunk_size=6, overlap=0.0).score([FAR])[0].value
+    assert "|judged:1|chooser:fake-backbone|" in metric.signature
+
+
+def test_the_score_is_the_backbones_even_where_the_chooser_is_mistaken() -> None:
+    wrong = ("one brown dog ran off today", "The red cat sat.")
+    chooser = FakeBackbone({wrong: Verdict(1.0, 0.0, 0.0)})
+    metric = chosen_by(chooser, chunk_size=6, overlap=0.0, judged_chunks=1)
+    [score] = metric.score([FAR])
+    assert [one.score for one in score.because] == [0.0, 0.75]  # of "A dog ran off." all but "a"
+    assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
+
+
+def test_nothing_is_chosen_where_there_are_no_more_chunks_than_are_judged() -> None:
+    chooser = FakeBackbone()
+    metric = chosen_by(chooser, chunk_size=60, judged_chunks=1)
+    assert metric.score([FAR])[0].value == scale(chunk_size=60).score([FAR])[0].value
+    assert chooser.asked == []
+
+
+def test_judged_chunks_need_a_chooser() -> None:
+    with pytest.raises(InputError, match="judged_chunks needs a chooser"):
+        scale(judged_chunks=1)
+
+
 def test_as_many_top_chunks_as_there_are_is_all() -> None:
     [whole], [part] = (scale(chunk_size=6, top_chunks=most).score([FAR], evidence=True)
                        for most in (0, 9))
@@ -128,6 +166,7 @@ def test_as_many_top_chunks_as_there_are_is_all() -> None:
 @pytest.mark.parametrize(
     "settings",
     [{"top_chunks": -1}, {"top_chunks": 2, "chunking": "prompt"}, {"chunk_size": 0},
+     {"judged_chunks": -1}, {"judged_chunks": 2, "chunking": "prompt"},
      {"overlap": 1.0}, {"overlap": -0.1}, {"branches": 1},
      {"aggregate": "median"}],
 )

@@ -49,6 +49,7 @@ def test_how_far_q2_cannot_shrink(shrink: float) -> None:
     {"chunking": "prompt"}, {"aggregate": "mean"}, {"aggregate": "min"}, {"aggregate": "hmean"},
     {"support": "attributable"}, {"support": "consistent"}, {"chat": "keep"}, {"chat": "skip"},
     {"top_chunks": 0}, {"top_chunks": 1}, {"branches": 2},
+    {"judged_chunks": 0}, {"judged_chunks": 1},
 ])
 def test_values_of_scale(settings: dict[str, Any]) -> None:
     ((name, value),) = settings.items()
