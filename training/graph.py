@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from onnx import TensorProto, helper
 
+from q2_metric.models.bundled.eight_bits import APART
 from q2_metric.models.bundled.encoding import MULTIPLE
 from q2_metric.models.bundled.network import POSITIONS, SHAPES, VOCABULARY, distance_classes
 from q2_metric.models.bundled.runtimes import FILES
@@ -72,11 +73,19 @@ class _Graph:
         step = self.once("step", TensorProto.FLOAT, [], [1.0])
         zero = self.weight(f"{name}.zero", [], TensorProto.UINT8)
         wide = self.add("Mul", [x, self.weight(f"{name}.multiplier", [size[0]])])
-        return str(self.add("MatMulIntegerToFloat", [
+        product = str(self.add("MatMulIntegerToFloat", [
             self.add("QuantizeLinear", [wide, step, zero]),
             self.weight(f"{name}.weight", size, TensorProto.INT8),
             step, self.weight(f"{name}.weight.scale", [size[1]]), zero, "",
             self.weight(f"{name}.bias", [size[1]])], FUSED))
+        apart = APART.get(name.rpartition(".")[2], 0)
+        if not apart:
+            return product
+        channels = self.add("Gather", [
+            x, self.weight(f"{name}.apart", [apart], TensorProto.INT64)], axis=-1)
+        beside = self.add("MatMul", [
+            channels, self.weight(f"{name}.apart.weight", [apart, size[1]])])
+        return str(self.add("Add", [product, beside]))
 
     def norm(self, x: str, name: str) -> str:
         # SkipLayerNormalization, which adds as well, takes more than twice as long on a CPU.

@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.eight_bits import LAYER, RANGES, fingerprint
+from q2_metric.models.bundled.eight_bits import APART, LAYER, RANGES, fingerprint
 from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, pair
 from q2_metric.models.bundled.models import WINDOW
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
@@ -68,8 +68,9 @@ class Extremes:
         self.low = low if self.low is None else torch.minimum(self.low, low)
         self.high = high if self.high is None else torch.maximum(self.high, high)
 
-    def fixed(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """What the channels are multiplied by (in,), and the whole number that stands for 0.
+    def fixed(self, weight: Tensor, apart: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+        """What the channels are multiplied by (in,), the whole number that stands for 0, and so
+        many channels ``apart`` that say most, in order: they are multiplied by 0.
 
         Raises:
             ValueError: no value was met.
@@ -77,11 +78,16 @@ class Extremes:
         if self.low is None or self.high is None:
             raise ValueError("a layer was never run")
         size = torch.maximum(self.low.abs(), self.high.abs()).clamp(min=1e-3)
-        spread = size**SHARE / weight.abs().amax(0).clamp(min=1e-4) ** (1 - SHARE)
-        low = (self.low / spread).min().clamp(max=0)
-        high = (self.high / spread).max().clamp(min=1e-3)
+        largest = weight.abs().amax(0).clamp(min=1e-4)
+        channels = (size * largest).topk(apart).indices.sort().values
+        kept = torch.ones_like(size)
+        kept[channels] = 0
+        spread = size**SHARE / largest ** (1 - SHARE)
+        low = (kept * self.low / spread).min().clamp(max=0)
+        high = (kept * self.high / spread).max().clamp(min=1e-3)
         step = (high - low) / 255
-        return (1 / (spread * step)).contiguous(), (-low / step).round().to(torch.uint8)
+        multiplier = (kept / (spread * step)).contiguous()
+        return multiplier, (-low / step).round().to(torch.uint8), channels
 
 
 def products(network: Network) -> Iterator[tuple[str, nn.Linear]]:
@@ -92,7 +98,8 @@ def products(network: Network) -> Iterator[tuple[str, nn.Linear]]:
 
 
 def ranges(network: Network, rows: Sequence[Window]) -> dict[str, Tensor]:
-    """``NAME.multiplier`` (in,) float32 and ``NAME.zero`` () uint8 of each product.
+    """``NAME.multiplier`` (in,) float32 and ``NAME.zero`` () uint8 of each product; of those with
+    channels apart, which they are: ``NAME.apart`` int64.
 
     Args:
         network: a reader or an entailment network; it is left in evaluation mode.
@@ -117,8 +124,11 @@ def ranges(network: Network, rows: Sequence[Window]) -> dict[str, Tensor]:
         hook.remove()
     tensors: dict[str, Tensor] = {}
     for name, module in products(network):
-        multiplier, zero = found[name].fixed(module.weight.detach())
+        apart = APART.get(name.rpartition(".")[2], 0)
+        multiplier, zero, channels = found[name].fixed(module.weight.detach(), apart)
         tensors |= {f"{name}.multiplier": multiplier.float(), f"{name}.zero": zero}
+        if apart:
+            tensors[f"{name}.apart"] = channels
     return tensors
 
 

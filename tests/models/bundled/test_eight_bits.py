@@ -136,7 +136,7 @@ def test_the_faster_is_taken(
 def test_ranges_belong_to_their_weights(tmp_path: Path) -> None:
     """Those that ship do; after a training they are refused until they are taken anew."""
     for prefix, file in FILES.items():
-        assert len(eight_bits.load_ranges(WEIGHTS / file, prefix)) == 2 * 4 * 6
+        assert len(eight_bits.load_ranges(WEIGHTS / file, prefix)) == (2 * 4 + 1) * 6
     here = tmp_path / SHARED
     with pytest.raises(ModelError, match="missing"):
         eight_bits.load_ranges(here, "reader")
@@ -159,10 +159,25 @@ class _Rounded:
         self.zero = float(found[f"{product}.zero"])
         self.whole = torch.from_numpy(found[f"{product}.weight"]).double()
         self.scale = torch.from_numpy(found[f"{product}.weight.scale"])
+        self.apart = torch.from_numpy(found.get(f"{product}.apart", np.empty(0, np.int64)))
 
     def __call__(self, module: Any, given: Any, _output: Any) -> Any:
         whole = ((given[0] * self.multiplier).round() + self.zero).clamp(0, 255) - self.zero
-        return (whole.double() @ self.whole).float() * self.scale + module.bias
+        beside = given[0][..., self.apart] @ module.weight[:, self.apart].T
+        return (whole.double() @ self.whole).float() * self.scale + module.bias + beside
+
+
+def test_channels_apart_are_in_no_sum_of_whole_numbers() -> None:
+    for prefix, file in FILES.items():
+        ranges = eight_bits.load_ranges(WEIGHTS / file, prefix)
+        found = dict(runtimes._initializers(prefix, "int8"))
+        for layer in range(6):
+            product = f"{prefix}.layers.{layer}.down"
+            apart = np.flatnonzero(ranges[f"{product}.multiplier"] == 0)
+            assert apart.tolist() == found[f"{product}.apart"].tolist()
+            assert not found[f"{product}.weight"][apart].any()
+            assert np.abs(found[f"{product}.apart.weight"]).max(1).min() > 0
+            assert ranges[f"{prefix}.layers.{layer}.up.multiplier"].all()
 
 
 @pytest.mark.slow
