@@ -19,6 +19,8 @@ from click.core import ParameterSource
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models, no_such
+from q2_metric.models.presets import DEFAULT as DEFAULT_PRESET
+from q2_metric.models.presets import preset
 from q2_metric.rows.formats import FORMS
 from q2_metric.running import Running
 
@@ -56,14 +58,22 @@ def described(kind: type) -> dict[str, str]:
     return found
 
 
+_OWN = {**preset().q2_settings, **preset().scale_settings}
+"""Settings of the default preset that are not the papers'."""
+
+
 def setting_option(kind: type, field: dataclasses.Field[Any], title: str = "") -> Option[Any]:
     """The option of a field of a settings dataclass.
 
-    A field's metadata may name the option (``option``) and its default (``default``).
+    A field's metadata may name the option (``option``) and its default (``default``); what the
+    default preset has in its place is said beside it.
     """
     help_text = described(kind).get(field.name, "")
     flag = field.metadata.get("option", f"--{field.name.replace('_', '-')}")
     default = field.metadata.get("default", field.default)
+    own = _OWN.get(field.name)
+    if own is not None:
+        default = f"{default}; {DEFAULT_PRESET}: {own}"
     form = _form(get_type_hints(kind)[field.name])
     if form is int and kind is Running:
         form = click.IntRange(min=1)  # a number of rows
@@ -164,7 +174,6 @@ def metrics_option(default: str = ",".join(DEFAULT), **more: Any) -> Option[Any]
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords of ``load_metrics`` among the command's options; only what was given."""
     from q2_metric.models.english import parser as spacy_parser
-    from q2_metric.models.presets import preset
 
     spacy_parser.LIGHT = True
     found = {key: options[key] for key in keywords() if options.get(key) is not None}
