@@ -79,6 +79,8 @@ def main() -> None:
     looped_q2.reader = OneAtATime(q2.reader, "read")
     looped_q2.entailment = OneAtATime(q2.entailment, "judge")
     looped_scale.backbone = OneAtATime(scale.backbone, "judge")
+    if scale.chooser:
+        looped_scale.chooser = OneAtATime(scale.chooser, "judge")
     together, looped = both(q2, scale), both(looped_q2, looped_scale)
 
     def alone(chosen: Sequence[Example]) -> None:
@@ -93,10 +95,11 @@ def main() -> None:
     against_float32 = (None if given.dtype == "float32"
                        else _against_float32(given.preset, together, examples, given.turns))
 
-    clock, counted = Clock(), []
-    for model in (q2.reader, q2.entailment, scale.backbone):
-        model._forward = Counted(model._forward, clock, model.networks)  # type: ignore[attr-defined]
-        counted.append(model._forward)  # type: ignore[attr-defined]
+    clock, counted = Clock(), {}
+    models: dict[str, Any] = {"reader": q2.reader, "nli": q2.entailment, "scale": scale.backbone,
+                              **({"chooser": scale.chooser} if scale.chooser else {})}
+    for stage, model in models.items():
+        model._forward = counted[stage] = Counted(model._forward, clock, model.networks)
     seconds = {}
     for stage, owner, method in (("spans", q2.spans, "find"), ("questions", q2.questions,
                                  "generate"), ("personal", q2.personal, "personal")):
@@ -117,10 +120,10 @@ def main() -> None:
         "responses_per_second": round(len(examples) / total, 1),
         "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
         "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
-        "stages": {name: one.figures()
-                   for name, one in zip(("reader", "nli", "scale"), counted, strict=True)},
-        "tokens": round(sum(one.tokens for one in counted) / len(examples), 1),
-        **share_of_rate(sum(one.operations for one in counted), total, sum(rates) / 2, given.dtype),
+        "stages": {stage: one.figures() for stage, one in counted.items() if one.tokens},
+        "tokens": round(sum(one.tokens for one in counted.values()) / len(examples), 1),
+        **share_of_rate(sum(one.operations for one in counted.values()), total, sum(rates) / 2,
+                        given.dtype),
         "weights": VERSIONS,
         "import_seconds": round(import_seconds("q2_metric"), 3),
         "cold_score_of_twenty_seconds": round(

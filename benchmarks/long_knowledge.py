@@ -75,14 +75,18 @@ def _of(score: Score) -> list[float]:
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
     """What one pass without evidence reads and takes."""
-    model: Any = scale.backbone
-    forward, clock = model._forward, harness.Clock()
-    model._forward = counted = harness.Counted(forward, clock, model.networks)
+    models: list[Any] = [one for one in (scale.backbone, scale.chooser) if one]
+    forwards, clock = [model._forward for model in models], harness.Clock()
+    counted = [harness.Counted(model._forward, clock, model.networks) for model in models]
+    for model, one in zip(models, counted, strict=True):
+        model._forward = one
     rate = harness.onnx_rate()
     seconds = harness.timed(lambda: scale.score(examples))
-    model._forward = forward
-    return {"tokens": round(counted.tokens / len(examples), 1),
-            **harness.share_of_rate(counted.operations, seconds, rate, "float32"),
+    for model, forward in zip(models, forwards, strict=True):
+        model._forward = forward
+    return {"tokens": round(sum(one.tokens for one in counted) / len(examples), 1),
+            **harness.share_of_rate(sum(one.operations for one in counted), seconds, rate,
+                                    "float32"),
             "peak_memory_mb": harness.peak_memory_mb()}
 
 
@@ -93,7 +97,8 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--agreement", default="", help="sets, with how many rows of each")
     given = parser.parse_args()
-    whole, part = Scale.from_preset("bundled", top_chunks=0), Scale.from_preset("bundled")
+    whole = Scale.from_preset("bundled", top_chunks=0, judged_chunks=0)
+    part = Scale.from_preset("bundled")
     long = documents(given.words, given.documents)
     for one in (whole, part):
         one.score(long[:1], evidence=True)
