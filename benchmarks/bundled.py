@@ -96,9 +96,7 @@ def main() -> None:
                        else _against_float32(given.preset, together, examples, given.turns))
 
     clock, counted = Clock(), {}
-    models: dict[str, Any] = {"reader": q2.reader, "nli": q2.entailment, "scale": scale.backbone,
-                              **({"chooser": scale.chooser} if scale.chooser else {})}
-    for stage, model in models.items():
+    for stage, model in _models(q2, scale).items():
         model._forward = counted[stage] = Counted(model._forward, clock, model.networks)
     seconds = {}
     for stage, owner, method in (("spans", q2.spans, "find"), ("questions", q2.questions,
@@ -141,6 +139,12 @@ def _against_float32(
     usual(changed(examples[:8], "; ;"))
     parts = [changed(part, "!") for part in slices(examples, 2 * turns + 1)]
     return alternate(each(usual, parts[::2]), each(together, parts[1::2]))
+
+
+def _models(q2: Q2, scale: Scale) -> dict[str, Any]:
+    """The networks of both metrics, by stage."""
+    models = {"reader": q2.reader, "nli": q2.entailment, "scale": scale.backbone}
+    return models | ({"chooser": scale.chooser} if scale.chooser else {})
 
 
 def _metrics(preset: str, dtype: str) -> tuple[Q2, Scale]:
