@@ -37,6 +37,7 @@ from training.stages import (
     UNLABELLED,
     UNLABELLED_RATE,
     WIDE,
+    WIDE_FROZEN,
     WIDTH_SEED,
     Stage,
 )
@@ -139,12 +140,19 @@ class Recipe:
                   WIDTH_SEED)
         sources = split(entailment_data.with_other_orders(
             self.data, rates.WIDE_RATES, 9, replayed=rates.WIDE_SUMMARISED_RATES))[0]
-        said = entailment.taught(
-            entailment_data.unlabelled(self.data, UNLABELLED, WIDTH_SEED),
-            (shipped_entailment(), network), self._tokenizer(), self.device, WIDE[1].length)
-        self._run(network, WIDE[1], "entailment-wide-2",
-                  [*sources, Source("unlabelled", UNLABELLED_RATE, said)], entailment.loss,
+        said = self._said(WIDTH_SEED, network, WIDE[1].length)
+        self._run(network, WIDE[1], "entailment-wide-2", [*sources, said], entailment.loss,
                   WIDTH_SEED + 1)
+
+    def train_wide_again(self) -> None:
+        """The third of the wide, from the shipped weights on: other rows of the same, and other
+        responses with what both shipped networks make of them in the mean."""
+        network = shipped_entailment(GENERAL_DROPOUT, "wide")
+        sources = split(entailment_data.with_other_orders(
+            self.data, rates.WIDE_RATES, 10, replayed=rates.WIDE_SUMMARISED_RATES))[0]
+        said = self._said(WIDTH_SEED + 1, network, WIDE[2].length)
+        freeze_below(network, WIDE_FROZEN)
+        self._run(network, WIDE[2], "wide-3", [*sources, said], entailment.loss, WIDTH_SEED + 2)
 
     def train_unanswered(self) -> None:
         """The fourth of the reader: questions of the generator that lose their answer by little."""
@@ -168,7 +176,7 @@ class Recipe:
     def write_shipped(self, run: str) -> None:
         """Exports a run that started from the shipped weights; the other networks stay."""
         name = run.split("-")[0]
-        network = shipped_reader() if name == "reader" else shipped_entailment()
+        network = shipped_reader() if name == "reader" else shipped_entailment(name=name)
         averaged(network, self.runs / run / STATE)
         self._export({name: network})
 
@@ -198,6 +206,13 @@ class Recipe:
         freeze_below(self.entailment, frozen)
         self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
                   split(sources)[0], entailment.loss, seed)
+
+    def _said(self, seed: int, wide: EntailmentNetwork, length: int) -> Source:
+        """Responses without a label, with the mean of what the shipped narrow network and the
+        wide one make of them."""
+        examples = entailment_data.unlabelled(self.data, UNLABELLED, seed)
+        return Source("unlabelled", UNLABELLED_RATE, entailment.taught(
+            examples, (shipped_entailment(), wide), self._tokenizer(), self.device, length))
 
     def _of_widths(self) -> list[Source]:
         return split(entailment_data.general(
@@ -236,12 +251,14 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "narrow": Recipe.train_narrow,
     "wide": Recipe.train_wide,
     "export-wide": Recipe.write_wide,
+    "wide-again": Recipe.train_wide_again,
+    "export-wide-again": lambda recipe: recipe.write_shipped("wide-3"),
     "ranges": Recipe.write_ranges,
 }
 """In their order, the tried ones among them (:mod:`training.__main__`)."""
 OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
              "export-reordered", "unanswered", "export-unanswered", "narrow", "wide",
-             "export-wide", "ranges")
+             "export-wide", "wide-again", "export-wide-again", "ranges")
 """Parts that take their starting weights themselves: the shipped ones, or a base model's."""
 
 
@@ -268,8 +285,10 @@ def _new(shape: shapes.Shape) -> EntailmentNetwork:
 def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> None:
     """The embeddings and so many lower layers are not trained."""
     encoder = network.encoder
-    for part in (encoder.positions, encoder.types, encoder.norm, *encoder.layers[:layers]):
-        part.requires_grad_(False)
+    below = (encoder.positions, encoder.types, encoder.distances, encoder.norm)
+    for part in (*below, *encoder.layers[:layers]):
+        if part is not None:
+            part.requires_grad_(False)
 
 
 def _sampled(

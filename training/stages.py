@@ -57,12 +57,13 @@ ENTAILMENT = (
 WIDE = (
     Stage(60_000, rate=6e-5, head_rate=4e-4, warmup=0.04, length=160, tokens=3072, stop=45_000),
     Stage(48_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=320, tokens=3072),
+    Stage(42_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=256, tokens=3072),
 )
 NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
 """Meets the same pairs as the first of the wide, at a rate that suits its width."""
 
 UNLABELLED, UNLABELLED_RATE = 11_000, 3.0
-"""Responses without a label that the second of the wide meets, and how often in an epoch."""
+"""Responses without a label that the later ones of the wide meet, and how often in an epoch."""
 
 COMPARED_SHARE = 0.25
 """How many of the examples of the third stage are comparisons."""
@@ -75,5 +76,6 @@ WIDTH_SEED = 20
 GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
 CONTRASTED_FROZEN = 1
+WIDE_FROZEN = 2
 UNANSWERED_FROZEN = 1
 """Lower layers that, with the embeddings, stay as they are."""
