@@ -17,8 +17,8 @@ from typing import Any
 
 from benchmarks.harness import (
     Clock,
-    Counted,
     alternate,
+    counted,
     each,
     import_seconds,
     onnx_rate,
@@ -95,9 +95,9 @@ def main() -> None:
     against_float32 = (None if given.dtype == "float32"
                        else _against_float32(given.preset, together, examples, given.turns))
 
-    clock, counted = Clock(), {}
-    for stage, model in _models(q2, scale).items():
-        model._forward = counted[stage] = Counted(model._forward, clock, model.networks)
+    clock = Clock()
+    passes = counted({"reader": q2.reader, "nli": q2.entailment, "scale": scale.backbone,
+                      "chooser": scale.chooser}, clock)
     seconds = {}
     for stage, owner, method in (("spans", q2.spans, "find"), ("questions", q2.questions,
                                  "generate"), ("personal", q2.personal, "personal")):
@@ -118,9 +118,9 @@ def main() -> None:
         "responses_per_second": round(len(examples) / total, 1),
         "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
         "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
-        "stages": {stage: one.figures() for stage, one in counted.items() if one.tokens},
-        "tokens": round(sum(one.tokens for one in counted.values()) / len(examples), 1),
-        **share_of_rate(sum(one.operations for one in counted.values()), total, sum(rates) / 2,
+        "stages": {stage: one.figures() for stage, one in passes.items() if one.tokens},
+        "tokens": round(sum(one.tokens for one in passes.values()) / len(examples), 1),
+        **share_of_rate(sum(one.operations for one in passes.values()), total, sum(rates) / 2,
                         given.dtype),
         "weights": VERSIONS,
         "import_seconds": round(import_seconds("q2_metric"), 3),
@@ -139,12 +139,6 @@ def _against_float32(
     usual(changed(examples[:8], "; ;"))
     parts = [changed(part, "!") for part in slices(examples, 2 * turns + 1)]
     return alternate(each(usual, parts[::2]), each(together, parts[1::2]))
-
-
-def _models(q2: Q2, scale: Scale) -> dict[str, Any]:
-    """The networks of both metrics, by stage."""
-    models = {"reader": q2.reader, "nli": q2.entailment, "scale": scale.backbone}
-    return models | ({"chooser": scale.chooser} if scale.chooser else {})
 
 
 def _metrics(preset: str, dtype: str) -> tuple[Q2, Scale]:

@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -187,6 +187,15 @@ def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
 
 
 # --- the bundled networks -----------------------------------------------------------------
+
+
+def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
+    """Counts from now on what bundled models compute; by name, without those that are ``None``."""
+    found = {}
+    for name, model in models.items():
+        if model is not None:
+            found[name] = model._forward = Counted(model._forward, clock, model.networks)
+    return found
 
 
 class Counted:

@@ -75,17 +75,12 @@ def _of(score: Score) -> list[float]:
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
     """What one pass without evidence reads and takes."""
-    models: list[Any] = [one for one in (scale.backbone, scale.chooser) if one]
-    forwards, clock = [model._forward for model in models], harness.Clock()
-    counted = [harness.Counted(model._forward, clock, model.networks) for model in models]
-    for model, one in zip(models, counted, strict=True):
-        model._forward = one
+    passes = harness.counted({"backbone": scale.backbone, "chooser": scale.chooser},
+                             harness.Clock()).values()
     rate = harness.onnx_rate()
     seconds = harness.timed(lambda: scale.score(examples))
-    for model, forward in zip(models, forwards, strict=True):
-        model._forward = forward
-    return {"tokens": round(sum(one.tokens for one in counted) / len(examples), 1),
-            **harness.share_of_rate(sum(one.operations for one in counted), seconds, rate,
+    return {"tokens": round(sum(one.tokens for one in passes) / len(examples), 1),
+            **harness.share_of_rate(sum(one.operations for one in passes), seconds, rate,
                                     "float32"),
             "peak_memory_mb": harness.peak_memory_mb()}
 
@@ -111,7 +106,7 @@ def main() -> None:
 
         figures[name] = harness.alternate([(len(one), work(whole, one)) for one in parts],
                                           [(len(one), work(part, one)) for one in parts[1:]])
-    figures |= cost(part, long)
+    figures |= cost(Scale.from_preset("bundled"), long)
     figures["agreement"] = {
         name.partition(":")[0]: agreement(name, whole, part)
         for name in filter(None, given.agreement.split(","))}

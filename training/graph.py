@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from onnx import TensorProto, helper
 
-from q2_metric.models.bundled.eight_bits import APART
+from q2_metric.models.bundled.eight_bits import apart_of
 from q2_metric.models.bundled.encoding import MULTIPLE
 from q2_metric.models.bundled.network import POSITIONS, SHAPES, VOCABULARY, distance_classes
 from q2_metric.models.bundled.runtimes import FILES
@@ -78,7 +78,7 @@ class _Graph:
             self.weight(f"{name}.weight", size, TensorProto.INT8),
             step, self.weight(f"{name}.weight.scale", [size[1]]), zero, "",
             self.weight(f"{name}.bias", [size[1]])], FUSED))
-        apart = APART.get(name.rpartition(".")[2], 0)
+        apart = apart_of(name)
         if not apart:
             return product
         channels = self.add("Gather", [

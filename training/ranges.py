@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.eight_bits import APART, LAYER, RANGES, fingerprint
+from q2_metric.models.bundled.eight_bits import LAYER, RANGES, apart_of, fingerprint
 from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, pair
 from q2_metric.models.bundled.models import WINDOW
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
@@ -124,7 +124,7 @@ def ranges(network: Network, rows: Sequence[Window]) -> dict[str, Tensor]:
         hook.remove()
     tensors: dict[str, Tensor] = {}
     for name, module in products(network):
-        apart = APART.get(name.rpartition(".")[2], 0)
+        apart = apart_of(name)
         multiplier, zero, channels = found[name].fixed(module.weight.detach(), apart)
         tensors |= {f"{name}.multiplier": multiplier.float(), f"{name}.zero": zero}
         if apart:

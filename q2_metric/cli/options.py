@@ -19,7 +19,6 @@ from click.core import ParameterSource
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models, no_such
-from q2_metric.models.presets import DEFAULT as DEFAULT_PRESET
 from q2_metric.models.presets import preset
 from q2_metric.rows.formats import FORMS
 from q2_metric.running import Running
@@ -73,7 +72,7 @@ def setting_option(kind: type, field: dataclasses.Field[Any], title: str = "") -
     default = field.metadata.get("default", field.default)
     own = _OWN.get(field.name)
     if own is not None:
-        default = f"{default}; {DEFAULT_PRESET}: {own}"
+        default = f"{default}; {preset().name}: {own}"
     form = _form(get_type_hints(kind)[field.name])
     if form is int and kind is Running:
         form = click.IntRange(min=1)  # a number of rows

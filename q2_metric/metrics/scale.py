@@ -142,8 +142,9 @@ class Scale:
         preset: str = "custom",
         chooser: Entailment | None = None,
     ) -> None:
-        self.backbone, self.sentences, self.chooser = backbone, sentences, chooser
+        self.backbone, self.sentences = backbone, sentences
         self.settings = settings or ScaleSettings()
+        self.chooser = chooser if self.settings.judged_chunks else None
         by_prompt = self.settings.chunking == "prompt"
         if by_prompt and not isinstance(backbone, PromptBackbone):
             raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
@@ -167,7 +168,7 @@ class Scale:
         signed: dict[str, object] = {}
         if self.settings.top_chunks:
             signed["top"] = self.settings.top_chunks
-        if self.chooser and self.settings.judged_chunks:
+        if self.chooser:
             signed |= {"judged": self.settings.judged_chunks, "chooser": self.chooser.name}
         return signed
 
@@ -266,19 +267,18 @@ class Scale:
                 near = parts[text].nearest(claim, self.settings.top_chunks)
                 places = [places[at] for at in near]
             asked.append([_Asked((text[a:b], claim), (a, b)) for a, b in places])
-        if self.chooser and self.settings.judged_chunks:
-            asked = self._chosen(asked, self.chooser, self.settings.judged_chunks)
+        if self.chooser:
+            asked = self._chosen(asked, self.chooser)
         found = iter(self._judge([one.pair for some in asked for one in some], known))
         return [
             max(((next(found), one.place) for one in some), key=itemgetter(0), default=None)
             for some in asked
         ]
 
-    def _chosen(
-        self, asked: Sequence[list[_Asked]], chooser: Entailment, most: int
-    ) -> list[list[_Asked]]:
-        """At most so many chunks for each claim, those that the chooser finds to support it most;
-        of equal ones the earlier."""
+    def _chosen(self, asked: Sequence[list[_Asked]], chooser: Entailment) -> list[list[_Asked]]:
+        """At most ``judged_chunks`` for each claim, those that the chooser finds to support it
+        most; of equal ones the earlier."""
+        most = self.settings.judged_chunks
         pairs = [one.pair for some in asked if len(some) > most for one in some]
         support = dict(zip(pairs, self._judge(pairs, {}, chooser), strict=True))
         return [

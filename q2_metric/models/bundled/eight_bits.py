@@ -83,6 +83,11 @@ def is_product(name: str) -> bool:
     return ".layers." in name and kind == "weight" and product.rpartition(".")[2] in LAYER
 
 
+def apart_of(product: str) -> int:
+    """How many input channels of a product (a name without ".weight") are left out of it."""
+    return APART.get(product.rpartition(".")[2], 0)
+
+
 def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
     """The ranges of a network, out of the folder of the file with its weights.
 
