@@ -62,8 +62,11 @@ class _Graph:
         return names[0] if outputs == 1 else names
 
     def linear(self, x: str, name: str, size: list[int]) -> str:
-        """x @ weight + bias."""
-        product = self.add("MatMul", [x, self.weight(f"{name}.weight", size)])
+        """x @ weight + bias; the weight is handed over in the 8 bits that it is kept in."""
+        weight = self.add("DequantizeLinear", [
+            self.weight(f"{name}.weight", size, TensorProto.INT8),
+            self.weight(f"{name}.weight.scale", [size[1]])], axis=1)
+        product = self.add("MatMul", [x, weight])
         return str(self.add("Add", [product, self.weight(f"{name}.bias", [size[1]])]))
 
     def layer_linear(self, x: str, name: str, size: list[int]) -> str:

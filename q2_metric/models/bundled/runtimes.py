@@ -11,7 +11,8 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, lru_cache
 from operator import truediv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -83,6 +84,18 @@ def forward_of(
     return _torch(network, "cpu" if on_cpu else resolve_device(device), dtype)
 
 
+def shipped(file: str) -> Path:
+    """Where a file of :data:`WEIGHTS` is.
+
+    Raises:
+        ModelError: it is missing.
+    """
+    path = WEIGHTS / file
+    if not path.exists():
+        raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
+    return path
+
+
 def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
     """The weights of a network, or the shared "words", by name and one at a time, out of their
     8 bits.
@@ -90,18 +103,20 @@ def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
     Raises:
         ModelError: the weights are missing.
     """
+    for name, value, scale in _each_stored(owner):
+        yield name, value if scale is None else value * scale
+
+
+def _each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
+    """As :func:`each_weight`; those in 8 bits as they are, with a scale for each row."""
     from safetensors import safe_open
 
-    path = WEIGHTS / FILES.get(owner, SHARED)
-    if not path.exists():
-        raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
-    with safe_open(path, framework="numpy") as file:
+    with safe_open(shipped(FILES.get(owner, SHARED)), framework="numpy") as file:
         for name in file.keys():  # noqa: SIM118 (not a dictionary)
             if name.startswith(f"{owner}.") and not name.endswith(".scale"):
                 value = file.get_tensor(name)
-                if value.dtype == np.int8:
-                    value = value * file.get_tensor(f"{name}.scale")
-                yield name, value
+                in_bits = value.dtype == np.int8
+                yield name, value, file.get_tensor(f"{name}.scale") if in_bits else None
 
 
 @lru_cache(maxsize=1)
@@ -133,7 +148,9 @@ def _faster(threads: int) -> str:
         np.ones((rows, width), np.int64), np.zeros((rows, width), np.int64),
         np.full(rows, width, np.int32), np.ones((rows, width), np.float32))
     took: dict[str, list[float]] = {}
-    forwards = {dtype: _open("entailment", threads, dtype) for dtype in ON_ONNX}
+    # Of the two, 8 bits stay open: where they are chosen, they are used, else they are small.
+    forwards = {"float32": _open("entailment", threads, "float32"),
+                "int8": _onnx("entailment", threads, "int8")}
     for turn in range(1 + TURNS):
         for dtype, forward in forwards.items():
             started = time.perf_counter()
@@ -144,10 +161,28 @@ def _faster(threads: int) -> str:
     return "int8" if ratio >= FASTER else "float32"
 
 
+@cache
+def _opener() -> ThreadPoolExecutor:
+    """Opens networks one after the other: two at a time are twice the memory."""
+    return ThreadPoolExecutor(1, thread_name_prefix="q2-open")
+
+
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def _onnx(prefix: str, threads: int, dtype: str) -> Forward:
-    """As :func:`_open`, once in a process."""
-    return _open(prefix, threads, dtype)
+    """As :func:`_open`, once in a process and in the background: the first batch waits for it,
+    and until then the caller may load what else it needs (spaCy takes as long).
+
+    Raises:
+        ModelError: a file is missing.
+    """
+    for file in (FILES[prefix], SHARED, _graph(prefix, dtype)):
+        shipped(file)
+    opened = _opener().submit(_open, prefix, threads, dtype)
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        return opened.result()(batch)
+
+    return forward
 
 
 def _open(prefix: str, threads: int, dtype: str) -> Forward:
@@ -165,10 +200,11 @@ def _open(prefix: str, threads: int, dtype: str) -> Forward:
     options.intra_op_num_threads = threads
     # Batches differ in shape: a memory arena would keep the largest of each for ever.
     options.enable_cpu_mem_arena = False
+    # Weights come out of their 8 bits once, when the graph is read, and not in every pass.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.add_external_initializers(names, values)
-    graph = f"{prefix}.onnx" if dtype == "float32" else f"{prefix}.{dtype}.onnx"
     session = onnxruntime.InferenceSession(
-        (WEIGHTS / graph).read_bytes(), options, providers=["CPUExecutionProvider"]
+        shipped(_graph(prefix, dtype)).read_bytes(), options, providers=["CPUExecutionProvider"]
     )
     inputs = {node.name for node in session.get_inputs()}
 
@@ -186,21 +222,28 @@ def _open(prefix: str, threads: int, dtype: str) -> Forward:
     return forward
 
 
+def _graph(prefix: str, dtype: str) -> str:
+    """The file of a network's graph."""
+    return f"{prefix}.onnx" if dtype == "float32" else f"{prefix}.{dtype}.onnx"
+
+
 def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
     """What a network's graph is filled with, one at a time: together they are much memory."""
     ranges = eight_bits.load_ranges(WEIGHTS / FILES[prefix], prefix) if dtype == "int8" else None
     has_words = False
-    for name, value in each_weight(prefix):
+    for name, value, scale in _each_stored(prefix):
+        whole = value if scale is None else value * scale
         if name == f"{prefix}.words.weight":
             has_words = True
-            yield "words.weight", value.astype(np.float16)
+            yield "words.weight", whole.astype(np.float16)
         elif ranges is not None and eight_bits.is_product(name):
-            yield from eight_bits.initializers(name, value, ranges)
-        elif value.ndim == 2 and not name.endswith(LOOKED_UP):
+            yield from eight_bits.initializers(name, whole, ranges)
+        elif scale is not None and not name.endswith(LOOKED_UP):
             # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
-            yield name, np.ascontiguousarray(value.T, np.float32)
+            yield name, np.ascontiguousarray(value.T)
+            yield f"{name}.scale", scale[:, 0]
         else:
-            yield name, value.astype(np.float32, copy=False)
+            yield name, whole.astype(np.float32, copy=False)
     if not has_words:
         yield "words.weight", _words()
 

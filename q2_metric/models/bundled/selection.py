@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-
-from q2_metric.errors import ModelError
 
 Floats = NDArray[np.float32]
 
@@ -61,9 +58,9 @@ def piece_vectors() -> Floats:
     """
     from safetensors import safe_open
 
-    from q2_metric.models.bundled.runtimes import WEIGHTS
+    from q2_metric.models.bundled.runtimes import SHARED, shipped
 
-    with safe_open(_there(WEIGHTS / "bundled.safetensors"), framework="numpy") as file:
+    with safe_open(shipped(SHARED), framework="numpy") as file:
         vectors = file.get_tensor("words.weight").astype(np.float32)
     # The scale of a row's 8-bit values goes away with its length.
     found: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
@@ -79,9 +76,9 @@ def learned() -> dict[str, Floats]:
     """
     from safetensors.numpy import load_file
 
-    from q2_metric.models.bundled.runtimes import WEIGHTS
+    from q2_metric.models.bundled.runtimes import shipped
 
-    found = load_file(_there(WEIGHTS / "selection.safetensors"))
+    found = load_file(shipped("selection.safetensors"))
     return {name: value.astype(np.float32) for name, value in found.items()}
 
 
@@ -89,9 +86,3 @@ def learned() -> dict[str, Floats]:
 def text_vectors() -> TextVectors:
     """The bundled sentence vectors."""
     return TextVectors(piece_vectors(), learned()["projection"], learned()["weigh"])
-
-
-def _there(path: Path) -> str:
-    if not path.exists():
-        raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
-    return str(path)

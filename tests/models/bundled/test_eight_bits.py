@@ -121,6 +121,7 @@ def test_the_faster_is_taken(
     monkeypatch.setattr(runtimes, "_open", opened)
     monkeypatch.setattr(runtimes.time, "perf_counter", lambda: now[0])
     runtimes._faster.cache_clear()
+    runtimes._onnx.cache_clear()
     try:
         assert runtimes.settled("auto", threads=1) == chosen
         given = {"dtype": "auto", "preset": "bundled"}
@@ -129,6 +130,7 @@ def test_the_faster_is_taken(
         assert options.load_keywords({**given, "preset": "paper"})["dtype"] == "auto"
     finally:
         runtimes._faster.cache_clear()
+        runtimes._onnx.cache_clear()
     assert runtimes.settled("auto", "cuda") == runtimes.settled("float32") == "float32"
     assert runtimes.settled("bfloat16") == "bfloat16"
 
