@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 WEIGHTS = Path(__file__).parent / "weights"
-VERSIONS = {"reader": "2", "entailment": "4", "wide": "1"}
+VERSIONS = {"reader": "2", "entailment": "4", "wide": "2"}
 """Of each network's weights: part of every signature, raised with each retraining. The reader;
 two entailment networks, of which the second is twice as wide."""
 SHARED = "bundled.safetensors"
