@@ -90,7 +90,7 @@ def fill(
         _source(ray, job, done), num_cpus=0, label_selector=here, override_num_blocks=1
     ).map_batches(
         _Actor,
-        fn_constructor_args=(job, attempts, os.getcwd()),
+        fn_constructor_args=(job, attempts, os.getcwd(), _threads(ray, cluster)),
         batch_size=1,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(size=cluster.actors),
@@ -150,6 +150,11 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
     return Blocks()
 
 
+def _threads(ray: Any, cluster: Cluster) -> int:
+    """The processors that an actor may use, so that all of them together use each once."""
+    return max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
+
+
 def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, list[Row]]]:
     """(file, block, index of its first row, rows) of the blocks that are not done."""
     for number, file in enumerate(job.files):
@@ -175,8 +180,9 @@ class _Attempts:
 class _Actor:
     """Loads the job's metrics once and scores blocks."""
 
-    def __init__(self, job: Job, attempts: Any, folder: str) -> None:
+    def __init__(self, job: Job, attempts: Any, folder: str, threads: int) -> None:
         self.job, self._attempts = job, attempts
+        os.environ["OMP_NUM_THREADS"] = str(threads)  # Ray's own is 1, however few the actors
         with suppress(OSError):  # on another machine it may not be there
             os.chdir(folder)  # local models may be named from there
         self._loaded: Loaded | None = None
@@ -224,7 +230,7 @@ def pack(block: list[Row]) -> list[list[Any]]:
     return [
         [row.index, row.id, row.error]
         if isinstance(row, BadRow)
-        else [row.response, row.knowledge, list(row.history), row.id]
+        else [row.response, row.knowledge, list(row.history), row.id, row.label]
         for row in block
     ]
 
@@ -234,6 +240,6 @@ def unpack(packed: list[list[Any]]) -> list[Row]:
     return [
         BadRow(*fields)
         if len(fields) == 3
-        else Example(fields[0], fields[1], tuple(fields[2]), fields[3])
+        else Example(fields[0], fields[1], tuple(fields[2]), *fields[3:])
         for fields in packed
     ]

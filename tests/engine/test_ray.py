@@ -60,10 +60,11 @@ RIGHT = [i / 1000 for i in range(ROWS)]
 
 
 def test_rows_travel_as_json() -> None:
-    rows = [Example("é\u2028", "k", ("a", "b"), "1"), BadRow(1, None, "x, line 2: is not JSON")]
+    row = Example("é\u2028", "k", ("a", "b"), "1", True)
+    rows = [row, BadRow(1, None, "x, line 2: is not JSON")]
     packed = json.loads(json.dumps(pack(rows)))
     assert unpack(packed) == rows
-    assert unpack(packed)[0].id == "1"
+    assert (unpack(packed)[0].id, unpack(packed)[0].label) == ("1", True), "not among =='s fields"
 
 
 def test_only_what_is_missing_is_sent(tmp_path: Path) -> None:
