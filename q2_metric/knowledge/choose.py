@@ -11,7 +11,7 @@ from q2_metric.knowledge.ensemble import Ensemble, Vote
 from q2_metric.knowledge.mentions import Matching
 from q2_metric.knowledge.types import Detector, Pool, Ranker
 
-BUNDLED, WORDS, BM25 = "bundled", "bundled-words", "bm25"
+BUNDLED, WORDS, BM25 = NAMES = "bundled", "bundled-words", "bm25"
 
 
 def load_ranker(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from q2_metric.knowledge.choose import BUNDLED, combined, load_ranker
+from q2_metric.knowledge.choose import BUNDLED, NAMES, combined, load_ranker
 from q2_metric.knowledge.pools import passages, read_pool
 from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker
 from q2_metric.metrics.signature import parse
@@ -40,6 +40,12 @@ class Choice:
         """All that the chosen knowledge depends on, by what it is of."""
         rankers = {f"ranker {i}": name for i, name in enumerate(self.rankers, start=1)}
         return {"pool": self.pool, **rankers}
+
+    @property
+    def paths(self) -> list[str]:
+        """Those of its values that may be files or folders: what is known by name is none."""
+        pools = [] if self.pool == ROW else [self.pool]
+        return pools + [name for name in self.rankers if name not in NAMES]
 
     def load(self) -> Selector:
         """What chooses.

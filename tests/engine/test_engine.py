@@ -294,6 +294,20 @@ def test_the_code_is_what_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     identity.code.cache_clear()
 
 
+def test_only_models_may_be_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder here that has the name of a preset is none of its models; ``~`` is expanded."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("paper", "mean", "model"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("1")
+    request = {"preset": "paper", "aggregate": "mean", "scale_model": "~/model"}
+    before = identity.identity("scale", request)
+    assert [name for name in before if name.startswith("contents")] == ["contents of ~/model"]
+    (tmp_path / "model" / "config.json").write_text("2")
+    assert identity.identity("scale", request) != before
+
+
 def test_other_files_are_refused() -> None:
     def of(*files: tuple[str, str]) -> manifest.Manifest:
         found = manifest.manifest([], {}, {}, {})

@@ -225,6 +225,7 @@ class Chosen:
 
     def __init__(self, pool: Path) -> None:
         self.request: Mapping[str, Any] = {"by": "number", "pool": str(pool)}
+        self.paths = [str(pool)]
 
     def load(self) -> Chooser:
         return Chooser()
