@@ -6,6 +6,7 @@
     |   `-- WriteError    a file cannot be written now, whatever its name (a full disk)
     |-- MissingExtra      an optional package is not installed (also ImportError)
     |-- ModelError        a model cannot be loaded or does not fit its role (also OSError)
+    |   `-- BrokenModel   whatever the row: its files cannot be read, memory does not suffice
     `-- DataError         a data set cannot be found or read (also OSError)
         `-- DownloadError or be downloaded
 
@@ -50,6 +51,10 @@ class MissingExtra(Q2Error, ImportError):
 
 class ModelError(Q2Error, OSError):
     """A model cannot be loaded, or it does not fit the role it was given."""
+
+
+class BrokenModel(ModelError):
+    """A model that cannot be opened, so that no row is to blame."""
 
 
 class DataError(Q2Error, OSError):

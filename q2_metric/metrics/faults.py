@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 
-from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.errors import BrokenModel, MissingExtra, ModelError
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
@@ -28,6 +28,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 
     Raises:
         MissingExtra: a package is missing, whatever the row.
+        BrokenModel: a model cannot be opened.
         ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
             or the device is lost: no row is to blame, and none should count as finished.
     """
@@ -45,7 +46,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 def _halved(score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
     try:
         return list(score(examples))
-    except MissingExtra:
+    except (MissingExtra, BrokenModel):
         raise
     except Exception as error:
         words = _words(error)

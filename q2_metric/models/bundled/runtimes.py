@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.errors import BrokenModel, InputError, MissingExtra, ModelError
 from q2_metric.models.bundled import eight_bits
 from q2_metric.models.bundled.encoding import Batch
 
@@ -173,16 +173,34 @@ def _onnx(prefix: str, threads: int, dtype: str) -> Forward:
     and until then the caller may load what else it needs (spaCy takes as long).
 
     Raises:
-        ModelError: a file is missing.
+        ModelError: a file is missing; the first batch raises :class:`BrokenModel` where a file is
+            damaged or memory does not suffice, and the network is opened anew when asked for.
     """
     for file in (FILES[prefix], SHARED, _graph(prefix, dtype)):
         shipped(file)
     opened = _opener().submit(_open, prefix, threads, dtype)
 
     def forward(batch: Batch) -> NDArray[np.float32]:
-        return opened.result()(batch)
+        try:
+            run = opened.result()
+        except Exception as error:
+            _onnx.cache_clear()
+            raise BrokenModel(
+                f"the bundled {prefix} network cannot be opened: {str(error) or 'out of memory'}"
+            ) from error
+        return run(batch)
 
     return forward
+
+
+def _forget() -> None:
+    """In a process that was forked: the thread that opens networks is in the other one."""
+    _opener.cache_clear()
+    _onnx.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def _open(prefix: str, threads: int, dtype: str) -> Forward:
@@ -298,7 +316,7 @@ def _torch(prefix: str, device: str, dtype: str) -> Forward:
 
 
 def processors() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Processors that this process may use; no more than OMP_NUM_THREADS, where that is set."""
+    may = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return min(may, int(asked)) if asked.isdecimal() and int(asked) else may

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import random
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -13,7 +16,8 @@ import pytest
 
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
-from q2_metric.metrics import load_metrics, score_with
+from q2_metric.errors import BrokenModel, ModelError
+from q2_metric.metrics import load_metrics, score_rows, score_with
 from q2_metric.models.bundled import runtimes
 from q2_metric.types import Comparison, Evidence, Example, Metric
 
@@ -135,3 +139,49 @@ def test_a_score_does_not_depend_on_how_it_is_computed(
         usual = [score.value for score in metrics()[metric.name].score(ORDINARY)]
         found = [score.value for score in metric.score(ORDINARY)]
         assert found == [pytest.approx(value, abs=1e-6) for value in usual]
+
+
+ONE = [Example("Rome is in Italy.", "Rome is the capital of Italy.")]
+
+
+def test_a_network_that_cannot_be_opened_is_no_fault_of_a_row(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is opened in the background, and the first batch says so; later it may be mended."""
+    def no_memory(*_arguments: object) -> Any:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        runtimes._onnx.cache_clear()
+        patch.setattr(runtimes, "_open", no_memory)
+        (scale,) = load_metrics(["scale"], "bundled-small")
+        with pytest.raises(BrokenModel, match="entailment network cannot be opened: out of"):
+            score_rows([scale], ONE, on_fault=lambda *_: None)
+    (scale,) = load_metrics(["scale"], "bundled-small")
+    assert scale.score(ONE)[0].value is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(runtimes, "WEIGHTS", tmp_path)
+        runtimes._onnx.cache_clear()
+        with pytest.raises(ModelError, match="missing"):
+            load_metrics(["scale"], "bundled-small")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_forked_process_opens_networks_of_its_own() -> None:
+    runtimes._opener().submit(int).result()  # its thread is in this process
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=lambda: runtimes._onnx("entailment", 1, "float32"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child.start()
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def test_threads_can_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)), raising=False)
+    found = []
+    for asked in ("", "2", "3,1", "9", "0", "many"):
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+        found.append(runtimes.processors())
+    assert found == [4, 2, 3, 4, 4, 4]
