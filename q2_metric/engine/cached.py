@@ -32,6 +32,9 @@ from q2_metric.types import (
 BLOCK = 256
 """Responses scored together, then put into the cache."""
 
+WITH_EVIDENCE = "score with evidence"
+"""Names such scores in keys."""
+
 Progress = Callable[[int], None]
 """Called with the number of responses that were just finished."""
 
@@ -54,7 +57,7 @@ class CachedMetric:
         request: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = name
-        self._load, self._store = load, store
+        self._load, self._store, self._request = load, store, request
         self._metric: Metric | None = None
         self.looked_up = 0
         """Examples whose score was there already."""
@@ -67,6 +70,10 @@ class CachedMetric:
         """The metric itself, loaded when first asked for."""
         if self._metric is None:
             self._metric = self._load()
+            if base := entry(self.name).base:
+                inner = getattr(self._metric, base)
+                shared = _Shared(base, lambda: inner, self._store, self._request)
+                setattr(self._metric, base, shared)
             self.signature = self._metric.signature
             self._store.put({self._made_by: self.signature})
         return self._metric
@@ -87,7 +94,7 @@ class CachedMetric:
         def find(block: Sequence[Example]) -> list[Any]:
             return [to_json(one) for one in score_with(self.metric, block, evidence=evidence)]
 
-        what = "score with evidence" if evidence and entry(self.name).evidence else "score"
+        what = WITH_EVIDENCE if evidence and entry(self.name).evidence else "score"
         found = self.cached(what, examples, find, progress or (lambda _rows: None), readable)
         return [from_json(example, one) for example, one in zip(examples, found, strict=True)]
 
@@ -112,11 +119,7 @@ class CachedMetric:
             usable: whether a value out of the cache is what was put there; if not, it is
                 found anew.
         """
-        # With the history: a response that only echoes it claims nothing.
-        keys = [
-            digest(what, self._made_by, self.signature, e.response, e.knowledge, e.history)
-            for e in examples
-        ]
+        keys = self._keys(what, examples)
         kept = self._store.get(dict.fromkeys(keys))
         found = {key: value for key, value in kept.items() if usable(value)}
         here = sum(key in found for key in keys)
@@ -130,6 +133,30 @@ class CachedMetric:
             found.update(new)
             progress(len(block))
         return [found[key] for key in keys]
+
+    def _keys(self, what: str, examples: Sequence[Example]) -> list[str]:
+        # With the history: a response that only echoes it claims nothing.
+        return [
+            digest(what, self._made_by, self.signature, e.response, e.knowledge, e.history)
+            for e in examples
+        ]
+
+
+class _Shared(CachedMetric):
+    """The metric that another is computed from: by itself it is scored once for both. Scores that
+    were found with evidence serve as well."""
+
+    def score(
+        self, examples: Sequence[Example], *, evidence: bool = False,
+        progress: Progress | None = None,
+    ) -> list[Score]:
+        keys = self._keys(WITH_EVIDENCE, examples)
+        kept = {key: value for key, value in self._store.get(dict.fromkeys(keys)).items()
+                if readable(value)}
+        missing = [example for key, example in zip(keys, examples, strict=True) if key not in kept]
+        others = iter(super().score(missing, evidence=evidence, progress=progress))
+        return [from_json(example, kept[key]) if key in kept else next(others)
+                for key, example in zip(keys, examples, strict=True)]
 
 
 # --- scores as JSON ---------------------------------------------------------------------

@@ -69,6 +69,7 @@ class Entry:
         evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
         probability: whether its value is meant as P(supported), so that it can be well or
             badly calibrated.
+        base: metric whose scores it is computed from, and attribute that holds it; "" for none.
         gloss: one line for people about its first column: what it is, and what is high.
     """
 
@@ -84,6 +85,7 @@ class Entry:
     neural: bool = False
     evidence: bool = False
     probability: bool = False
+    base: str = ""
     gloss: str = ""
 
     @property
@@ -157,7 +159,7 @@ METRICS: dict[str, Entry] = {
         Entry(
             "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
             details="parts", running=RUNNING, cached=True, neural=True, probability=True,
-            gloss="probability that people call the response supported; 1 is best",
+            base="scale", gloss="probability that people call the response supported; 1 is best",
         ),
         Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1",
               gloss="words that response and knowledge share; 1 is best"),

@@ -108,6 +108,27 @@ def test_scores_with_and_without_evidence_are_kept_apart(tmp_path: Path) -> None
         assert cached().score(EXAMPLES, evidence=True) == searched
 
 
+@pytest.mark.parametrize("evidence", [False, True])
+def test_what_another_metric_is_computed_from_is_scored_once(
+    tmp_path: Path, evidence: bool
+) -> None:
+    """After it and before it, by scores with evidence or without."""
+    store, made, grounded = Cache(tmp_path / "c"), scale(), groundedness()
+    first = CachedMetric("scale", lambda: made, store)
+    inner = grounded.scale.backbone
+    second = CachedMetric("groundedness", lambda: grounded, store)
+    judged = first.score(EXAMPLES, evidence=evidence)
+    assert second.score([*EXAMPLES, CHAT]) == groundedness().score([*EXAMPLES, CHAT])
+    assert inner.calls == 0  # type: ignore[attr-defined]
+    assert first.score(EXAMPLES, evidence=evidence) == judged
+    new = Example("Oslo has 1 hill.", KNOWLEDGE)
+    assert second.score([new]) == groundedness().score([new])
+    assert inner.calls == 1  # type: ignore[attr-defined]
+    calls = made.backbone.calls  # type: ignore[attr-defined]
+    assert first.score([new]) == scale().score([new])
+    assert made.backbone.calls == calls, "found for the other"  # type: ignore[attr-defined]
+
+
 def test_evidence_makes_no_difference_to_metrics_that_have_none(tmp_path: Path) -> None:
     metric = FakeMetric("nli")
     cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c"))
