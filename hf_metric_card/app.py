@@ -66,8 +66,8 @@ def metrics() -> Sequence[Metric]:
 
 def explain(response: str, knowledge: str, history: str) -> tuple[str, dict[str, Any]]:
     """The explanation as HTML, and the same as a row of ``q2 score --out``."""
-    for name, text in (("response", response), ("knowledge", knowledge)):
-        if is_blank(text):
+    for name, text in (("response", response), ("knowledge", knowledge), ("history", history)):
+        if is_blank(text) and name != "history":
             raise gr.Error(f"The {name} is empty.", print_exception=False)
         if len(text) > LONGEST:
             raise gr.Error(f"The {name} has {len(text):,} characters; here at most {LONGEST:,}. "

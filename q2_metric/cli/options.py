@@ -176,11 +176,14 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
 
     spacy_parser.LIGHT = True
     found = {key: options[key] for key in keywords() if options.get(key) is not None}
-    if found.get("dtype") == "auto" and preset(options["preset"]).reader.kind == "bundled":
+    if found.get("dtype") == "auto":
         from q2_metric.models.bundled.runtimes import settled
 
         # Here and not where models are loaded: caches and resumed runs go by it.
-        found["dtype"] = settled("auto", found.get("device", "auto"))
+        replaced = [name for one in METRICS.values() if "dtype" in one.running
+                    for name in one.models if name in found]
+        own = preset(options["preset"]).reader.kind == "bundled" and not replaced
+        found["dtype"] = settled("auto", found.get("device", "auto")) if own else "float32"
     return found
 
 

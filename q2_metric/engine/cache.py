@@ -70,7 +70,8 @@ class Cache:
                 path.parent.mkdir(parents=True, exist_ok=True)
             # Rollback journal, not WAL: home folders may be on a network.
             # An actor's calls may come from different threads, one at a time.
-            database = sqlite3.connect(path or ":memory:", timeout=60, check_same_thread=False)
+            database = self._database = sqlite3.connect(
+                path or ":memory:", timeout=60, check_same_thread=False)
             database.execute("pragma auto_vacuum = incremental")
             database.execute("pragma synchronous = normal")
             with database:
@@ -79,7 +80,6 @@ class Cache:
                     "(key text primary key, value text, used integer)"
                 )
                 database.execute("create index if not exists by_use on scores (used)")
-            self._database = database
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
 

@@ -279,7 +279,6 @@ class Run:
 
         with self.listener.progress([] if self._loaded is None else [file]) as progress:
             for n, block in enumerate(self.job.blocks(file, on_columns, self.listener.warn)):
-                started = time.perf_counter()
                 self._check_unchanged(file)
                 rows = parts.read(number, n, len(block)) if parts is not None else None
                 before = rows is not None and (number, n) in resumed

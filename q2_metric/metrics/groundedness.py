@@ -19,6 +19,7 @@ from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.signature import signature
+from q2_metric.running import RUNNING
 from q2_metric.text.overlap import UNKNOWN, overlap
 from q2_metric.types import Evidence, Example, Part, Score
 
@@ -97,7 +98,7 @@ class Groundedness:
             running: the fields of :class:`~q2_metric.running.Running`.
 
         Raises:
-            InputError: the preset has no head.
+            InputError: the preset has no head, or a keyword is none of these.
             ModelError: the models cannot be loaded.
         """
         from q2_metric.models import presets
@@ -107,6 +108,9 @@ class Groundedness:
             able = ", ".join(name for name, one in presets.PRESETS.items() if one.head)
             raise InputError(f"groundedness was not fitted for the preset {stages.name!r}, "
                              f"only for {able}")
+        if other := sorted(running.keys() - set(RUNNING)):
+            raise InputError(f"groundedness takes no {', '.join(other)}: it was fitted on the "
+                             "preset's own model and settings")
         scale = Scale.from_preset(preset, **running)
         return cls(scale, Head.load(stages.head), stages.name)
 

@@ -70,7 +70,8 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return format(value, "g")
+        short = format(value, "g")
+        return short if float(short) == value else repr(value)
     return str(value)
 
 

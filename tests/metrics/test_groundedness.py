@@ -76,6 +76,12 @@ def test_a_preset_without_a_head_is_refused() -> None:
         Groundedness.from_preset("paper")
 
 
+@pytest.mark.parametrize("other", [{"support": "attributable"}, {"scale_model": "m"}])
+def test_what_the_head_was_not_fitted_on_is_refused(other: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=f"takes no {next(iter(other))}"):
+        Groundedness.from_preset("bundled", **other)
+
+
 def test_a_damaged_head_is_named(tmp_path: Path) -> None:
     path = tmp_path / "head.json"
     path.write_text(json.dumps({"name": "x", "intercept": 0, "features": {"words": {}}}))

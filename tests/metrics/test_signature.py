@@ -16,6 +16,12 @@ def test_form_and_order() -> None:
     assert signature("q2", settings) == wanted
 
 
+def test_numbers_that_differ_are_signed_differently() -> None:
+    values = (0.25, 0.2500001, 0.0, 1e-9)
+    found = [signature("q2", {"o": value, "version": "1"}) for value in values]
+    assert found == [f"q2|o:{text}|version:1" for text in ("0.25", "0.2500001", "0", "1e-09")]
+
+
 def test_version_is_added_last() -> None:
     assert signature("q2", {"b": 1, "a": 2}) == f"q2|b:1|a:2|version:{__version__}"
 

@@ -7,6 +7,7 @@ safe and keeps run-on dialogue apart; places are always those of the text as giv
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 from bisect import bisect_right
@@ -148,6 +149,15 @@ class Parsed:
         return None if tokens is None else (sentence, tokens)
 
 
+_Key = tuple[str, bytes]
+"""A text, and what stands for the knowledge that lends it capitals."""
+
+
+def _short(knowledge: str) -> bytes:
+    """Stands for a text that may be long, and is not to be held."""
+    return hashlib.blake2b(knowledge.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 class Parser:
     """Repairs and parses texts, remembering the most recent ones.
 
@@ -158,24 +168,26 @@ class Parser:
 
     def __init__(self, cache_size: int = CACHED_TEXTS, batch_size: int = 128) -> None:
         self.batch_size = batch_size
-        self._memory: Memory[tuple[str, str], Parsed] = Memory(cache_size, CACHED_CHARACTERS)
+        self._memory: Memory[_Key, Parsed] = Memory(cache_size, CACHED_CHARACTERS)
 
     def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
         """One parse for each text, in order.
 
         ``knowledge`` (empty, or one for each text) lends lower-case texts its capitals.
         """
-        keys = list(zip(texts, knowledge or [""] * len(texts), strict=True))
-        unique = list(dict.fromkeys(keys))
-        known = {key: self._memory.get(key) for key in unique}
+        pairs = list(zip(texts, knowledge or [""] * len(texts), strict=True))
+        keys = [(text, _short(lends)) for text, lends in pairs]
+        by_key = dict(zip(keys, pairs, strict=True))
+        known = {key: self._memory.get(key) for key in by_key}
         parsed = {key: value for key, value in known.items() if value is not None}
-        parsed |= self._parse_new([key for key in unique if key not in parsed])
+        parsed |= self._parse_new(
+            {key: pair for key, pair in by_key.items() if key not in parsed})
         return [parsed[key] for key in keys]
 
-    def _parse_new(self, keys: list[tuple[str, str]]) -> dict[tuple[str, str], Parsed]:
-        if not keys:
+    def _parse_new(self, pairs: dict[_Key, tuple[str, str]]) -> dict[_Key, Parsed]:
+        if not pairs:
             return {}
-        repaired = [repair(text, knowledge) for text, knowledge in keys]
+        repaired = [repair(text, knowledge) for text, knowledge in pairs.values()]
         places = [split_sentences(item.text) for item in repaired]
         sentences = [
             item.text[start:end]
@@ -187,7 +199,7 @@ class Parser:
             [join_titles(language.make_doc(text)) for text in sentences], batch_size=self.batch_size
         )
         parsed = {}
-        for key, item, bounds in zip(keys, repaired, places, strict=True):
+        for key, item, bounds in zip(pairs, repaired, places, strict=True):
             parts = tuple(
                 ParsedSentence(next(docs), start, end - start, start in item.raised)
                 for start, end in bounds

@@ -127,7 +127,8 @@ def test_the_faster_is_taken(
         given = {"dtype": "auto", "preset": "bundled"}
         monkeypatch.setattr(runtimes, "processors", lambda: 1)
         assert options.load_keywords(given)["dtype"] == chosen
-        assert options.load_keywords({**given, "preset": "paper"})["dtype"] == "auto"
+        for other in ({"preset": "paper"}, {"reader_model": "m"}):
+            assert options.load_keywords({**given, **other})["dtype"] == "float32"
     finally:
         runtimes._faster.cache_clear()
         runtimes._onnx.cache_clear()

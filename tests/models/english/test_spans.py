@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from tokenised import TEXTS
@@ -170,3 +172,13 @@ def test_protocols(parser: Parser) -> None:
     assert isinstance(SpacySpans(parser), SpanFinder)
     assert isinstance(RuleSentences(), SentenceSplitter)
     assert isinstance(SpacyPersonal(parser), PersonalFilter)
+
+
+def test_parses_do_not_hold_the_knowledge() -> None:
+    """It lends capitals, and is long."""
+    knowledge = "All of Rome is old. " * 10_000
+    parser = Parser()
+    first, other = parser.parse(["i like rome", "i like rome"], [knowledge, ""])
+    assert first.repaired.text != other.repaired.text
+    assert parser.parse(["i like rome"], [knowledge]) == [first]
+    assert len(pickle.dumps(list(parser._memory._values))) < 1000
