@@ -14,7 +14,8 @@ class Running:
     Attributes:
         device: "auto", "cpu", "cuda", "cuda:1", "mps".
         dtype: "float32", "bfloat16", "float16"; for the bundled models on a CPU also "int8", and
-            "auto" for what is faster of float32 and int8 on this machine.
+            "auto" for what is faster of float32 and int8 on this machine
+            (on the command line float32 where a stage has another model).
         batch_size: rows of a model call; ``None`` for as many as fit into memory (on a
             CPU, as are fast).
         attn_implementation: of transformers models: "sdpa", "flash_attention_2", …

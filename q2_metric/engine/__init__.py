@@ -10,6 +10,6 @@
     run.py        what "q2 score" does, from files to output
     cluster.py    the missing blocks scored by actors of a Ray cluster
 
-A block is always the same rows, whatever engine scores it: batches have the same
-composition, so that scores are the same to the last bit.
+A block is always the same rows, whatever engine scores it: without a cache, which leaves only
+what it lacks, batches have the same composition, and scores are the same to the last bit.
 """

@@ -50,7 +50,7 @@ def experiment(
         scale: whose backbone and settings search.
         columns: metrics that tell supported sentences from others.
         rows: sentences with their dialogues.
-        branches: of the search, named in the signature.
+        branches: of the search that ``scale`` was made with; named in the signature.
         bar: opens a progress bar for the searches.
 
     Raises:
