@@ -82,7 +82,7 @@ def otherwise(threads: int = 2, *, optimised: bool = True) -> Way:
             patch.object(onnxruntime, "SessionOptions", options),
         ):
             (other,) = load_metrics([metric.name])
-            runtimes._opener().submit(int).result()  # the last in the queue
+            runtimes.wait_until_open()
         runtimes._onnx.cache_clear()
         return values(other, examples)
 

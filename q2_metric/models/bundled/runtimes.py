@@ -193,6 +193,11 @@ def _onnx(prefix: str, threads: int, dtype: str) -> Forward:
     return forward
 
 
+def wait_until_open() -> None:
+    """Waits for all networks that were asked for, opened or not."""
+    _opener().submit(int).result()  # the last in the queue
+
+
 def _forget() -> None:
     """In a process that was forked: the thread that opens networks is in the other one."""
     _opener.cache_clear()

@@ -124,7 +124,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch, threads: int, optimised: bool) -> li
         patch.setattr(onnxruntime, "SessionOptions", options)
         runtimes._onnx.cache_clear()
         found = load_metrics(["q2", "scale"])
-        runtimes._opener().submit(int).result()  # the last in the queue
+        runtimes.wait_until_open()
     runtimes._onnx.cache_clear()
     assert {one.intra_op_num_threads for one in asked} == {threads}
     return found
@@ -168,7 +168,7 @@ def test_a_network_that_cannot_be_opened_is_no_fault_of_a_row(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_forked_process_opens_networks_of_its_own() -> None:
-    runtimes._opener().submit(int).result()  # its thread is in this process
+    runtimes.wait_until_open()  # its thread is in this process
     context = multiprocessing.get_context("fork")
     child = context.Process(target=lambda: runtimes._onnx("entailment", 1, "float32"))
     with warnings.catch_warnings():
