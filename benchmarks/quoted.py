@@ -113,7 +113,8 @@ def shipped() -> Iterator[tuple[str, Figure]]:
     Those of ``bundled`` are in 8 bits; "small" has ``bundled-small`` in float32, whose Q² is that
     of ``bundled``.
     """
-    for prefix, file in (("shipped", "shipped.json"), ("dev", "dev.json"),
+    for prefix, file in (("shipped", "shipped.json"), ("shipped", "shipped-summeval.json"),
+                         ("dev", "dev.json"),
                          ("small", "shipped-small.json"), ("small.dev", "dev-small.json")):
         found = read(file)
         facts = {key: found["facts"][key] for key in ("command", "date")}
