@@ -184,6 +184,7 @@ def test_a_choice_of_knowledge_is_said_in_place_of_a_column(
     class Choice:
         words = "by hand"
         request: dict[str, Any] = {}  # noqa: RUF012
+        paths = ()
 
         def load(self) -> Any:
             return type("Selector", (), {
