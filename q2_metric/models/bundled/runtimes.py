@@ -11,7 +11,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache, lru_cache
 from operator import truediv
 from pathlib import Path
@@ -179,6 +179,9 @@ def _onnx(prefix: str, threads: int, dtype: str) -> Forward:
     for file in (FILES[prefix], SHARED, _graph(prefix, dtype)):
         shipped(file)
     opened = _opener().submit(_open, prefix, threads, dtype)
+    if dtype == "int8":
+        # Beside spaCy it took 130 MB more at its peak and saved a quarter of a second.
+        wait([opened])
 
     def forward(batch: Batch) -> NDArray[np.float32]:
         try:
