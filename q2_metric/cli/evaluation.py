@@ -126,16 +126,17 @@ def evidence(file: Path, **options: Any) -> None:
     """
     from q2_metric.data.screeneval import read_screeneval
     from q2_metric.evaluation import evidence as protocol
-    from q2_metric.metrics.scale import ScaleSettings
+    from q2_metric.metrics.scale import resolved
     from q2_metric.models.presets import preset
 
     check(options)
     rows = read_screeneval(file)
     columns = columns_of(options, [row.example for row in rows])
     scale = metric_source("scale", options, score_cache(options))
-    own = preset(options["preset"]).scale_settings
-    branches = options["branches"] or own.get("branches", ScaleSettings().branches)
-    report = protocol.experiment(scale, columns, rows, branches=branches, bar=bar_of(options))
+    settings, _ = resolved(preset(options["preset"]), options["scale_model"],
+                           {"branches": options["branches"]})
+    report = protocol.experiment(
+        scale, columns, rows, branches=settings.branches, bar=bar_of(options))
     finish(report, options)
 
 

@@ -77,8 +77,11 @@ def contents(values: Iterable[object], known: Known | None = None) -> Identity:
     """
     found: Identity = {}
     for value in values:
-        if isinstance(value, str) and value and os.path.exists(os.path.expanduser(value)):
-            whole = Path(value).expanduser()
+        if not isinstance(value, str):
+            continue
+        place = os.path.expanduser(value)
+        if place and os.path.exists(place):
+            whole = Path(place)
             paths = sorted(_files(whole)) if whole.is_dir() else [whole]
             found[CONTENTS + value] = digest(
                 [[str(path.relative_to(whole)), _hashed(path, known)] for path in paths]

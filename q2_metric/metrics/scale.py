@@ -7,15 +7,16 @@ Documents", EMNLP 2023 (arXiv 2310.13189).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import signature
+from q2_metric.running import Running
 from q2_metric.text.claims import has_claim
 from q2_metric.text.nearest import Parts
 from q2_metric.text.search import Part, tree_search
@@ -30,6 +31,9 @@ from q2_metric.types import (
     SentenceSplitter,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from q2_metric.models.presets import Preset
 
 OVERLAP = 0.25
 """Share of a chunk that the next repeats (the authors' code)."""
@@ -118,6 +122,19 @@ class ScaleSettings:
             )
 
 
+def resolved(
+    preset: Preset, scale_model: str | None, given: Mapping[str, Any]
+) -> tuple[ScaleSettings, Running]:
+    """The settings and the running for one call's keywords: what is not given is the preset's own,
+    or the paper's with another model.
+
+    Raises:
+        InputError: a name that neither has, or a value that cannot be.
+    """
+    own = {} if scale_model else preset.scale_settings
+    return settings_and_running(ScaleSettings, given, own)
+
+
 class Scale:
     """Scores responses by entailment from chunks of the knowledge.
 
@@ -196,8 +213,7 @@ class Scale:
         from q2_metric.models import presets, stages
 
         models = presets.preset(preset)
-        defaults = {} if scale_model else models.scale_settings
-        chosen, running = settings_and_running(ScaleSettings, keywords, defaults)
+        chosen, running = resolved(models, scale_model, keywords)
         backbone = stages.load_backbone(models, scale_model, running, prompt=chosen.prompt)
         chooser = stages.load_chooser(running) if chosen.judged_chunks else None
         return cls(backbone, stages.load_sentences(), chosen, models.name, chooser)

@@ -8,7 +8,8 @@ import pytest
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.metrics.scale import Scale, ScaleSettings, resolved
+from q2_metric.models.presets import preset
 from q2_metric.types import Evidence, Example, Verdict
 
 
@@ -215,3 +216,15 @@ def test_a_backbone_may_cut_the_chunks_by_its_prompts() -> None:
         "A red cat sat.", "A dog ran."]
     assert backbone.long == [([(known, "red cat."), (known, "blue dog.")], 30, 0.5)]
     assert "|prompt:does it follow?|chunk:30|overlap:0.5|chunking:prompt|" in metric.signature
+
+
+def test_what_is_not_given_is_the_presets_or_the_papers() -> None:
+    """With another backbone the paper's: the preset's settings suit its own."""
+    bundled = preset("bundled")
+    own = bundled.scale_settings["branches"]
+    for model, given, branches in (
+        (None, None, own), ("m", None, ScaleSettings().branches), (None, 3, 3), ("m", 3, 3),
+    ):
+        settings, _ = resolved(bundled, model, {"branches": given})
+        assert settings.branches == branches
+    assert own != ScaleSettings().branches

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.errors import BrokenModel, InputError, MissingExtra, ModelError
+from q2_metric.models.batching import is_out_of_memory
 from q2_metric.models.bundled import eight_bits
 from q2_metric.models.bundled.encoding import Batch
 
@@ -104,7 +105,12 @@ def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
         ModelError: the weights are missing.
     """
     for name, value, scale in _each_stored(owner):
-        yield name, value if scale is None else value * scale
+        yield name, _whole(value, scale)
+
+
+def _whole(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[Any]:
+    """A weight out of its 8 bits, if it is in them."""
+    return value if scale is None else value * scale
 
 
 def _each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
@@ -169,8 +175,8 @@ def _opener() -> ThreadPoolExecutor:
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def _onnx(prefix: str, threads: int, dtype: str) -> Forward:
-    """As :func:`_open`, once in a process and in the background: the first batch waits for it,
-    and until then the caller may load what else it needs (spaCy takes as long).
+    """As :func:`_open`, once in a process and, in float32, in the background: the first batch
+    waits for it, and until then the caller may load what else it needs (spaCy takes as long).
 
     Raises:
         ModelError: a file is missing; the first batch raises :class:`BrokenModel` where a file is
@@ -188,9 +194,8 @@ def _onnx(prefix: str, threads: int, dtype: str) -> Forward:
             run = opened.result()
         except Exception as error:
             _onnx.cache_clear()
-            raise BrokenModel(
-                f"the bundled {prefix} network cannot be opened: {str(error) or 'out of memory'}"
-            ) from error
+            why = "out of memory" if is_out_of_memory(error) else error
+            raise BrokenModel(f"the bundled {prefix} network cannot be opened: {why}") from error
         return run(batch)
 
     return forward
@@ -258,18 +263,17 @@ def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]
     ranges = eight_bits.load_ranges(WEIGHTS / FILES[prefix], prefix) if dtype == "int8" else None
     has_words = False
     for name, value, scale in _each_stored(prefix):
-        whole = value if scale is None else value * scale
         if name == f"{prefix}.words.weight":
             has_words = True
-            yield "words.weight", whole.astype(np.float16)
+            yield "words.weight", _whole(value, scale).astype(np.float16)
         elif ranges is not None and eight_bits.is_product(name):
-            yield from eight_bits.initializers(name, whole, ranges)
+            yield from eight_bits.initializers(name, _whole(value, scale), ranges)
         elif scale is not None and not name.endswith(LOOKED_UP):
             # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
             yield name, np.ascontiguousarray(value.T)
             yield f"{name}.scale", scale[:, 0]
         else:
-            yield name, whole.astype(np.float32, copy=False)
+            yield name, _whole(value, scale).astype(np.float32, copy=False)
     if not has_words:
         yield "words.weight", _words()
 

@@ -175,19 +175,19 @@ class Parser:
 
         ``knowledge`` (empty, or one for each text) lends lower-case texts its capitals.
         """
-        pairs = list(zip(texts, knowledge or [""] * len(texts), strict=True))
-        keys = [(text, _short(lends)) for text, lends in pairs]
-        by_key = dict(zip(keys, pairs, strict=True))
-        known = {key: self._memory.get(key) for key in by_key}
+        lent = knowledge or [""] * len(texts)
+        keys = [(text, _short(lends)) for text, lends in zip(texts, lent, strict=True)]
+        unique = dict(zip(keys, lent, strict=True))
+        known = {key: self._memory.get(key) for key in unique}
         parsed = {key: value for key, value in known.items() if value is not None}
-        parsed |= self._parse_new(
-            {key: pair for key, pair in by_key.items() if key not in parsed})
+        parsed |= self._parse_new({key: unique[key] for key in unique if key not in parsed})
         return [parsed[key] for key in keys]
 
-    def _parse_new(self, pairs: dict[_Key, tuple[str, str]]) -> dict[_Key, Parsed]:
-        if not pairs:
+    def _parse_new(self, lent: dict[_Key, str]) -> dict[_Key, Parsed]:
+        """Parses by key; ``lent`` has the knowledge of each."""
+        if not lent:
             return {}
-        repaired = [repair(text, knowledge) for text, knowledge in pairs.values()]
+        repaired = [repair(text, knowledge) for (text, _), knowledge in lent.items()]
         places = [split_sentences(item.text) for item in repaired]
         sentences = [
             item.text[start:end]
@@ -199,7 +199,7 @@ class Parser:
             [join_titles(language.make_doc(text)) for text in sentences], batch_size=self.batch_size
         )
         parsed = {}
-        for key, item, bounds in zip(pairs, repaired, places, strict=True):
+        for key, item, bounds in zip(lent, repaired, places, strict=True):
             parts = tuple(
                 ParsedSentence(next(docs), start, end - start, start in item.raised)
                 for start, end in bounds
