@@ -17,7 +17,7 @@ from q2_metric import Example, Q2Error, scoring
 from q2_metric.metrics.registry import DEFAULT
 from q2_metric.report.page import explanation
 from q2_metric.rows.fields import Layout, output_row
-from q2_metric.rows.texts import is_blank
+from q2_metric.text.given import is_blank
 from q2_metric.types import Metric
 
 TITLE = "Is this response supported by its knowledge?"

@@ -14,8 +14,8 @@ import evaluate
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.rows.texts import kind
 from q2_metric.scoring import check_text, check_texts
+from q2_metric.text.given import kind
 from q2_metric.types import Example
 
 CITATION = """\
@@ -60,9 +60,10 @@ Returns:
     A dictionary with the mean score in [0, 1] for each metric ("q2", "q2_no_nli", "scale", ...);
     "no_claim", the share of responses that claim nothing; with q2 "coverage" (share of responses
     with a valid question), "fallback" (share scored by end-to-end NLI) and "no_answer_rate"
-    (share of questions that the knowledge does not answer); "n", the responses that are not
-    empty; "signature", a line for each metric; with the config "knowledge" also "f1" (token F1)
-    and "bleu" (of the corpus) against the gold responses. None on other processes than the first.
+    (share of questions that the knowledge does not answer); "n", the responses that count in
+    the first metric's mean; "signature", a line for each metric; with the config "knowledge" also
+    "f1" (token F1) and "bleu" (of the corpus) against the gold responses. None on other processes
+    than the first.
 
 Raises:
     InputError (a ValueError): rows, keywords or values that cannot be used; one line that says

@@ -23,7 +23,7 @@ from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.fields import output_row
-from q2_metric.rows.texts import is_blank
+from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Metric, Score
 

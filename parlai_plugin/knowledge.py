@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.rows.texts import encodable, is_blank
+from q2_metric.text.given import encodable, is_blank
 
 Act = Mapping[str, Any]
 """A teacher's message: ``text``, ``labels`` and the task's own fields."""

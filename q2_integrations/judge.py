@@ -12,17 +12,10 @@ from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
-from q2_metric.types import Comparison, Evidence, Example, Part, Reason, Score
+from q2_metric.rows.plain import REASONS
+from q2_metric.types import Comparison, Evidence, Example, Part, Score
 
 _LOG = logging.getLogger(__name__)
-
-REASONS: Mapping[Reason, str] = {
-    "no_claim": "the response claims nothing that could be checked",
-    "empty": "the response is empty",
-    "no_knowledge": "there is no knowledge to compare with",
-    "fault": "the metric failed on it",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:

@@ -9,7 +9,7 @@ from q2_integrations.judge import Judge, examples
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry
-from q2_metric.rows.texts import kind
+from q2_metric.text.given import kind
 
 
 class Reward:

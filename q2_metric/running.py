@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from q2_metric.checks import check_fields
+from q2_metric.errors import InputError
+
 
 @dataclass(frozen=True, slots=True)
 class Running:
@@ -20,6 +23,9 @@ class Running:
             CPU, as are fast).
         attn_implementation: of transformers models: "sdpa", "flash_attention_2", …
         compile: compile transformers models with ``torch.compile``.
+
+    Raises:
+        InputError: a value of another type, or a batch of no row.
     """
 
     device: str = "auto"
@@ -27,6 +33,11 @@ class Running:
     batch_size: int | None = None
     attn_implementation: str | None = None
     compile: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.batch_size is not None and self.batch_size < 1:
+            raise InputError(f"batch_size must be at least 1, not {self.batch_size}")
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> Running:

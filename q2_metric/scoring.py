@@ -29,17 +29,14 @@ from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.metrics.system import NOT_TRIED, NoClaim, counted, system_score
 from q2_metric.rows.fields import output_row
-from q2_metric.rows.read import BadRow
-from q2_metric.rows.texts import encodable, is_blank, kind
+from q2_metric.text.given import encodable, kind
 from q2_metric.text.normalise import token_f1
-from q2_metric.types import Comparison, Example, Metric, Reason, Score
+from q2_metric.types import Comparison, Example, Metric, Score
 
 SHARES = ("coverage", "fallback", "no_claim")
 """Shares of all responses that have knowledge and that no metric failed on: asked a valid
 question, scored by end-to-end NLI instead, without a claim."""
 
-NOTHING = "response or knowledge is empty"
-"""Why a row has no score."""
 
 def load(
     names: Iterable[str] | str, settings: Mapping[str, Any], calibration: Any = None
@@ -125,23 +122,12 @@ def score(
         on_fault: told (place in ``rows``, what happened) of a row that a metric fails on;
             without it the first such error is raised.
     """
-    reasons = [_reason(row) for row in rows]
-    tried = [row if reason is None else None for row, reason in zip(rows, reasons, strict=True)]
-    found = metrics.score_rows(loaded, tried, evidence=evidence, on_fault=on_fault)
+    found = metrics.score_rows(loaded, rows, evidence=evidence, on_fault=on_fault)
     return [
-        {
-            metric.name: by_name.get(metric.name) or Score(row, None, reason=reason or "fault")
-            for metric in loaded
-        }
-        for row, reason, by_name in zip(rows, reasons, found, strict=True)
+        {metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
+         for metric in loaded}
+        for row, by_name in zip(rows, found, strict=True)
     ]
-
-
-def _reason(row: Example) -> Reason | None:
-    """Why no metric can score a row."""
-    if is_blank(row.knowledge):
-        return "no_knowledge"
-    return "empty" if is_blank(row.response) else None
 
 
 def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | None]:
@@ -229,8 +215,10 @@ class Run:
         return list(columns(metric.name for metric in self.metrics))
 
     def n(self) -> int:
-        """Rows whose response and knowledge are not blank."""
-        return sum(_reason(row) is None for row in self.rows)
+        """Responses that count in the mean of the first metric."""
+        first = self.metrics[0].name
+        return sum(numbers(row[first], first, self.no_claim)[first] is not None
+                   for row in self.scores)
 
     def system(self) -> dict[str, float | None]:
         """Means in [0, 1], and what they rest on.
@@ -260,6 +248,6 @@ class Run:
         """What each row's scores rest on, in the form of a row of ``q2 score --out``."""
         names = [metric.name for metric in self.metrics]
         return [
-            output_row(i, BadRow(i, row.id, NOTHING) if _reason(row) else row, scores, names)
+            output_row(i, row, scores, names)
             for i, (row, scores) in enumerate(zip(self.rows, self.scores, strict=True))
         ]

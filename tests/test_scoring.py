@@ -47,7 +47,8 @@ def test_every_row_has_a_score_or_a_reason() -> None:
     assert found.column("q2") == [1.0, None, None, None, None, 0.4]
     assert found.column("knowledge_f1") == [1.0, 0.5, None, None, 0.5, 0.4]
     assert faults == [(4, "q2: RuntimeError: it broke")]
-    assert found.n() == 4
+    assert found.n() == 4  # in the mean of q2, with two that count as 0
+    assert run("exclude", []).n() == 2
 
 
 def test_what_claims_nothing_counts_as_nothing() -> None:
@@ -96,8 +97,8 @@ def test_an_example_is_made_of_passages() -> None:
 
 def test_explanations_say_why_there_is_nothing() -> None:
     rows = run("zero").explanations()
-    assert [row["error"] for row in rows] == [None, None, scoring.NOTHING, scoring.NOTHING, None,
-                                              None]
+    assert [row["reason"] for row in rows] == [
+        None, "no_claim", "empty", "no_knowledge", "fault", None]
     assert [row["q2"] for row in rows] == [1.0, None, None, None, None, 0.4]
 
 

@@ -27,9 +27,10 @@ from q2_metric.errors import (
 )
 from q2_metric.files import check_written
 
-ROWS_FAILED, WRONG_USE, COULD_NOT, STOPPED = 1, 2, 3, 130
+ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
 """Exit codes: some rows could not be scored; an option or file is not what it should be; the
-machine could not (a package, a model, the network, the disk); Ctrl-C, as shells have it."""
+machine could not (a package, a model, the network, the disk); a mean is under what was asked for;
+Ctrl-C, as shells have it."""
 
 
 class OneLineError(click.ClickException):

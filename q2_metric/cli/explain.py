@@ -55,7 +55,7 @@ def _explain(
     from q2_metric.metrics import score_rows
     from q2_metric.report.view import view
     from q2_metric.rows.fields import Layout, output_row
-    from q2_metric.rows.texts import encodable, is_blank
+    from q2_metric.text.given import encodable, is_blank
     from q2_metric.types import Example
 
     for field in ("response", "knowledge"):

@@ -12,6 +12,7 @@ from q2_metric.metrics.registry import entry
 from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.view import DROPPED, WHOLE, supported, view
 from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.plain import REASONS
 
 _STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
 
@@ -75,8 +76,8 @@ def _marked(row: Mapping[str, Any]) -> Text:
 def _headline(name: str, row: Mapping[str, Any]) -> Text:
     own, *more = entry(name).columns
     line = Text(f"{own.title}  {value(row[own.name])}", style="bold")
-    if row.get(own.name) is None and row.get("reason") == "no_claim":
-        return line.append("  claims nothing that could be checked", style="not bold")
+    if row.get(own.name) is None and row.get("reason") in REASONS:
+        return line.append(f"  {REASONS[row['reason']]}", style="not bold")
     for column in more:
         if row.get(column.name) is not None:
             line.append(f"  ({_after(own.title, column.title)} {value(row[column.name])})",

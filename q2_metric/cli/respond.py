@@ -149,6 +149,7 @@ def _scored(
     """A line for each response, and the mean of each metric; empty responses have no score."""
     from q2_metric import metrics, scoring
     from q2_metric.metrics.system import system_score
+    from q2_metric.text.given import is_blank
 
     rows = [
         scoring.example(response, [item.snippet.text], [t.text for t in item.dialogue.turns])
@@ -167,7 +168,8 @@ def _scored(
         if item.response:
             line["gold"] = item.response
         lines.append(line)
-    figures: dict[str, Any] = {"responses": len(rows), "empty": len(rows) - run.n()}
+    empty = sum(is_blank(row.response) for row in rows)
+    figures: dict[str, Any] = {"responses": len(rows), "empty": empty}
     for metric in run.metrics:
         system = system_score(
             metric.name, [found[metric.name] for found in run.scores], metric.signature)

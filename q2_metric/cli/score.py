@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -18,6 +18,7 @@ from q2_metric.cli.commands import (
     COULD_NOT,
     ROWS_FAILED,
     STOPPED,
+    TOO_LOW,
     WRONG_USE,
     OneLineError,
     Read,
@@ -38,7 +39,8 @@ from q2_metric.cli.options import (
     metrics_option,
 )
 from q2_metric.errors import InputError, ModelError
-from q2_metric.metrics.registry import METRICS
+from q2_metric.metrics.registry import METRICS, columns
+from q2_metric.metrics.system import NoClaim
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
@@ -55,6 +57,22 @@ def _beside(out: str) -> Iterable[str | PathLike[str]]:
     from q2_metric.engine.parts import parts_folder
 
     return beside(out), parts_folder(out)
+
+
+def _threshold(
+    _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
+) -> dict[str, float]:
+    """The least mean that is good enough, by the column's name."""
+    found = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not like q2=0.8") from None
+        if not 0 <= found[name.strip()] <= 1:
+            raise click.BadParameter(f"{text!r}: a mean is in 0 to 1")
+    return found
 
 
 OUTPUT_OPTIONS = all_options(
@@ -102,6 +120,14 @@ KNOWLEDGE_OPTIONS = all_options(
 RUN_OPTIONS = all_options(
     click.option("--json", "as_json", is_flag=True,
                  help="Print a JSON object instead of the table."),
+    click.option(
+        "--no-claim", type=click.Choice(get_args(NoClaim)), default="exclude", show_default=True,
+        help="How responses that are empty or claim nothing count in means: not at all, or as 0.",
+    ),
+    click.option(
+        "--fail-under", "thresholds", metavar="METRIC=VALUE", multiple=True, callback=_threshold,
+        help="Exit with code 4 where a mean is lower, or there is none; may be repeated.",
+    ),
     click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored."),
     click.option("--quiet", is_flag=True, help="No table and no progress bar."),
     click.option(
@@ -149,12 +175,13 @@ def score(**options: Any) -> None:
 
     Exit code: 0 all rows were scored, 1 some could not be or a file has none, 2 an option or a
     file is not what it should be, 3 the machine could not (a package, a model, the disk),
-    130 Ctrl-C.
+    4 a mean is under --fail-under, 130 Ctrl-C.
     """
     from q2_metric.engine.parts import parts_folder
     from q2_metric.engine.run import Listener, Run, total
 
     quiet, out = options["quiet"], options["out"]
+    _check_together(options)
     cluster, job = _cluster(options), _job(options)
     job.check(strict=options["strict"])
     page = _check_outputs(job, out, options["report"])
@@ -191,8 +218,42 @@ def score(**options: Any) -> None:
         sys.exit(WRONG_USE)
     if failed:
         click.echo(f"q2: {failed} of {rows} rows could not be scored", err=True)
+    below = list(_below(results, options["thresholds"]))
+    for line in below:
+        click.echo(f"q2: {line}", err=True)
+    if below:
+        sys.exit(TOO_LOW)
     if failed or empty:
         sys.exit(ROWS_FAILED)
+
+
+def _below(
+    results: Sequence[FileResult], thresholds: Mapping[str, float]
+) -> Iterator[str]:
+    """A line for each mean that is under its threshold, or is none."""
+    for result in results:
+        for system in result.systems:
+            least = thresholds.get(system.name)
+            if least is None:
+                continue
+            if system.value is None:
+                yield f"{result.file}: {system.name} has no mean to compare with {least:g}"
+            elif system.value < least:
+                yield f"{result.file}: {system.name} is {system.value:.4g}, under {least:g}"
+
+
+def _check_together(options: Mapping[str, Any]) -> None:
+    """Refuses options that would do nothing, or could not be followed, beside the others."""
+    if options["out"] is None:
+        for name, given in (("--no-texts", not options["texts"]), ("--raw-csv", options["raw_csv"]),
+                            ("--restart", options["restart"])):
+            if given:
+                raise InputError(f"{name} needs --out")
+    known = columns(options["metrics"])
+    for name in options["thresholds"]:
+        if name not in known:
+            raise InputError(f"--fail-under: {name!r} is not computed; there is "
+                             f"{', '.join(known)} (--metrics)")
 
 
 def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
@@ -228,6 +289,7 @@ def _job(options: Mapping[str, Any]) -> Job:
         calibrations=tuple(Calibration.load(path) for path in options["calibrations"]),
         evidence=options["evidence"]
         and (options["out"] is not None or options["report"] is not None),
+        no_claim=options["no_claim"],
         texts=options["texts"],
         raw_csv=options["raw_csv"],
         form=options["form"],
@@ -280,7 +342,8 @@ def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progre
 
     rows = None
     if all(map(rereadable, files)):
-        rows = sum(1 for file in files for _ in read_rows(file, job.columns, form=job.form))
+        rows = sum(1 for file in files
+                   for _ in read_rows(file, job.columns, blank=True, form=job.form))
     title = files[0] if len(files) == 1 else f"{len(files)} files"
     with progress_bar(title, rows) as advance:
         yield advance

@@ -17,6 +17,7 @@ from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import STDIN, rereadable
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.registry import entry
+from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import BadRow, Row, read_rows
@@ -109,6 +110,7 @@ class Job:
         preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
         calibrations: applied to the scores of their metrics.
         evidence: whether metrics that can also find each sentence's support.
+        no_claim: how responses that claim nothing count in means.
         texts: whether output rows repeat response, knowledge and history.
         raw_csv: whether texts in csv are as they are
             (:func:`q2_metric.rows.writers.open_writer`).
@@ -127,6 +129,7 @@ class Job:
     keywords: Mapping[str, Any] = field(default_factory=dict)
     calibrations: tuple[Calibration, ...] = ()
     evidence: bool = False
+    no_claim: NoClaim = "exclude"
     texts: bool = False
     raw_csv: bool = False
     form: str | None = None
@@ -151,6 +154,7 @@ class Job:
             "metrics": list(self.metrics),
             **{name: value for name, value in asdict(self.columns).items() if value is not None},
             "evidence": self.evidence,
+            "no_claim": self.no_claim,
             "texts": self.texts,
             "raw_csv": self.raw_csv,
             "format": self.form,
@@ -191,7 +195,7 @@ class Job:
         for file in self.files:
             if file == STDIN or (os.path.exists(file) and not rereadable(file)):
                 continue
-            for row in read_rows(file, self.columns, form=self.form):
+            for row in read_rows(file, self.columns, blank=True, form=self.form):
                 if not strict:
                     break
                 if isinstance(row, BadRow):
@@ -232,7 +236,8 @@ class Job:
     ) -> Iterator[list[Row]]:
         """The rows of one of the files, always cut in the same places."""
         rows = read_rows(
-            file, self.columns, on_columns=on_columns, on_note=on_note, form=self.form)
+            file, self.columns, blank=True, on_columns=on_columns, on_note=on_note,
+            form=self.form)
         yield from cut(rows, self.block, characters)
 
     def score(

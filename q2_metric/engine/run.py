@@ -270,7 +270,7 @@ class Run:
     ) -> FileResult:
         """Scores a file block by block, and takes the blocks that are there from ``parts``."""
         file, used = self.job.files[number], dict[str, str | None]()
-        tallies = {column: Tally(column) for column in self.signatures}
+        tallies = {column: Tally(column, self.job.no_claim) for column in self.signatures}
         result = FileResult(file, 0, 0, 0.0, (), used)
         sizes: list[int] = []
 

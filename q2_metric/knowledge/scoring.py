@@ -12,6 +12,7 @@ from q2_metric.knowledge.types import Dialogue, Pool, Ranked, Ranker
 from q2_metric.metrics.signature import parse
 from q2_metric.metrics.signature import signature as write_signature
 from q2_metric.rows.read import BadRow, Row
+from q2_metric.text.given import is_blank
 from q2_metric.types import Example
 
 ROW = "row"
@@ -88,18 +89,21 @@ class Selector:
         return write_signature(name, {**settings, "knowledge": self.name})
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """The rows with their knowledge, in order; one that has no history becomes bad.
+        """The rows with their knowledge, in order; one that has no history becomes bad, one
+        without lines to choose from stays as it is.
 
         Args:
             rows: of the file.
             file: named in errors.
             first: index of the first of the rows in the file.
         """
-        askers = [row for row in rows if isinstance(row, Example) and row.history]
+        left = [isinstance(row, BadRow) or (self.own and is_blank(row.knowledge)) for row in rows]
+        askers = [row for row, leave in zip(rows, left, strict=True)
+                  if isinstance(row, Example) and row.history and not leave]
         chosen = iter(self._choose(askers))
         found: list[Row] = []
-        for index, row in enumerate(rows, start=first):
-            if isinstance(row, BadRow):
+        for index, (row, leave) in enumerate(zip(rows, left, strict=True), start=first):
+            if leave or isinstance(row, BadRow):
                 found.append(row)
             elif row.history:
                 found.append(_selected(row, next(chosen)))

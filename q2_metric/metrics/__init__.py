@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, cast, runtime_checkable
 
+from q2_metric.metrics.claims import blank
 from q2_metric.metrics.faults import score_each
 from q2_metric.metrics.registry import METRICS as METRICS
 from q2_metric.metrics.registry import check_keywords, check_names, entry
@@ -69,6 +70,8 @@ def score_rows(
 ) -> list[dict[str, Score]]:
     """The scores of each row by metric name; ``None`` rows keep their place, without scores.
 
+    A row with a blank text has scores without a value, with the reason, whatever the metric.
+
     Args:
         metrics: each scores all rows.
         rows: ``None`` where there is nothing to score.
@@ -78,8 +81,16 @@ def score_rows(
             without it the first error is raised.
     """
     scores: list[dict[str, Score]] = [{} for _ in rows]
-    places = [i for i, row in enumerate(rows) if row is not None]
-    examples = [row for row in rows if row is not None]
+    places: list[int] = []
+    examples: list[Example] = []
+    for i, row in enumerate(rows):
+        if row is None:
+            continue
+        if reason := blank(row):
+            scores[i] = {metric.name: Score(row, None, reason=reason) for metric in metrics}
+        else:
+            places.append(i)
+            examples.append(row)
     if not examples:
         return scores
     for metric in metrics:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.metrics.claims import texts_only
 from q2_metric.metrics.signature import signature
 from q2_metric.types import Example, Score
 
@@ -21,7 +22,7 @@ class BertScore:
     """BERTScore F1 of the response with the knowledge (Zhang et al., ICLR 2020).
 
     In [0, 1]: not rescaled, and cut at the ends (a cosine can be under 0, a rounding
-    error over 1). Texts are read up to the encoder's length. A blank text scores 0.
+    error over 1). Texts are read up to the encoder's length.
 
     Args:
         model: a Hub name or a local folder of an encoder.
@@ -99,19 +100,16 @@ class BertScore:
         """The metric with its own encoder, whatever the preset; arguments as above."""
         return cls(bertscore_model, device=device, batch_size=batch_size)
 
+    @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """One score for each example, in order."""
-        full = [item for item in examples if item.response.strip() and item.knowledge.strip()]
-        values: dict[Example, float] = {}
-        if full:
-            _, _, f1 = self._scorer.score(
-                [item.response for item in full],
-                [item.knowledge for item in full],
-                batch_size=self._batch_size,
-            )
-            clipped = [min(1.0, max(0.0, value)) for value in f1.tolist()]
-            values = dict(zip(full, clipped, strict=True))
-        return [Score(item, values.get(item, 0.0)) for item in examples]
+        _, _, f1 = self._scorer.score(
+            [item.response for item in examples],
+            [item.knowledge for item in examples],
+            batch_size=self._batch_size,
+        )
+        return [Score(item, min(1.0, max(0.0, value)))
+                for item, value in zip(examples, f1.tolist(), strict=True)]
 
 
 def _positions(config: Any) -> int:

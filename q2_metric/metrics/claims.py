@@ -1,34 +1,90 @@
-"""A response that claims nothing has no score by any metric that judges claims.
+"""What a metric is not asked about: blank texts, and responses that claim nothing.
 
-The rule is :func:`q2_metric.text.claims.has_claim`; here is the one place that applies it.
+The rules are :func:`q2_metric.text.given.is_blank` and :func:`q2_metric.text.claims.has_claim`;
+here is the one place that applies them.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from q2_metric.errors import InputError
 from q2_metric.text.claims import has_claim
-from q2_metric.types import Example, Score
+from q2_metric.text.given import is_blank, kind
+from q2_metric.text.markup import unmarked
+from q2_metric.types import Example, Reason, Score
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
 
-def claims_only(score: Scoring) -> Scoring:
-    """For the method ``score`` of a metric: it is given only responses that claim something.
+def texts_only(score: Scoring) -> Scoring:
+    """For the method ``score`` of a metric: it is given only examples with two texts.
 
-    The others have the value ``None`` and the reason "no_claim".
+    The others have the value ``None`` and the reason "no_knowledge" or "empty".
+
+    Raises:
+        InputError: something is no :class:`~q2_metric.types.Example`.
     """
+    return _given_only(score, blank)
 
+
+def claims_only(score: Scoring) -> Scoring:
+    """The same, and it is given only responses that claim something.
+
+    The others have the reason "no_claim".
+    """
+    return _given_only(score, _unclaimed)
+
+
+def without_marks(example: Example) -> Example:
+    """The example with blanks in the place of marks; places in its texts stay what they were."""
+    return replace(example, response=unmarked(example.response),
+                   knowledge=unmarked(example.knowledge))
+
+
+def _given_only(score: Scoring, why_not: Callable[[Example], Reason | None]) -> Scoring:
     @functools.wraps(score)
     def scored(self: Any, examples: Sequence[Example], **keywords: Any) -> list[Score]:
-        claims = [has_claim(example.response, example.history) for example in examples]
-        checked = [example for example, claim in zip(examples, claims, strict=True) if claim]
+        _check(examples)
+        reasons = list(map(why_not, examples))
+        checked = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
         found = iter(score(self, checked, **keywords) if checked else ())
         return [
-            next(found) if claim else Score(example, None, reason="no_claim")
-            for example, claim in zip(examples, claims, strict=True)
+            Score(example, None, reason=reason) if reason else next(found)
+            for example, reason in zip(examples, reasons, strict=True)
         ]
 
     return cast(Scoring, scored)
+
+
+def _check(examples: Any) -> None:
+    if isinstance(examples, (str, Example)) or not isinstance(examples, Sequence):
+        raise InputError(f"examples are {_kind(examples)}, not a list of q2_metric.Example")
+    for i, example in enumerate(examples):
+        if not isinstance(example, Example):
+            raise InputError(f"examples[{i}] is {_kind(example)}, not a q2_metric.Example")
+        for name in ("response", "knowledge"):
+            if not isinstance(getattr(example, name), str):
+                raise InputError(
+                    f"the {name} of examples[{i}] is {kind(getattr(example, name))}, not a string")
+
+
+def _kind(value: object) -> str:
+    return "one Example" if isinstance(value, Example) else kind(value)
+
+
+def blank(example: Example) -> Reason | None:
+    """Why no metric can score an example with a blank text; ``None`` where it has none."""
+    if is_blank(example.knowledge):
+        return "no_knowledge"
+    return "empty" if is_blank(example.response) else None
+
+
+def _unclaimed(example: Example) -> Reason | None:
+    reason = blank(example)
+    if reason is None and not has_claim(unmarked(example.response), example.history):
+        return "no_claim"
+    return reason

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from q2_metric.metrics.claims import texts_only
 from q2_metric.metrics.signature import signature
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Score
@@ -22,6 +23,7 @@ class TokenF1:
     def __init__(self) -> None:
         self.signature = signature(self.name, {})
 
+    @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """One score for each example, in order."""
         return [Score(item, token_f1(item.response, item.knowledge)) for item in examples]
@@ -42,6 +44,7 @@ class Bleu:
         self._bleu = BLEU(effective_order=True)
         self.signature = _bleu_signature(self._bleu)
 
+    @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """One score for each example, in order."""
         return [

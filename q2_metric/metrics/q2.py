@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import agrees, answer_sentence, compare
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import claims_only, without_marks
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import normalise
@@ -74,6 +75,8 @@ class Q2Settings:
             or a list that has it as an item; "off", any question is valid, and none is read in
             the response, which is less than half of the work. Meant for questions made by
             rule, of which few are invalid.
+        markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
+            lists in response and knowledge, which claim nothing.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -90,28 +93,16 @@ class Q2Settings:
     repeated: Literal["keep", "drop"] = "keep"
     reading: Literal["neighbours", "response"] = "neighbours"
     round_trip: Literal["exact", "list", "off"] = "exact"
+    markup: Literal["keep", "skip"] = "keep"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (0 <= self.shrink < math.inf):
             raise InputError(f"shrink must be at least 0, not {self.shrink}")
-        for name, allowed in (
-            ("decoding", ("beam", "greedy", "sample")),
-            ("questions_per_span", ("first_valid", "all")),
-            ("personal", ("remove", "keep")),
-            ("comparison", ("verdict", "expected")),
-            ("fallback_score", ("verdict", "expected")),
-            ("repeated", ("keep", "drop")),
-            ("reading", ("neighbours", "response")),
-            ("round_trip", ("exact", "list", "off")),
-        ):
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}"
-                )
 
 
 _FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
-            "repeated": "keep", "reading": "response", "round_trip": "exact"}
+            "repeated": "keep", "reading": "response", "round_trip": "exact", "markup": "keep"}
 """Settings that the papers do not have: they are signed where they are not as there."""
 
 
@@ -243,7 +234,10 @@ class Q2:
         ]
 
     def _resolve(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples with their responses' pronouns resolved, where asked for."""
+        """The examples without markup and with their responses' pronouns resolved, where asked
+        for."""
+        if self.settings.markup == "skip":
+            examples = list(map(without_marks, examples))
         if not self.settings.coreference or self.coreference is None:
             return list(examples)
         texts = self.coreference.resolve([(*e.history, e.response) for e in examples])

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
+from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
-from q2_metric.metrics.claims import claims_only
+from q2_metric.metrics.claims import claims_only, without_marks
 from q2_metric.metrics.settings import settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.running import Running
@@ -82,6 +83,8 @@ class ScaleSettings:
             neutral and contradiction. The same for a Yes/No backbone, whose "No" is neither.
         chat: "keep" sentences that claim nothing among the response's sentences (the paper),
             or "skip" them where another sentence claims something.
+        markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
+            lists in response and knowledge, which claim nothing.
     """
 
     chunk_size: int = field(
@@ -96,20 +99,14 @@ class ScaleSettings:
     branches: int = 2
     support: Literal["attributable", "consistent"] = "attributable"
     chat: Literal["keep", "skip"] = "keep"
+    markup: Literal["keep", "skip"] = "keep"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.chunk_size < 1:
             raise InputError(f"chunk_size must be at least 1 token, not {self.chunk_size}")
         if not 0 <= self.overlap < 1:
             raise InputError(f"overlap must be at least 0 and below 1, not {self.overlap}")
-        if self.chunking not in ("knowledge", "prompt"):
-            raise InputError(f"chunking must be knowledge or prompt, not {self.chunking!r}")
-        if self.aggregate not in ("mean", "min", "hmean"):
-            raise InputError(f"aggregate must be mean, min or hmean, not {self.aggregate!r}")
-        if self.support not in ("attributable", "consistent"):
-            raise InputError(f"support must be attributable or consistent, not {self.support!r}")
-        if self.chat not in ("keep", "skip"):
-            raise InputError(f"chat must be keep or skip, not {self.chat!r}")
         for name in ("top_chunks", "judged_chunks"):
             most = getattr(self, name)
             if most < 0:
@@ -178,6 +175,7 @@ class Scale:
             "aggregate": self.settings.aggregate,
             **({"support": "consistent"} if self.settings.support == "consistent" else {}),
             **({"chat": "skip"} if self.settings.chat == "skip" else {}),
+            **({"markup": "skip"} if self.settings.markup == "skip" else {}),
         })
 
     def signed_chunks(self) -> dict[str, object]:
@@ -226,7 +224,9 @@ class Scale:
         also the knowledge sentence that supports each best. The value is ``None`` for a
         response or knowledge without any sentence.
         """
-        unique = list(dict.fromkeys(examples))
+        skip = self.settings.markup == "skip"
+        read = list(map(without_marks, examples)) if skip else list(examples)
+        unique = list(dict.fromkeys(read))
         split = self._claims(unique)
         claims = [
             (i, start, end) for i, found in enumerate(split) for start, end in found
@@ -245,7 +245,8 @@ class Scale:
             example: Score(example, self._aggregate([e.score for e in found]), tuple(found))
             for example, found in zip(unique, because, strict=True)
         }
-        return [replace(totals[example], example=example) for example in examples]
+        return [_as_written(totals[one], example)
+                for one, example in zip(read, examples, strict=True)]
 
     def _claims(self, examples: Sequence[Example]) -> list[list[tuple[int, int]]]:
         """The sentences of each response; with ``chat="skip"`` those that claim something."""
@@ -383,3 +384,16 @@ class Scale:
         if self.settings.aggregate == "hmean":
             return len(scores) / sum(1 / max(score, 1e-9) for score in scores)
         return sum(scores) / len(scores)
+
+
+def _as_written(score: Score, example: Example) -> Score:
+    """The score of an example, its sentences with the marks that were skipped."""
+    because = tuple(
+        replace(
+            one, sentence=example.response[one.start : one.start + len(one.sentence)],
+            support=None if one.support is None or one.support_start is None else
+            example.knowledge[one.support_start : one.support_start + len(one.support)],
+        )
+        for one in score.because if isinstance(one, Evidence)
+    )
+    return replace(score, example=example, because=because)

@@ -102,7 +102,8 @@ class Tally:
             n=n,
             n_fallback=self._fallbacks,
             interval=bootstrap_interval(self._values, n_bootstrap=n_bootstrap, seed=seed),
-            signature=signature,
+            # As a mean it is another number.
+            signature=signature + "|no_claim:zero" * bool(signature and self.no_claim == "zero"),
             coverage=share(self._with_question, asks),
             no_answer_rate=self._unanswered / self._questions if self._questions else None,
             n_questions=self._questions if asks else None,
@@ -130,7 +131,8 @@ def system_score(
     Args:
         column: of a metric, such as "q2" or "q2_no_nli".
         scores: one for each response; those without a value are left out of the mean.
-        signature: of the metric, kept with the result.
+        signature: of the metric, kept with the result; with ``no_claim:zero`` behind it where
+            they count so.
         no_claim: how responses that claim nothing count in the mean.
         n_bootstrap: resamples behind the interval; 0 for no interval.
         seed: of the resampling.

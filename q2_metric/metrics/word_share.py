@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from q2_metric.metrics.claims import texts_only
 from q2_metric.metrics.signature import signature
 from q2_metric.text.overlap import overlap
 from q2_metric.types import Example, Score
@@ -13,7 +14,8 @@ class WordShare:
     """Share of the response's content words in the knowledge, exactly or by stem: [0, 1].
 
     Content words are those outside the list of function words, and numbers. A response
-    without any claims nothing that could be counted: its score has no value (``None``).
+    without any claims nothing that could be counted: its score has no value (``None``) and the
+    reason "no_claim".
     """
 
     name = "word_share"
@@ -21,6 +23,9 @@ class WordShare:
     def __init__(self) -> None:
         self.signature = signature(self.name, {})
 
+    @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """One score for each example, in order."""
-        return [Score(item, overlap(item.response, item.knowledge).words) for item in examples]
+        found = [overlap(item.response, item.knowledge).words for item in examples]
+        return [Score(item, value, reason="no_claim" if value is None else None)
+                for item, value in zip(examples, found, strict=True)]

@@ -72,13 +72,13 @@ _BOTH = Stage("bundled", networks=("entailment", "wide"))
 SMALL = Stage("bundled", networks=("entailment",))
 """The package's small entailment network."""
 _SCALE = {"chunk_size": 200, "support": "consistent", "chat": "skip", "top_chunks": 3,
-          "branches": 64}
+          "branches": 64, "markup": "skip"}
 _BUNDLED = Preset(
     name="bundled",
     description="the package's own models: offline, no torch",
     questions=Stage("syntactic"), reader=_READER, nli=SMALL, scale=_BOTH,
     scale_settings={**_SCALE, "judged_chunks": 1},
-    q2_settings={"fallback_score": "expected", "round_trip": "list"},
+    q2_settings={"fallback_score": "expected", "round_trip": "list", "markup": "skip"},
     head=_WEIGHTS / "groundedness.json",
     needs_network=False,
     extra="",

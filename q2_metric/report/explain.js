@@ -3,7 +3,6 @@
 const explain = (() => {
 const {element, known, letter, marked, ofKnowledge, ofResponse, sign} = marks;
 const SAME = 0.0005; // as in compare.py
-const REASONS = {no_claim: "claims nothing that could be checked"}; // why there is no score
 const NONE = "–";
 
 const byId = (id) => document.getElementById(id);
@@ -103,7 +102,7 @@ function badges(row) {
   const found = [];
   if (row.error) found.push("not scored");
   if (row.fallback) found.push("judged as a whole (fallback)");
-  if (row.reason) found.push(REASONS[row.reason] || row.reason);
+  if (row.reason) found.push(facts.words.reasons[row.reason] || row.reason);
   if (typeof row.label === "boolean") {
     found.push(`people: ${row.label ? "supported" : "not supported"}`);
   }

@@ -28,6 +28,7 @@ from q2_metric.report.systems import Run, SideBySide, compare_runs, curves, plac
 from q2_metric.report.view import DROPPED
 from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.plain import REASONS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -163,7 +164,7 @@ def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict
         "ranked": {name: table.ranked[name] for name in shown
                    if any(measured) and name in table.ranked},
         "words": {"signs": SIGNS, "meanings": MEANINGS, "dropped": DROPPED,
-                  "no_support": NO_SUPPORT},
+                  "no_support": NO_SUPPORT, "reasons": REASONS},
     }
 
 

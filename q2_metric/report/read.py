@@ -15,7 +15,7 @@ from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.signature import parse
-from q2_metric.metrics.system import Tally
+from q2_metric.metrics.system import NoClaim, Tally
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run
 from q2_metric.rows.columns import Columns
@@ -24,7 +24,7 @@ from q2_metric.rows.formats import read_fields, tells
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.spreadsheet import from_cell
 from q2_metric.rows.tally import tally_row
-from q2_metric.rows.texts import kind
+from q2_metric.text.given import kind
 from q2_metric.types import Example
 
 _KINDS: Mapping[Form, tuple[type, str]] = {
@@ -83,7 +83,9 @@ def read_scores(
             if scored is not None:
                 name = f"{name}: {scored}" if several else scored
             if (path, name) not in systems:
-                systems[path, name] = _System(name, open_files.enter_context(spool()))
+                no_claim: NoClaim = "zero" if _setting(path, "no_claim") == "zero" else "exclude"
+                systems[path, name] = _System(
+                    name, open_files.enter_context(spool()), no_claim)
             systems[path, name].add(row)
         if not any(file == path for file, _ in systems):
             raise InputError(f"{path}: has no rows")
@@ -99,8 +101,8 @@ def read_scores(
 class _System:
     """A system while its rows are read."""
 
-    def __init__(self, name: str, rows: Spool) -> None:
-        self.name = name
+    def __init__(self, name: str, rows: Spool, no_claim: NoClaim) -> None:
+        self.name, self._no_claim = name, no_claim
         self.spool = rows
         self._rows = self._failed = self._without_texts = 0
         self._tallies: dict[str, Tally] = {}
@@ -110,7 +112,7 @@ class _System:
         self.spool.write([row])
         for name in registry.columns():
             if name in row and name not in self._tallies:
-                self._tallies[name] = Tally(name)
+                self._tallies[name] = Tally(name, self._no_claim)
         failed = row.get("error") is not None
         self._failed += failed
         if not failed:
@@ -151,7 +153,7 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     known = Layout(every, with_file=True, decided=every, texts=True).fields
     columns = registry.columns()
     written = form or Path(path).suffix.lower().removeprefix(".")
-    escaped = written == "csv" and not _raw(path)
+    escaped = written == "csv" and _setting(path, "raw_csv") is not True
     plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
     for where, found in read_fields(path, form):
         fields = _today(found)
@@ -172,10 +174,10 @@ def _unescaped(cell: object) -> object:
     return from_cell(cell) if isinstance(cell, str) else cell
 
 
-def _raw(path: str) -> bool:
-    """Whether the manifest beside a csv says that its texts are as they are (``--raw-csv``)."""
+def _setting(path: str, name: str) -> object:
+    """A setting of the run, out of the manifest beside its output; ``None`` where none is known."""
     settings: Any = (read_manifest(beside(path)) or {}).get("settings")
-    return isinstance(settings, dict) and settings.get("raw_csv") is True
+    return settings.get(name) if isinstance(settings, dict) else None
 
 
 def _value(value: object, field: Field, where: str) -> Any:
@@ -226,7 +228,7 @@ def _sources(
 ) -> Iterator[tuple[str, Example | BadRow]]:
     return (
         (str(path), row) for path in paths
-        for row in read_rows(path, columns, form=None if tells(path) else form)
+        for row in read_rows(path, columns, blank=True, form=None if tells(path) else form)
     )
 
 

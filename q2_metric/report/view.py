@@ -21,7 +21,7 @@ from q2_metric.report.findings import (
     whole,
 )
 from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.plain import plain
+from q2_metric.rows.plain import REASONS, plain
 from q2_metric.text.alignment import FUNCTION_WORDS, stem
 from q2_metric.text.claims import NOT_CLAIMED
 from q2_metric.text.sentences import split_sentences
@@ -95,8 +95,9 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
     Args:
         row: with the states of :func:`view`.
     """
-    if row.get("reason") == "no_claim":
-        yield "Claims nothing that could be checked."
+    if row.get("reason") in REASONS:
+        words = REASONS[row["reason"]]
+        yield f"{words[:1].upper()}{words[1:]}."
         return
     questions = row["questions"]
     wrong = [one for one in questions

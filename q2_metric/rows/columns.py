@@ -23,17 +23,22 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     ),
     "knowledge": (
         "knowledge",
-        # Before "context", which in dialogues often means the earlier turns.
         "evidence",
+        "documents",
         "document",
         "passages",
+        "passage",
         "grounding",
-        "reference",
-        "references",
-        "context",
+        "retrieved_contexts",
+        "retrieved_context",
+        # In dialogues this often means the earlier turns.
         "contexts",
+        "context",
         "premise",
         "source",
+        # Last: beside any of these it is a gold response.
+        "references",
+        "reference",
     ),
     "history": ("history", "dialogue", "dialog", "message", "messages", "conversation", "turns"),
     "id": ("id", "idx", "example_id", "row_id", "uid"),
@@ -99,6 +104,25 @@ def resolve(
                 f"name it with --{field} (in Python: Columns({field}=...))"
             )
     return resolved
+
+
+def unsure(resolved: Mapping[str, str | None], columns: Columns, found: Sequence[str],
+           aliases: Mapping[str, Sequence[str]]) -> str:
+    """What to say where another column could have been meant too; "" where none could.
+
+    Args:
+        resolved: of :func:`resolve`.
+        columns: that were asked for: what is named is sure.
+        found: the columns of the file.
+        aliases: the usual names of each field's column; the first of them is sure.
+    """
+    read, others = resolved["knowledge"], []
+    if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
+        others = [name for name in found
+                  if name != read and name.strip().lower() in aliases["knowledge"]]
+    return "" if not others else (
+        f"the knowledge is read from {read!r}, not from {_listed(others)}; --knowledge names "
+        "the column (in Python: Columns(knowledge=...))")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -110,7 +110,7 @@ FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
 """Of metrics that ask questions: whether there was none."""
 
 REASON = Field("reason", "text", lambda score: score.reason)
-"""Why metrics that judge claims give a row no score: "no_claim"."""
+"""Why metrics give a row no score (:data:`q2_metric.types.Reason`)."""
 
 SELECTED = Field("selected", "object", fields=(
     *(Field(name, "text") for name in
@@ -177,7 +177,9 @@ class Layout:
 
     def _marks(self) -> list[tuple[str, Field]]:
         found = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
-        return [*found, *((name, REASON) for name in self.metrics if entry(name).neural)]
+        # Those that judge claims first: theirs is the reason of a row that others have counted.
+        judging = sorted(self.metrics, key=lambda name: not entry(name).neural)
+        return [*found, *((name, REASON) for name in judging)]
 
     def _details(self) -> list[tuple[str, Field]]:
         found = ((name, entry(name).details) for name in self.metrics)

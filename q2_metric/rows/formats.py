@@ -13,7 +13,7 @@ from q2_metric.errors import InputError, MissingExtra
 from q2_metric.files import STDIN, json_problem, parse_json
 from q2_metric.rows.delimited import read_table
 from q2_metric.rows.record import Record, text_lines
-from q2_metric.rows.texts import kind
+from q2_metric.text.given import kind
 
 _BATCH = 256
 """Rows of a parquet file held at a time."""

@@ -5,11 +5,24 @@ By rule, from the two answers and how they compare; no model writes here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from q2_metric.types import Reason
+
 _AFTER = {
     "entailment": ", which agrees",
     "neutral": ", which leaves it open",
 }
 """What a verdict on two different answers adds."""
+
+
+REASONS: Mapping[Reason, str] = {
+    "no_claim": "the response claims nothing that could be checked",
+    "empty": "the response is empty",
+    "no_knowledge": "there is no knowledge to compare with",
+    "fault": "the metric failed on it",
+}
+"""Why a response has no score."""
 
 
 def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:

@@ -11,10 +11,10 @@ from itertools import chain, islice
 from pathlib import Path
 
 from q2_metric.errors import InputError
-from q2_metric.rows.columns import ALIASES, Columns, as_label, resolve
+from q2_metric.rows.columns import ALIASES, Columns, as_label, resolve, unsure
 from q2_metric.rows.formats import records, shown
 from q2_metric.rows.record import Record
-from q2_metric.rows.texts import all_text, encodable, is_blank, kind
+from q2_metric.text.given import all_text, encodable, is_blank, kind
 from q2_metric.types import Example
 
 PEEKED = 100
@@ -42,6 +42,7 @@ def read_rows(
     *,
     aliases: Mapping[str, Sequence[str]] = ALIASES,
     need_response: bool = True,
+    blank: bool = False,
     on_columns: Callable[[Columns], None] | None = None,
     on_note: Callable[[str], None] | None = None,
     form: str | None = None,
@@ -57,18 +58,19 @@ def read_rows(
     newline; the history, if any, a string with one turn a line or a list of turns, each
     a string or a chat message (an object with a string ``content``). People's label is 0 or 1
     (:data:`~q2_metric.rows.columns.LABELS`) or missing; a column that is only called like one
-    and has something else in the first rows is none.
+    and mostly has something else in the first rows, or other numbers, is none.
 
     Args:
         path: file to read, or ``-``.
         columns: names of the columns where they are not the usual ones.
         aliases: the usual names of each field's column.
-        need_response: whether the file must have a response column; where it need not and
-            has none, every response is "".
-        on_columns: told which columns are read, before the first row (``None`` where a
-            field has no column); not called for a file without rows.
-        on_note: told of the first row that can be read but has a key twice, or of such
-            a header.
+        need_response: whether there must be a response column; else every response may be "".
+        blank: whether a row may have a blank response or blank knowledge (an empty list of
+            passages is), or is a bad row.
+        on_columns: told which columns are read (``None`` where a field has none), before the first
+            row, if there is one.
+        on_note: told of what was read and is not sure: a key or column that is there twice, another
+            column that could be the knowledge, labels that are not understood.
         form: one of :data:`q2_metric.rows.formats.FORMS`, where the suffix does not tell.
         found: the file's records, where they were read already.
 
@@ -84,25 +86,59 @@ def read_rows(
         return
     columns = columns or Columns()
     needs = {"response": need_response, "knowledge": columns.knowledge != ""}
-    needed = [field for field, need in needs.items() if need]
-    resolved = resolve(columns, first, name, aliases, needed)
-    if columns.label is None and not _labelled(first, resolved):
-        resolved["label"] = None
+    resolved = resolve(columns, first, name, aliases, [field for field in needs if needs[field]])
+    for doubt in _settled(resolved, columns, first, aliases):
+        if on_note is not None:
+            on_note(f"{name}: {doubt}")
     if on_columns is not None:
         on_columns(Columns(**resolved))
     for index, record in enumerate(chain(first, found)):
         if record.note is not None and on_note is not None:
             on_note(f"{record.where}: {record.note}")
             on_note = None
-        yield _row(index, record, resolved, needs, named_label=columns.label is not None)
+        yield _row(index, record, resolved, needs, blank=blank,
+                   named_label=columns.label is not None)
 
 
-def _labelled(records: Sequence[Record], columns: Mapping[str, str | None]) -> bool:
-    """Whether the column that is called like a label has labels, and not something else."""
-    column = columns.get("label")
-    values = [one.fields[column] for one in records if column in one.fields] if column else []
-    return any(map(_has, values)) and all(
-        as_label(value) is not None for value in values if _has(value))
+def _settled(
+    resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
+    aliases: Mapping[str, Sequence[str]],
+) -> Iterator[str]:
+    """Takes the label's column out where it has no labels; what is not sure, in words."""
+    found = list(dict.fromkeys(key for record in first for key in record.fields))
+    if doubt := unsure(resolved, columns, found, aliases):
+        yield doubt
+    if columns.label is None:
+        labelled, doubt = _labelled(first, resolved.get("label"))
+        if doubt:
+            yield doubt
+        if not labelled:
+            resolved["label"] = None
+
+
+def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]:
+    """Whether the column that is called like a label has labels, and not something else; and
+    what to say where only most of its values are labels."""
+    values = [value for one in records if column is not None
+              and _has(value := one.fields.get(column))]
+    strange = [value for value in values if as_label(value) is None]
+    if 2 * len(strange) >= len(values):
+        return False, ""
+    if not strange:
+        return True, ""
+    shown = repr(str(strange[0])[:40])
+    if any(map(_is_number, strange)):  # ratings, of which some are 0 or 1
+        return False, (f"the column {column!r} is not read as people's label: it has {shown} "
+                       "and not only 0 and 1; --label names a column")
+    return True, f"the label {shown} (column {column!r}) is not 0 or 1; such rows have no label"
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return True
 
 
 def _has(value: object) -> bool:
@@ -122,7 +158,7 @@ def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) ->
 
 def _row(
     index: int, record: Record, columns: Mapping[str, str | None], needs: Mapping[str, bool],
-    *, named_label: bool,
+    *, blank: bool, named_label: bool,
 ) -> Row:
     if record.problem:
         return BadRow(index, None, f"{record.where}: {record.problem}")
@@ -130,7 +166,7 @@ def _row(
 
     def text(field: str) -> str:
         needed = needs[field] or columns[field] is not None
-        return _text(record.fields, field, columns[field]) if needed else ""
+        return _text(record.fields, field, columns[field], blank=blank) if needed else ""
 
     try:
         return Example(
@@ -151,7 +187,9 @@ def _id(fields: Mapping[str, object], column: str | None) -> str | None:
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _text(fields: Mapping[str, object], field: str, column: str | None) -> str:
+def _text(
+    fields: Mapping[str, object], field: str, column: str | None, *, blank: bool
+) -> str:
     """The text of the response or of the knowledge."""
     if column is None or column not in fields:
         raise InputError(f"the {field} is missing: the row has no field {column!r}")
@@ -161,10 +199,10 @@ def _text(fields: Mapping[str, object], field: str, column: str | None) -> str:
     if not isinstance(value, str):
         wanted = "a string" + (" or a list of strings" if field == "knowledge" else "")
         raise InputError(f"the {field} (field {column!r}) is {kind(value)}, not {wanted}")
-    if not value.strip():
-        raise InputError(f"the {field} (field {column!r}) is empty")
     text = _encodable(value, field, column)
-    if is_blank(text):
+    if not blank and not value.strip():
+        raise InputError(f"the {field} (field {column!r}) is empty")
+    if not blank and is_blank(text):
         raise InputError(f"the {field} (field {column!r}) has no visible character")
     return text
 

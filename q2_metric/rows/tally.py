@@ -22,5 +22,5 @@ def tally_row(tally: Tally, row: Mapping[str, Any]) -> None:
         value,
         fallback=asks and bool(row.get(FALLBACK.name)),
         how=[one["how"] for one in questions],
-        reason=row.get(REASON.name) if metric.neural else None,
+        reason=row.get(REASON.name) if value is None else None,
     )

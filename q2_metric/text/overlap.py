@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from q2_metric.text.alignment import FUNCTION_WORDS, stem
+from q2_metric.text.markup import unmarked
 
-_WORD = re.compile(r"[a-z]+|\d[\d,.]*\d|\d")
+_WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 UNKNOWN = 0.5
 """A share of nothing: a response without content words."""
 
@@ -29,12 +31,17 @@ class Overlap:
 
 
 def word_tokens(text: str) -> list[str]:
-    """The lower-case words and numbers of a text.
+    """The lower-case words and numbers of a text, without accents and marks
+    (:mod:`q2_metric.text.markup`).
 
-    >>> word_tokens("In 1,994 he's 3.5")
-    ['in', '1,994', 'he', 's', '3.5']
+    >>> word_tokens("In 1,994 he's 3.5 in Zürich [1]")
+    ['in', '1,994', 'he', 's', '3.5', 'in', 'zurich']
     """
-    return _WORD.findall(text.lower())
+    text = unmarked(text).lower()
+    if not text.isascii():
+        text = "".join(sign for sign in unicodedata.normalize("NFD", text)
+                       if not unicodedata.combining(sign))
+    return _WORD.findall(text)
 
 
 def content_words(text: str) -> list[str]:

@@ -79,7 +79,7 @@ KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 ROWS = (
     {"id": "a", "response": "Rome has 7 hills.", "knowledge": KNOWLEDGE},
     {"id": "b", "response": "Rome has 9 hills.", "knowledge": KNOWLEDGE},
-    {"id": "c", "response": "", "knowledge": KNOWLEDGE},
+    {"id": "c", "response": None, "knowledge": KNOWLEDGE},
     {"id": "d", "response": "it has hills", "knowledge": KNOWLEDGE},
 )
 
@@ -93,7 +93,7 @@ def test_score_end_to_end(tmp_path: Path, loader: Loader) -> None:
     result = run("score", rows, "--out", str(out), "--signature")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        f"q2: {tmp_path}/rows.jsonl, line 3: the response (field 'response') is empty",
+        f"q2: {tmp_path}/rows.jsonl, line 3: the response (field 'response') is null, not a string",
         "q2: 1 of 4 rows could not be scored",
     ]
     a, b, c, d = read(out)
@@ -212,7 +212,7 @@ def test_a_block_of_bad_rows_asks_no_metric(
 ) -> None:
     f1 = FakeMetric("knowledge_f1")
     use(monkeypatch, f1)
-    rows = [{"response": "", "knowledge": "k"}] * 8
+    rows = [{"response": None, "knowledge": "k"}] * 8
     result = run("score", write(tmp_path / "rows.jsonl", *rows), "--metrics", "knowledge_f1")
     assert (result.exit_code, f1.batches) == (1, [])
     lines = result.stderr.splitlines()
@@ -285,7 +285,7 @@ def test_report(tmp_path: Path, loader: Loader) -> None:
     assert page.count('"system":0') == len(read(out)) == len(ROWS)
     assert page.count("What about Rome?") == 2
     assert "It has 7 hills." in page
-    assert "line 3: the response (field 'response') is empty" in page
+    assert "line 3: the response (field 'response') is null, not a string" in page
     assert "0.833" in page
     assert "q2_no_nli|preset:fake|" in page.replace("<wbr>", "")
     assert sorted(file.name for file in tmp_path.iterdir()) == [
@@ -479,8 +479,8 @@ def test_explain_says_why_there_is_no_question(loader: Loader) -> None:
 
 def test_what_claims_nothing_has_no_score(tmp_path: Path, loader: Loader) -> None:
     shown = " ".join(run("explain", "--response", "::::", "--knowledge", KNOWLEDGE).stdout.split())
-    assert "Q² – claims nothing that could be checked" in shown
-    assert "SCALE – claims nothing that could be checked" in shown
+    assert "Q² – the response claims nothing that could be checked" in shown
+    assert "SCALE – the response claims nothing that could be checked" in shown
 
     out = tmp_path / "scores.jsonl"
     chat = {"id": "e", "response": "thanks !", "knowledge": KNOWLEDGE}

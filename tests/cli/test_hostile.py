@@ -78,7 +78,7 @@ def test_unicode_of_every_kind(
     names = ("id", "response", "knowledge", "history")
     given_rows = [dict(zip(names, row, strict=True)) for row in rows]
     path.write_text("".join(json.dumps(row) + "\n" for row in given_rows))
-    read = list(read_rows(path))
+    read = list(read_rows(path, blank=True))
     bad = sum(isinstance(row, BadRow) for row in read)
     assert score(path, out).exit_code == (1 if bad else 0 if rows else 2)
     found = rows_of(out)
@@ -208,7 +208,7 @@ def test_long_knowledge_with_the_bundled_models() -> None:
 @pytest.mark.usefixtures("with_fakes")
 def test_ten_thousand_empty_rows(tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    empty = json.dumps({"response": "", "knowledge": "k"}) + "\n"
+    empty = json.dumps({"response": None, "knowledge": "k"}) + "\n"
     good = json.dumps({"response": "Rome", "knowledge": "Rome"}) + "\n"
     path.write_text(empty * 5000 + good + empty * 5000)
     result = score(path, out, "--metrics", "knowledge_f1")
@@ -217,7 +217,8 @@ def test_ten_thousand_empty_rows(tmp_path: Path) -> None:
     assert len(result.stderr.splitlines()) == 7  # not ten thousand lines
     found = rows_of(out)
     assert [row["knowledge_f1"] for row in found if row["error"] is None] == [1.0]
-    assert found[0]["error"] == f"{path}, line 1: the response (field 'response') is empty"
+    assert found[0]["error"] == (
+        f"{path}, line 1: the response (field 'response') is null, not a string")
     assert "line 10001: " in found[-1]["error"]
 
 

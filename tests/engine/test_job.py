@@ -101,7 +101,8 @@ def test_settings_are_all_that_changes_rows_and_what_json_can_hold() -> None:
     ), evidence=True, texts=True, raw_csv=True, form="csv", block=5)
     found = job.settings
     assert found == {
-        "metrics": ["f1"], "response": "said", "history": "", "evidence": True, "texts": True,
+        "metrics": ["f1"], "response": "said", "history": "", "evidence": True,
+        "no_claim": "exclude", "texts": True,
         "raw_csv": True, "format": "csv", "block": 5, "block_characters": 200_000,
         "calibration": [{
             "name": "mine", "metric": "f1", "kind": "isotonic", "threshold": 0.5,
@@ -111,7 +112,8 @@ def test_settings_are_all_that_changes_rows_and_what_json_can_hold() -> None:
     }
     assert json.loads(json.dumps(found)) == found
     plain = Job(("a",), Columns(), ("f1",)).settings
-    assert plain == {"metrics": ["f1"], "evidence": False, "texts": False, "raw_csv": False,
+    assert plain == {"metrics": ["f1"], "evidence": False, "no_claim": "exclude",
+                     "texts": False, "raw_csv": False,
                      "format": None, "block": 256, "block_characters": 200_000,
                      "calibration": []}
 

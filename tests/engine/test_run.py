@@ -30,7 +30,7 @@ VALUES = [i / 10 for i in range(10)]
 
 def row(i: int) -> str:
     """The third and eighth row cannot be scored."""
-    return json.dumps({"response": "" if i in (2, 7) else f"r{i}", "knowledge": "k"}) + "\n"
+    return json.dumps({"response": None if i in (2, 7) else f"r{i}", "knowledge": "k"}) + "\n"
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
     assert told["files"] == [[job.files[0]]]
     assert told["rows"] == [3, 3, 3, 1]
     assert told["warn"] == [
-        f"{job.files[0]}, line {line}: the response (field 'response') is empty"
+        f"{job.files[0]}, line {line}: the response (field 'response') is null, not a string"
         for line in (3, 8)]
 
 
@@ -147,7 +147,7 @@ def test_the_first_bad_rows_are_explained(
     assert heard_["warn"][0].startswith(f"{path}, line 1: ")
     further = "… further rows are only counted; --out has all errors"
     assert (heard_["warn"][-1] == further) == (bad > 5)
-    with pytest.raises(BadRowError, match=r"line 1: the response .* is empty"):
+    with pytest.raises(BadRowError, match=r"line 1: the response .* is null"):
         Run(Job((str(path),), Columns(), ("scale",)), strict=True).run()
 
 

@@ -60,10 +60,10 @@ def test_values_of_scale(settings: dict[str, Any]) -> None:
     ({"chunk_size": 0}, "chunk_size must be at least 1 token, not 0"),
     ({"overlap": 1.0}, "overlap must be at least 0 and below 1, not 1.0"),
     ({"overlap": -0.1}, "overlap must be at least 0 and below 1, not -0.1"),
-    ({"chunking": "lines"}, "chunking must be knowledge or prompt, not 'lines'"),
-    ({"aggregate": "sum"}, "aggregate must be mean, min or hmean, not 'sum'"),
-    ({"support": "maybe"}, "support must be attributable or consistent, not 'maybe'"),
-    ({"chat": "drop"}, "chat must be keep or skip, not 'drop'"),
+    ({"chunking": "lines"}, "chunking must be one of knowledge, prompt, not 'lines'"),
+    ({"aggregate": "sum"}, "aggregate must be one of mean, min, hmean, not 'sum'"),
+    ({"support": "maybe"}, "support must be one of attributable, consistent, not 'maybe'"),
+    ({"chat": "drop"}, "chat must be one of keep, skip, not 'drop'"),
     ({"top_chunks": -1}, "top_chunks must be at least 0 (all), not -1"),
     ({"top_chunks": 1, "chunking": "prompt"}, "top_chunks goes with chunking='knowledge' only"),
     ({"branches": 1}, "branches must be at least 2, not 1: the search would never end"),
@@ -97,4 +97,47 @@ def test_unknown_names(given: list[str], message: str) -> None:
     refuse_unknown(["ten", "five"], ["five", "ten"], "thing")
     with pytest.raises(InputError) as caught:
         refuse_unknown(given, ["five", "ten"], "thing")
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"nli": "no"}, "nli must be True or False, not 'no'"),
+    ({"fallback": 0}, "fallback must be True or False, not 0"),
+    ({"seed": "x"}, "seed must be a whole number, not 'x'"),
+    ({"seed": True}, "seed must be a whole number, not True"),
+    ({"shrink": "a"}, "shrink must be a number, not 'a'"),
+    ({"decoding": ["beam"]}, "decoding must be one of beam, greedy, sample, not ['beam']"),
+])
+def test_types_that_q2_cannot_have(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Q2Settings(**settings)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"chunk_size": "10"}, "chunk_size must be a whole number, not '10'"),
+    ({"chunk_size": 10.0}, "chunk_size must be a whole number, not 10.0"),
+    ({"overlap": None}, "overlap must be a number, not None"),
+    ({"prompt": 3}, "prompt must be a string, not 3"),
+])
+def test_types_that_scale_cannot_have(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ScaleSettings(**settings)
+    assert str(caught.value) == message
+
+
+def test_whole_numbers_are_numbers() -> None:
+    assert Q2Settings(shrink=1).shrink == 1
+    assert ScaleSettings(overlap=0, prompt=None).overlap == 0
+
+
+@pytest.mark.parametrize(("running", "message"), [
+    ({"batch_size": "8"}, "batch_size must be a whole number, not '8'"),
+    ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+    ({"compile": "yes"}, "compile must be True or False, not 'yes'"),
+    ({"device": 0}, "device must be a string, not 0"),
+])
+def test_values_that_running_cannot_have(running: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Running(**running)
     assert str(caught.value) == message

@@ -159,7 +159,7 @@ def test_in_words_what_is_wrong_comes_first() -> None:
     (judged,) = view(row(fallback=True))["plain"]
     assert "does not seem to follow" in judged
     assert view(row(q2=None, reason="no_claim"))["plain"] == [
-        "Claims nothing that could be checked."]
+        "The response claims nothing that could be checked."]
     no_support = view(row(evidence=[sentence()]))["plain"]
     assert no_support == [f"No support found for “{RESPONSE}”."]
 

@@ -20,6 +20,7 @@ from q2_metric.report.page import explanation, open_page, write_page
 from q2_metric.report.systems import Run
 from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import Layout, output_row
+from q2_metric.rows.plain import REASONS
 from q2_metric.rows.read import BadRow
 from q2_metric.types import (
     Comparison,
@@ -151,7 +152,7 @@ def test_everything_is_on_the_page(path: Path) -> None:
     facts = data(page, "facts")
     assert facts["words"] == {
         "signs": findings.SIGNS, "meanings": findings.MEANINGS, "dropped": DROPPED,
-        "no_support": findings.NO_SUPPORT}
+        "no_support": findings.NO_SUPPORT, "reasons": REASONS}
     assert facts["glosses"] == {name: of_column(name)[1].gloss for name in METRICS}
     (numbers,) = [[one for one, _ in json.loads(text)] for tag, attrs, text in page.elements
                   if tag == "script" and attrs.get("id") == "rows"]

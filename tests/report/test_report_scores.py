@@ -25,7 +25,7 @@ KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 ROWS = (
     {"id": "a", "response": "Rome has 7 hills.", "knowledge": KNOWLEDGE, "history": ["Where?"]},
     {"id": "b", "response": "Rome has 9 hills.", "knowledge": KNOWLEDGE},
-    {"id": "c", "response": "", "knowledge": KNOWLEDGE},
+    {"id": "c", "response": None, "knowledge": KNOWLEDGE},
     {"id": "d", "response": "it has hills", "knowledge": KNOWLEDGE},
 )
 
@@ -83,7 +83,7 @@ def test_the_scores_are_those_that_q2_score_printed(tmp_path: Path, suffix: str)
     assert [(q["span"], q["start"], q["knowledge_start"]) for q in a["questions"]] == [
         ("Rome", 0, 0), ("7", 9, seven)]
     assert b["questions"][1]["knowledge_start"] is None  # no answer
-    assert "is empty" in c["error"]
+    assert "is null" in c["error"]
     assert (c["response"], c["history"], c["questions"]) == (None, None, None)
     assert (d["fallback"], d["scale"], d["evidence"][0]["support_start"]) == (True, 0.125, 0)
 

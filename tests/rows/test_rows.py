@@ -206,6 +206,10 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"context": "h", "reference": "x", "response": "r", "document": "k"}, Example("r", "k")),
         ({"context": "h", "response": "r", "passages": ["k", "l"]}, Example("r", "k\nl")),
         ({"context": "h", "response": "r", "grounding": "k"}, Example("r", "k")),
+        ({"reference": "gold", "response": "r", "context": "k"}, Example("r", "k")),
+        ({"reference": "gold", "response": "r", "retrieved_contexts": ["k", "l"]},
+         Example("r", "k\nl")),
+        ({"reference": "k", "response": "r"}, Example("r", "k")),
         ({" Response ": "r", "KNOWLEDGE": "k", "Message": "h"}, Example("r", "k", ("h",))),
         # The better name wins, wherever it stands.
         ({"context": "x", "answer": "y", "knowledge": "k", "response": "r"}, Example("r", "k")),
@@ -514,9 +518,10 @@ def test_fields_of_the_output() -> None:
         *("fallback", "reason", "error"),
         *("questions", "dropped", "evidence"),
     ]
-    assert names(Layout(["word_share"], with_file=True)) == ["file", "id", "word_share", "error"]
+    assert names(Layout(["word_share"], with_file=True)) == [
+        "file", "id", "word_share", "reason", "error"]
     texts = names(Layout(["word_share"], texts=True))
-    assert texts == ["id", "word_share", "error", *TEXTS, "label"]
+    assert texts == ["id", "word_share", "reason", "error", *TEXTS, "label"]
 
 
 def test_rows_of_the_output() -> None:
@@ -544,7 +549,8 @@ def test_rows_of_the_output() -> None:
 
 def test_several_files_are_named() -> None:
     row = output_row(0, Example("r", "k"), {}, Layout(["word_share"], with_file=True), file="a.csv")
-    assert row == {"file": "a.csv", "id": "1", "word_share": None, "error": None}
+    assert row == {"file": "a.csv", "id": "1", "word_share": None, "reason": None,
+                   "error": None}
 
 
 def test_texts_beside_the_scores() -> None:
@@ -710,6 +716,22 @@ def test_peoples_labels_are_read(tmp_path: Path) -> None:
         f"{path}, line 1: the label (field 'label') is 'chit-chat', not 0 or 1", True]
     # Scores do not depend on it.
     assert Example("r", "k", label=True) == Example("r", "k", label=False)
+
+
+@pytest.mark.parametrize(("values", "labels", "note"), [
+    ((1, 0, "n/a", 1), [True, False, None, True], "the label 'n/a' (column 'label') is not 0 or 1"),
+    ((1, 1, 1, 5), [None] * 4, "the column 'label' is not read as people's label: it has '5'"),
+    (("Paris", "yes", "Rome"), [None] * 3, ""),
+])
+def test_labels_that_are_not_understood_are_said(
+    jsonl: Path, values: tuple[object, ...], labels: list[bool | None], note: str
+) -> None:
+    notes: list[str] = []
+    rows = ({"response": "r", "knowledge": "k", "label": value} for value in values)
+    found = list(read_rows(write_jsonl(jsonl, *rows), on_note=notes.append))
+    assert [row.label for row in found if isinstance(row, Example)] == labels
+    assert len(notes) == bool(note)
+    assert note in "".join(notes)
 
 
 def test_labels_go_out_with_the_texts() -> None:

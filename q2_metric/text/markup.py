@@ -1,0 +1,62 @@
+"""Marks that say nothing about the world: citations, tags, emphasis, the numbers of a list.
+
+They are overwritten with blanks, so that every character that is left keeps its place.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SOURCE = r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
+_NUMBERS = r"[\^#]?\d{1,3}(?:\s*[,;–-]\s*[\^#]?\d{1,3})*"
+
+_WHOLE = (
+    re.compile(r"<!--.*?-->|</?[a-z][^<>]{0,300}>|&(?:nbsp|#160);", re.IGNORECASE | re.DOTALL),
+    re.compile(rf"\[\s*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\](?!\()|\[citation needed\]",
+               re.IGNORECASE),  # [1], [2, 3], [doc 4]
+    re.compile(rf"\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\)",
+               re.IGNORECASE),  # (source: doc 2)
+    re.compile(r"【[^【】]{1,60}】"),
+    re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
+)
+"""Overwritten as a whole."""
+
+_AROUND = (
+    re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*(?:\s+\"[^\"\n]*\")?\)"),  # [text](address)
+    re.compile(r"(?<![\w*])(?:\*{1,3})(?=[^\s*])([^\n]+?)(?<=[^\s*])(?:\*{1,3})(?![\w*])"),
+    re.compile(r"(?<![\w`])`{1,3}(?=[^\s`])([^`\n]+)(?<!\s)`{1,3}(?![\w`])"),
+    re.compile(r"(?<!\w)_{1,2}(?=[^\s_])([^\n]+?)(?<=[^\s_])_{1,2}(?!\w)"),
+)
+"""Overwritten but for their group."""
+
+_ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
+"""How a line of a numbered list begins."""
+
+
+def unmarked(text: str) -> str:
+    """The text with blanks in the place of its marks, as long as it was.
+
+    >>> unmarked("It is <b>tall</b> [1, 2].")
+    'It is    tall           .'
+    >>> unmarked("a [link](http://a.b), **bold**; 2 * 3 * 4, x[10001]")
+    'a  link             ,   bold  ; 2 * 3 * 4, x[10001]'
+    """
+    for pattern in _WHOLE:
+        text = pattern.sub(_blank, text)
+    for pattern in _AROUND:
+        text = pattern.sub(_blank_around, text)
+    items = _ITEM.findall(text)
+    if items[:2] == ["1", "2"]:  # one number alone may be part of what is said
+        text = _ITEM.sub(_blank, text)
+    return text
+
+
+def _blank(found: re.Match[str]) -> str:
+    # Line ends stay: they part sentences.
+    return re.sub(r"[^\n]", " ", found.group())
+
+
+def _blank_around(found: re.Match[str]) -> str:
+    start, end = found.start(1) - found.start(), found.end(1) - found.start()
+    whole = found.group()
+    return " " * start + whole[start:end] + " " * (len(whole) - end)

@@ -1,0 +1,103 @@
+"""``q2 score`` as a gate: blank texts, how they count, and the exit code of a mean too low."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from q2_metric import scoring
+from q2_metric.cli.main import main
+
+ROWS = (
+    {"response": "Rome has seven hills.", "context": "Rome has seven hills.", "reference": "no"},
+    {"response": "Rome has seven bridges.", "context": "Rome has seven hills.", "reference": "no"},
+    {"response": " ", "context": "Rome has seven hills.", "reference": "no"},
+    {"response": "Rome has hills.", "context": "", "reference": "no"},
+    {"response": "Rome has hills.", "context": [], "reference": "no"},
+)
+WORDS = (1 + 2 / 3) / 2
+
+
+def run(tmp_path: Path, *args: str) -> Result:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    return CliRunner().invoke(
+        main, ["score", str(rows), "--metrics", "word_share,knowledge_f1", "--json", *args])
+
+
+def scores(result: Result) -> Any:
+    return json.loads(result.stdout)["files"][0]["scores"]
+
+
+def test_blank_texts_are_no_errors_and_have_a_reason(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    result = run(tmp_path, "--out", str(out))
+    assert result.exit_code == 0
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [row["reason"] for row in rows] == [None, None, "empty", "no_knowledge", "no_knowledge"]
+    assert [row["error"] for row in rows] == [None] * 5
+    assert [row["knowledge_f1"] is None for row in rows] == [False, False, True, True, True]
+    assert (rows[2]["response"], rows[4]["knowledge"]) == (" ", "")
+    assert scores(result)["word_share"]["value"] == pytest.approx(WORDS)
+    assert scores(result)["word_share"]["n"] == 2
+
+
+def test_what_says_nothing_may_count_as_nothing(tmp_path: Path) -> None:
+    found = scores(run(tmp_path, "--no-claim", "zero"))["word_share"]
+    assert (found["value"], found["n"]) == (pytest.approx(2 * WORDS / 3), 3)
+    assert found["signature"].endswith("|no_claim:zero")
+
+
+def test_the_command_line_and_python_agree(tmp_path: Path) -> None:
+    found = scores(run(tmp_path, "--no-claim", "zero"))
+    rows = [scoring.example(row["response"], [str(row["context"] or "")]) for row in ROWS]
+    again = scoring.Run.over(
+        scoring.load("word_share,knowledge_f1", {}), rows, no_claim="zero")
+    assert again.system() == {name: one["value"] for name, one in found.items()}
+    assert again.n() == found["word_share"]["n"]
+
+
+@pytest.mark.parametrize(("options", "code"), [
+    (("--fail-under", "word_share=0.83"), 0),
+    (("--fail-under", "word_share=0.84"), 4),
+    (("--fail-under", "word_share=0.83", "--no-claim", "zero"), 4),
+    (("--fail-under", "word_share=0.1", "--fail-under", "knowledge_f1=1"), 4),
+])
+def test_a_mean_that_is_too_low(tmp_path: Path, options: tuple[str, ...], code: int) -> None:
+    result = run(tmp_path, *options)
+    assert result.exit_code == code
+    assert (", under " in result.stderr) == (code == 4)
+
+
+def test_no_mean_is_too_low(tmp_path: Path) -> None:
+    rows = tmp_path / "blank.jsonl"
+    rows.write_text('{"response": "", "context": "k"}\n', encoding="utf-8")
+    result = CliRunner().invoke(main, ["score", str(rows), "--metrics", "knowledge_f1",
+                                       "--fail-under", "knowledge_f1=0.1"])
+    assert result.exit_code == 4
+    assert "knowledge_f1 has no mean to compare with 0.1" in result.stderr
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (("--fail-under", "scale=0.5"), "'scale' is not computed; there is knowledge_f1, word_share"),
+    (("--fail-under", "word_share"), "'word_share' is not like q2=0.8"),
+    (("--fail-under", "word_share=70"), "'word_share=70': a mean is in 0 to 1"),
+    (("--fail-under", "word_share=nan"), "'word_share=nan': a mean is in 0 to 1"),
+    (("--no-texts",), "--no-texts needs --out"),
+    (("--raw-csv",), "--raw-csv needs --out"),
+    (("--restart",), "--restart needs --out"),
+])
+def test_options_that_cannot_be(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    result = run(tmp_path, *options)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_what_was_read_as_the_knowledge_is_said(tmp_path: Path) -> None:
+    assert ("the knowledge is read from 'context', not from 'reference'; --knowledge names"
+            in run(tmp_path).stderr)
+    assert "is read from" not in run(tmp_path, "--knowledge", "context").stderr

@@ -1,0 +1,54 @@
+"""Marks that claim nothing: what is overwritten, and what must stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from q2_metric.text.markup import unmarked
+from q2_metric.text.overlap import Overlap, overlap, word_tokens
+
+
+def words(text: str) -> str:
+    return " ".join(unmarked(text).split())
+
+
+@pytest.mark.parametrize(("text", "left"), [
+    ("It opened in 1889 [1].", "It opened in 1889 ."),
+    ("It opened.[1][2, 3] [^4]", "It opened."),
+    ("It opened [doc 2] (source: doc 12) 【4:1†source】.", "It opened ."),
+    ("It opened.[citation needed]", "It opened."),
+    ('<p class="x">It <b>opened</b>.<br/></p><!-- no -->', "It opened ."),
+    ("It **opened** in `1889`, *early* and __late__.", "It opened in 1889 , early and late ."),
+    ("## Answer\nIt [opened](https://a.org/b_(c)x 'y') [there](http://a.b).",
+     "Answer It [opened](https://a.org/b_(c)x 'y') there ."),
+    ("1. It opened.\n2. It closed.", "It opened. It closed."),
+])
+def test_marks_are_overwritten(text: str, left: str) -> None:
+    assert words(text) == left
+    assert len(unmarked(text)) == len(text)
+
+
+@pytest.mark.parametrize("text", [
+    "In [1984] he wrote it", "2 * 3 * 4 and x < y > z", "snake_case_name, a_b", "i <3 you",
+    "`` a quote '' and `another'",
+    "7. It is one line.", "the (2019) film", "list[10001]", "C# and F#",
+    "3. third\n1. first",
+])
+def test_what_is_said_stays(text: str) -> None:
+    assert unmarked(text) == text
+
+
+def test_places_and_ends_of_line_stay() -> None:
+    text = "a <b\n>c</b> [1] d"
+    found = unmarked(text)
+    assert [found[i] for i in (0, 4, 6, 16)] == ["a", "\n", "c", "d"]
+
+
+def test_words_have_no_accents() -> None:
+    assert word_tokens("Zürich, Łódź and Straße") == ["zurich", "łodz", "and", "straße"]
+    assert overlap("Zürich.", "He is rich.").words == 0.0
+    assert overlap("Zürich.", "Zurich is in Switzerland.").words == 1.0
+
+
+def test_marks_are_no_words_or_numbers() -> None:
+    assert overlap("It <b>opened</b> in 1889 [7].", "It opened in 1889.") == Overlap(1.0, 1.0, 1.0)
