@@ -54,19 +54,17 @@ def read_rows(
     ``.parquet``; ``-`` is jsonl on standard input. All text is UTF-8. Blank lines are no
     rows. Words such as "nan", "None" and "null" are text.
 
-    The response is a string; the knowledge a string or a list of strings, joined by a
-    newline; the history, if any, a string with one turn a line or a list of turns, each
-    a string or a chat message (an object with a string ``content``). People's label is 0 or 1
-    (:data:`~q2_metric.rows.columns.LABELS`) or missing; a column that is only called like one
-    and mostly has something else in the first rows, or other numbers, is none.
+    The response is a string; the knowledge a string or a list of strings, joined by a newline; the
+    history, if any, a string with one turn a line or a list of turns, each a string or a chat message
+    (an object with a string ``content``). People's label is 0 or 1
+    (:data:`~q2_metric.rows.columns.LABELS`) or missing; a column that is only called like one is none.
 
     Args:
         path: file to read, or ``-``.
         columns: names of the columns where they are not the usual ones.
         aliases: the usual names of each field's column.
         need_response: whether there must be a response column; else every response may be "".
-        blank: whether a row may have a blank response or blank knowledge (an empty list of
-            passages is), or is a bad row.
+        blank: whether a row with a blank response or knowledge (or no passages) is a good one.
         on_columns: told which columns are read (``None`` where a field has none), before the first
             row, if there is one.
         on_note: told of what was read and is not sure: a key or column that is there twice, another
