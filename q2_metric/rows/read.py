@@ -54,10 +54,10 @@ def read_rows(
     ``.parquet``; ``-`` is jsonl on standard input. All text is UTF-8. Blank lines are no
     rows. Words such as "nan", "None" and "null" are text.
 
-    The response is a string; the knowledge a string or a list of strings, joined by a newline; the
-    history, if any, a string with one turn a line or a list of turns, each a string or a chat message
-    (an object with a string ``content``). People's label is 0 or 1
-    (:data:`~q2_metric.rows.columns.LABELS`) or missing; a column that is only called like one is none.
+    The response is a string; the knowledge a string or a list of strings, joined by a newline;
+    the history, if any, a string with one turn a line or a list of turns, each a string or a chat
+    message (an object with a string ``content``). People's label is 0 or 1 (``LABELS`` of
+    ``rows/columns.py``) or missing; a column that is only called like one is none.
 
     Args:
         path: file to read, or ``-``.

@@ -251,7 +251,7 @@ def test_an_empty_response_keeps_its_place(q2: Any) -> None:
     assert found["q2_scores"][0] is None
     assert found["n"] == 1
     assert found["q2"] == found["q2_scores"][1]
-    assert found["explanations"][0]["error"] == "response or knowledge is empty"
+    assert found["explanations"][0]["reason"] == "empty"
 
 
 @pytest.mark.parametrize(("given", "message"), [
