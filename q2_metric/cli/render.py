@@ -78,12 +78,11 @@ def systems_table(result: FileResult) -> Table:
         if system.interval is not None:
             low, high = system.interval
             interval = f"{low:.3f} … {high:.3f}"
-        asks = system.n_questions is not None
         table.add_row(
             _title(system.name), value(system.value), interval,
             _percent(system.coverage), _percent(system.no_answer_rate),
-            f"{system.n_fallback:,}" if asks else NONE,
-            *([_percent(system.no_claim)] if silent else []), f"{system.n:,}",
+            _percent(system.fallback), *([_percent(system.no_claim)] if silent else []),
+            f"{system.n:,}",
         )
     return table
 

@@ -101,7 +101,9 @@ class Tally:
             value=math.fsum(self._values) / n if n else None,
             n=n,
             n_fallback=self._fallbacks,
-            interval=bootstrap_interval(self._values, n_bootstrap=n_bootstrap, seed=seed),
+            # One response says nothing of others.
+            interval=bootstrap_interval(self._values, n_bootstrap=n_bootstrap, seed=seed)
+            if n > 1 else None,
             # As a mean it is another number.
             signature=signature + "|no_claim:zero" * bool(signature and self.no_claim == "zero"),
             coverage=share(self._with_question, asks),

@@ -108,9 +108,13 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
                if len(questions) > 1 else questions[0]["plain"])
     if row.get("fallback"):
         yield WHOLE[row["state"]]
-    for one in row.get("evidence") or ():
+    evidence = row.get("evidence") or ()
+    for one in evidence:
         if one["against"] is None and not supported(one):
             yield f"No support found for “{' '.join(one['sentence'].split())}”."
+    if evidence and not questions and not row.get("fallback") and all(map(supported, evidence)):
+        yield "The knowledge supports " + (
+            f"all {len(evidence)} sentences." if len(evidence) > 1 else "it.")
 
 
 def supported(sentence: Mapping[str, Any]) -> bool:

@@ -180,6 +180,7 @@ def test_interval_is_reproducible_and_can_be_left_out() -> None:
     assert bootstrap_interval(values, seed=1) != bootstrap_interval(values, seed=2)
     assert bootstrap_interval(values, n_bootstrap=0) is None
     assert bootstrap_interval([]) is None
+    assert system_score("f1", [score(0.5)], "f1").interval is None
 
 
 def test_the_ends_of_an_interval_hold_its_middle() -> None:

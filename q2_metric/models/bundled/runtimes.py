@@ -69,7 +69,7 @@ def forward_of(
         ModelError: the weights are missing.
     """
     if dtype not in DTYPES:
-        raise InputError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+        raise InputError(f"dtype must be one of {', '.join(DTYPES)} or auto, not {dtype!r}")
     on_cpu = device in ("auto", "cpu")
     if dtype == "int8" and not (on_cpu and runtime != "torch"):
         raise InputError("int8 is for ONNX Runtime on a CPU; elsewhere use bfloat16 or float32")
