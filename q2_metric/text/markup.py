@@ -10,22 +10,26 @@ import re
 _SOURCE = r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
 _NUMBERS = r"[\^#]?\d{1,3}(?:\s*[,;–-]\s*[\^#]?\d{1,3})*"
 
+_ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
+
+# What a reader would see as a statement must not pass for a mark: <the tower is tall>.
 _WHOLE = (
-    re.compile(r"<!--.*?-->|</?[a-z][^<>]{0,300}>|&(?:nbsp|#160);", re.IGNORECASE | re.DOTALL),
+    re.compile(rf"<!--(?:(?!<!--).){{0,2000}}?-->|</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>|&(?:nbsp|#160);",
+               re.IGNORECASE | re.DOTALL),
     re.compile(rf"\[\s*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\](?!\()|\[citation needed\]",
                re.IGNORECASE),  # [1], [2, 3], [doc 4]
     re.compile(rf"\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\)",
                re.IGNORECASE),  # (source: doc 2)
-    re.compile(r"【[^【】]{1,60}】"),
+    re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
 )
 """Overwritten as a whole."""
 
 _AROUND = (
     re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*(?:\s+\"[^\"\n]*\")?\)"),  # [text](address)
-    re.compile(r"(?<![\w*])(?:\*{1,3})(?=[^\s*])([^\n]+?)(?<=[^\s*])(?:\*{1,3})(?![\w*])"),
-    re.compile(r"(?<![\w`])`{1,3}(?=[^\s`])([^`\n]+)(?<!\s)`{1,3}(?![\w`])"),
-    re.compile(r"(?<!\w)_{1,2}(?=[^\s_])([^\n]+?)(?<=[^\s_])_{1,2}(?!\w)"),
+    re.compile(r"(?<![\w*])\*{1,3}(?=\S)([^\n*]{1,300})(?<=\S)\*{1,3}(?![\w*])"),
+    re.compile(r"(?<![\w`])`{1,3}(?=\S)([^\n`]{1,300})(?<=\S)`{1,3}(?![\w`])"),
+    re.compile(r"(?<!\w)_{1,2}(?=\S)([^\n_]{1,300})(?<=\S)_{1,2}(?!\w)"),
 )
 """Overwritten but for their group."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from q2_metric.text.markup import unmarked
@@ -32,7 +34,8 @@ def test_marks_are_overwritten(text: str, left: str) -> None:
     "In [1984] he wrote it", "2 * 3 * 4 and x < y > z", "snake_case_name, a_b", "i <3 you",
     "`` a quote '' and `another'",
     "7. It is one line.", "the (2019) film", "list[10001]", "C# and F#",
-    "3. third\n1. first",
+    "3. third\n1. first", "<the tower is tall>", "【1 the tower is tall】", "[the tower is tall]",
+    "(source: the tower is tall)", "[1: the tower is tall]",
 ])
 def test_what_is_said_stays(text: str) -> None:
     assert unmarked(text) == text
@@ -52,3 +55,14 @@ def test_words_have_no_accents() -> None:
 
 def test_marks_are_no_words_or_numbers() -> None:
     assert overlap("It <b>opened</b> in 1889 [7].", "It opened in 1889.") == Overlap(1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("part", ["**a ", "_a ", "<!--", "<a ", "[a](", "<a b=c ", "`a ", "[1,"])
+def test_time_grows_with_the_length(part: str) -> None:
+    def seconds(times: int) -> float:
+        started = time.perf_counter()
+        unmarked(part * times)
+        return time.perf_counter() - started
+
+    # Were it the square of the length, eight times the text would take 64 times as long.
+    assert seconds(16_000) < 30 * max(seconds(2_000), 0.002)
