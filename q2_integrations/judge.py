@@ -17,6 +17,7 @@ from q2_metric.types import Comparison, Evidence, Example, Part, Score
 
 _LOG = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A response's numbers by name (see :attr:`Judge.names`), ``None`` where it counts in no

@@ -67,11 +67,12 @@ def _threshold(
     for text in given:
         name, _, value = text.partition("=")
         try:
-            found[name.strip()] = float(value)
+            least = float(value)
         except ValueError:
             raise click.BadParameter(f"{text!r} is not like q2=0.8") from None
-        if not 0 <= found[name.strip()] <= 1:
+        if not 0 <= least <= 1:
             raise click.BadParameter(f"{text!r}: a mean is in 0 to 1")
+        found[name.strip()] = least
     return found
 
 

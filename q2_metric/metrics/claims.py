@@ -1,7 +1,8 @@
 """What a metric is not asked about: blank texts, and responses that claim nothing.
 
 The rules are :func:`q2_metric.text.given.is_blank` and :func:`q2_metric.text.claims.has_claim`;
-here is the one place that applies them.
+here is the one place that applies them, to each of our metrics. Blank rows are also kept from
+any other metric, by :func:`q2_metric.metrics.score_rows`.
 """
 
 from __future__ import annotations

@@ -198,10 +198,9 @@ def _text(
         wanted = "a string" + (" or a list of strings" if field == "knowledge" else "")
         raise InputError(f"the {field} (field {column!r}) is {kind(value)}, not {wanted}")
     text = _encodable(value, field, column)
-    if not blank and not value.strip():
-        raise InputError(f"the {field} (field {column!r}) is empty")
     if not blank and is_blank(text):
-        raise InputError(f"the {field} (field {column!r}) has no visible character")
+        what = "has no visible character" if text.strip() else "is empty"
+        raise InputError(f"the {field} (field {column!r}) {what}")
     return text
 
 

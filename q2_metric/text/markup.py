@@ -14,8 +14,8 @@ _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
 # What a reader would see as a statement must not pass for a mark: <the tower is tall>.
 _WHOLE = (
-    re.compile(rf"<!--(?:(?!<!--).){{0,2000}}?-->|</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>|&(?:nbsp|#160);",
-               re.IGNORECASE | re.DOTALL),
+    re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
+    re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>|&(?:nbsp|#160);", re.IGNORECASE),
     re.compile(rf"\[\s*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\](?!\()|\[citation needed\]",
                re.IGNORECASE),  # [1], [2, 3], [doc 4]
     re.compile(rf"\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\)",
@@ -25,11 +25,18 @@ _WHOLE = (
 )
 """Overwritten as a whole."""
 
+
+def _around(sign: str, most: int) -> re.Pattern[str]:
+    """Signs on both sides of some words of a line."""
+    return re.compile(rf"(?<![\w{sign}]){sign}{{1,{most}}}(?=\S)([^\n{sign}]{{1,300}})"
+                      rf"(?<=\S){sign}{{1,{most}}}(?![\w{sign}])")
+
+
 _AROUND = (
     re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*(?:\s+\"[^\"\n]*\")?\)"),  # [text](address)
-    re.compile(r"(?<![\w*])\*{1,3}(?=\S)([^\n*]{1,300})(?<=\S)\*{1,3}(?![\w*])"),
-    re.compile(r"(?<![\w`])`{1,3}(?=\S)([^\n`]{1,300})(?<=\S)`{1,3}(?![\w`])"),
-    re.compile(r"(?<!\w)_{1,2}(?=\S)([^\n_]{1,300})(?<=\S)_{1,2}(?!\w)"),
+    _around(r"\*", 3),
+    _around("`", 3),
+    _around("_", 2),
 )
 """Overwritten but for their group."""
 

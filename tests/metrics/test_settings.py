@@ -23,6 +23,7 @@ Q2_VALUES: dict[str, tuple[Any, ...]] = {
     "repeated": ("keep", "drop"),
     "reading": ("neighbours", "response"),
     "round_trip": ("exact", "list", "off"),
+    "markup": ("keep", "skip"),
 }
 
 
@@ -48,6 +49,7 @@ def test_how_far_q2_cannot_shrink(shrink: float) -> None:
     {"chunk_size": 1}, {"overlap": 0.0}, {"overlap": 0.99}, {"chunking": "knowledge"},
     {"chunking": "prompt"}, {"aggregate": "mean"}, {"aggregate": "min"}, {"aggregate": "hmean"},
     {"support": "attributable"}, {"support": "consistent"}, {"chat": "keep"}, {"chat": "skip"},
+    {"markup": "keep"}, {"markup": "skip"},
     {"top_chunks": 0}, {"top_chunks": 1}, {"branches": 2},
     {"judged_chunks": 0}, {"judged_chunks": 1},
 ])
@@ -67,6 +69,10 @@ def test_values_of_scale(settings: dict[str, Any]) -> None:
     ({"top_chunks": -1}, "top_chunks must be at least 0 (all), not -1"),
     ({"top_chunks": 1, "chunking": "prompt"}, "top_chunks goes with chunking='knowledge' only"),
     ({"branches": 1}, "branches must be at least 2, not 1: the search would never end"),
+    ({"chunk_size": "10"}, "chunk_size must be a whole number, not '10'"),
+    ({"chunk_size": 10.0}, "chunk_size must be a whole number, not 10.0"),
+    ({"overlap": None}, "overlap must be a number, not None"),
+    ({"prompt": 3}, "prompt must be a string, not 3"),
 ])
 def test_values_that_scale_cannot_have(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -111,18 +117,6 @@ def test_unknown_names(given: list[str], message: str) -> None:
 def test_types_that_q2_cannot_have(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         Q2Settings(**settings)
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(("settings", "message"), [
-    ({"chunk_size": "10"}, "chunk_size must be a whole number, not '10'"),
-    ({"chunk_size": 10.0}, "chunk_size must be a whole number, not 10.0"),
-    ({"overlap": None}, "overlap must be a number, not None"),
-    ({"prompt": 3}, "prompt must be a string, not 3"),
-])
-def test_types_that_scale_cannot_have(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        ScaleSettings(**settings)
     assert str(caught.value) == message
 
 
