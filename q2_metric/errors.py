@@ -17,7 +17,13 @@ from __future__ import annotations
 
 
 class Q2Error(Exception):
-    """Base of all errors raised on purpose by this package."""
+    """Base of all errors raised on purpose by this package.
+
+    Attributes:
+        whatever_the_row: no row is to blame, and every other would fail as well.
+    """
+
+    whatever_the_row = False
 
 
 class InputError(Q2Error, ValueError):
@@ -41,6 +47,8 @@ class MissingExtra(Q2Error, ImportError):
         extra: the extra of q2-metric that installs it ("torch").
     """
 
+    whatever_the_row = True
+
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(
             f"{what} needs the package {package!r}: pip install \"q2-metric[{extra}]\""
@@ -54,7 +62,9 @@ class ModelError(Q2Error, OSError):
 
 
 class BrokenModel(ModelError):
-    """A model that cannot be opened, so that no row is to blame."""
+    """A model that cannot be opened."""
+
+    whatever_the_row = True
 
 
 class DataError(Q2Error, OSError):

@@ -21,7 +21,7 @@ from q2_metric.metrics.signature import shortened
 
 if TYPE_CHECKING:
     from q2_metric.data.catalogue import DataSet
-    from q2_metric.engine.run import FileResult
+    from q2_metric.engine.result import FileResult
     from q2_metric.models.presets import Preset, Stage
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -57,6 +57,9 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
         if how_fast and result.looked_up:
             how_fast += f" with {result.looked_up:,} scores from the cache"
         screen.print(f"{scored:,} of {result.rows:,} rows scored{how_fast}")
+        if result.no_knowledge:
+            screen.print(
+                f"{result.no_knowledge:,} of them without knowledge: in no mean", style="dim")
         used = ", ".join(f"{field}={name}" for field, name in result.columns.items() if name)
         if used:
             screen.print(Text(plain(f"columns: {used}"), style="dim"), soft_wrap=True)
@@ -207,7 +210,8 @@ def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool 
             screen.print(Text(plain(line), style="dim"), soft_wrap=True)
     elif unique:
         signs = "  ".join(map(shortened, unique))
-        screen.print(_text(f"signatures  {signs}  (--signature: whole)"), style="dim")
+        screen.print(
+            _text(f"signatures  {signs}  (--signature: whole)"), style="dim", soft_wrap=True)
 
 
 def print_next(steps: Sequence[tuple[str, str]]) -> None:

@@ -45,7 +45,8 @@ from q2_metric.metrics.system import NoClaim
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
     from q2_metric.engine.job import Job
-    from q2_metric.engine.run import FileResult, OpenPage
+    from q2_metric.engine.result import FileResult
+    from q2_metric.engine.run import OpenPage
 
 Progress = Callable[[int], None]
 """Called with the number of rows that were just finished."""
@@ -179,7 +180,8 @@ def score(**options: Any) -> None:
     4 a mean is under --fail-under, 130 Ctrl-C.
     """
     from q2_metric.engine.parts import parts_folder
-    from q2_metric.engine.run import Listener, Run, total
+    from q2_metric.engine.result import total
+    from q2_metric.engine.run import Listener, Run
 
     quiet, out = options["quiet"], options["out"]
     _check_together(options)

@@ -14,6 +14,7 @@ from typing import Any
 from q2_metric.engine.blocks import characters, cut
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.identity import digest, identity
+from q2_metric.errors import Q2Error
 from q2_metric.metrics import score_with
 from q2_metric.metrics.registry import entry
 from q2_metric.types import (
@@ -69,7 +70,11 @@ class CachedMetric:
     def metric(self) -> Metric:
         """The metric itself, loaded when first asked for."""
         if self._metric is None:
-            self._metric = self._load()
+            try:
+                self._metric = self._load()
+            except Q2Error as error:
+                error.whatever_the_row = True
+                raise
             if base := entry(self.name).base:
                 inner = getattr(self._metric, base)
                 shared = _Shared(base, lambda: inner, self._store, self._request)

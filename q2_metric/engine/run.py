@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from q2_metric.engine.cached import Progress
 from q2_metric.engine.job import Job, Loaded
@@ -30,15 +30,15 @@ from q2_metric.engine.manifest import (
     write_manifest,
 )
 from q2_metric.engine.parts import Parts, begin, encoded, left_over, open_parts, parts_folder
+from q2_metric.engine.result import FileResult, total
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.registry import signatures
 from q2_metric.metrics.system import Tally
 from q2_metric.rows.columns import Columns
-from q2_metric.rows.fields import OutputRow, with_texts
+from q2_metric.rows.fields import REASON, OutputRow, with_texts
 from q2_metric.rows.tally import tally_row
 from q2_metric.rows.writers import open_writer
-from q2_metric.types import SystemScore
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
@@ -46,64 +46,7 @@ if TYPE_CHECKING:
 ERRORS_SHOWN = 5
 """Bad rows that are explained; the others are counted."""
 
-# --- what comes out ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """What became of a file: rows read, rows that could not be scored, system scores.
-
-    ``columns`` are those that were read, by field; empty for a file without rows.
-    ``resumed`` counts the rows, and ``resumed_failed`` the failed ones among them, that an
-    earlier, broken-off run had finished: ``seconds`` is not about them. ``blocks`` are the rows
-    of each block.
-    ``looked_up`` counts scores (one for each row and metric) that came from the cache.
-    """
-
-    file: str
-    rows: int
-    failed: int
-    seconds: float
-    systems: tuple[SystemScore, ...]
-    columns: Mapping[str, str | None]
-    resumed: int = 0
-    resumed_failed: int = 0
-    blocks: tuple[int, ...] = ()
-    looked_up: int = 0
-
-    @property
-    def rows_per_second(self) -> float:
-        """Rows that were scored, by the time it took (models already loaded); where scores
-        were looked up it says nothing about the models."""
-        scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
-        return scored / self.seconds if self.seconds > 0 else 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        """The result as ``q2 score --json`` shows it."""
-        return {
-            "file": self.file,
-            "rows": self.rows,
-            "failed": self.failed,
-            "rows_per_second": self.rows_per_second,
-            "scores_from_cache": self.looked_up,
-            "columns": dict(self.columns),
-            "scores": {system.name: asdict(system) for system in self.systems},
-        }
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> FileResult:
-        """The result that :meth:`as_json` wrote, without its speed."""
-        systems = tuple(
-            SystemScore(**{**one, "interval": one["interval"] and tuple(one["interval"])})
-            for one in fields["scores"].values()
-        )
-        return cls(fields["file"], fields["rows"], fields["failed"], 0.0, systems,
-                   fields["columns"])
-
-
-def total(results: Sequence[FileResult]) -> tuple[int, int]:
-    """Rows of all files, and how many of them could not be scored."""
-    return sum(one.rows for one in results), sum(one.failed for one in results)
+# --- who is told -------------------------------------------------------------------------
 
 
 class Page(Protocol):
@@ -301,6 +244,8 @@ class Run:
                     result, rows=result.rows + len(block), failed=result.failed + bad,
                     resumed=result.resumed + len(block) * before,
                     resumed_failed=result.resumed_failed + bad * before,
+                    no_knowledge=result.no_knowledge
+                    + sum(row.get(REASON.name) == "no_knowledge" for row in rows),
                 )
                 if page is not None:
                     page.write(map(with_texts, rows, block))

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 
-from q2_metric.errors import BrokenModel, MissingExtra, ModelError
+from q2_metric.errors import ModelError, Q2Error
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
@@ -27,8 +27,8 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
         score: scores examples, in order.
 
     Raises:
-        MissingExtra: a package is missing, whatever the row.
-        BrokenModel: a model cannot be opened.
+        Q2Error: one that is :attr:`~q2_metric.errors.Q2Error.whatever_the_row`, such as a model
+            that cannot be opened.
         ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
             or the device is lost: no row is to blame, and none should count as finished.
     """
@@ -46,9 +46,9 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 def _halved(score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
     try:
         return list(score(examples))
-    except (MissingExtra, BrokenModel):
-        raise
     except Exception as error:
+        if isinstance(error, Q2Error) and error.whatever_the_row:
+            raise
         words = _words(error)
         if _device_lost(error):
             raise ModelError(f"the device failed: {words}") from error

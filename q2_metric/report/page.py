@@ -33,7 +33,7 @@ from q2_metric.rows.plain import REASONS
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from q2_metric.engine.run import FileResult
+    from q2_metric.engine.result import FileResult
 
 MATCHED_BY: Mapping[How, str] = {
     "id": "id",

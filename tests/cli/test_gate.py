@@ -44,6 +44,30 @@ def test_blank_texts_are_no_errors_and_have_a_reason(tmp_path: Path) -> None:
     assert (rows[2]["response"], rows[4]["knowledge"]) == (" ", "")
     assert scores(result)["word_share"]["value"] == pytest.approx(WORDS)
     assert scores(result)["word_share"]["n"] == 2
+    assert json.loads(result.stdout)["files"][0]["no_knowledge"] == 2
+    again = json.loads(run(tmp_path, "--out", str(out)).stdout)["files"][0]
+    assert again["no_knowledge"] == 2  # of the finished run
+
+
+def test_the_table_tells_of_rows_without_knowledge(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    told = CliRunner().invoke(main, ["score", str(rows), "--metrics", "word_share"]).stdout
+    assert "5 of 5 rows scored" in told
+    assert "2 of them without knowledge: in no mean" in told
+
+
+def test_models_that_cannot_be_loaded_are_no_fault_of_a_row(tmp_path: Path) -> None:
+    """Also where a cache knows the metric, so that it is loaded with the first new row."""
+    rows, cache = tmp_path / "rows.jsonl", str(tmp_path / "cache")
+    rows.write_text(json.dumps(ROWS[0]) + "\n", encoding="utf-8")
+    command = ["score", str(rows), "--metrics", "scale", "--cache", cache]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    rows.write_text(json.dumps(ROWS[1]) + "\n", encoding="utf-8")
+    result = CliRunner().invoke(main, [*command, "--compile"])
+    assert result.exit_code == 2
+    assert "compile are for transformers models" in result.stderr
+    assert "row 1" not in result.stderr
 
 
 def test_what_says_nothing_may_count_as_nothing(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ from q2_metric.engine import parts as parts_module
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.manifest import difference
 from q2_metric.engine.parts import MARK, Parts, encoded, open_parts, parts_folder
-from q2_metric.engine.run import FileResult, Run
+from q2_metric.engine.result import FileResult
+from q2_metric.engine.run import Run
 from q2_metric.errors import InputError
 from q2_metric.files import fingerprint
 from q2_metric.rows.columns import Columns

@@ -18,7 +18,8 @@ from q2_metric.engine import cluster as on_ray
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import difference, manifest
 from q2_metric.engine.parts import Parts, encoded
-from q2_metric.engine.run import FileResult, Listener, Run, total
+from q2_metric.engine.result import FileResult, total
+from q2_metric.engine.run import Listener, Run
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.metrics.system import system_score
 from q2_metric.rows.columns import Columns
@@ -116,13 +117,14 @@ def test_a_run_that_goes_on_says_what_was_there(
 def test_results_as_json() -> None:
     system = system_score("f1", [Score(Example("", ""), 0.5), Score(Example("", ""), 0.75)], "s")
     result = FileResult("a", 4, 1, 2.0, (system,), {"id": "i", "label": None}, resumed=2,
-                        resumed_failed=1, looked_up=3)
+                        resumed_failed=1, looked_up=3, no_knowledge=1)
     shown = result.as_json()
     assert shown == {
-        "file": "a", "rows": 4, "failed": 1, "rows_per_second": 1.0, "scores_from_cache": 3,
+        "file": "a", "rows": 4, "failed": 1, "no_knowledge": 1, "rows_per_second": 1.0,
+        "scores_from_cache": 3,
         "columns": {"id": "i", "label": None}, "scores": {"f1": asdict(system)}}
     assert FileResult.from_json(json.loads(json.dumps(shown))) == FileResult(
-        "a", 4, 1, 0.0, (system,), {"id": "i", "label": None})
+        "a", 4, 1, 0.0, (system,), {"id": "i", "label": None}, no_knowledge=1)
     assert total([result, replace(result, rows=10, failed=5)]) == (14, 6)
     assert total([]) == (0, 0)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from q2_metric.cli.render import systems_table
-from q2_metric.engine.run import FileResult
+from q2_metric.engine.result import FileResult
 from q2_metric.report import findings
 from q2_metric.report.encode import Flag, flags
 from q2_metric.report.findings import Reliability, Share, of_fallback, of_question, of_sentence

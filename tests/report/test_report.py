@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from q2_metric.engine.run import FileResult
+from q2_metric.engine.result import FileResult
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import of_column
 from q2_metric.models.bundled import runtimes

@@ -1,0 +1,69 @@
+"""What became of the files of a run, as the table and ``--json`` show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from q2_metric.types import SystemScore
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of a file: rows read, rows that could not be scored, system scores.
+
+    ``no_knowledge`` counts the rows whose knowledge is blank: they have no score and are no fault.
+    ``columns`` are those that were read, by field; empty for a file without rows.
+    ``resumed`` counts the rows, and ``resumed_failed`` the failed ones among them, that an
+    earlier, broken-off run had finished: ``seconds`` is not about them. ``blocks`` are the rows
+    of each block.
+    ``looked_up`` counts scores (one for each row and metric) that came from the cache.
+    """
+
+    file: str
+    rows: int
+    failed: int
+    seconds: float
+    systems: tuple[SystemScore, ...]
+    columns: Mapping[str, str | None]
+    resumed: int = 0
+    resumed_failed: int = 0
+    blocks: tuple[int, ...] = ()
+    looked_up: int = 0
+    no_knowledge: int = 0
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows that were scored, by the time it took (models already loaded); where scores
+        were looked up it says nothing about the models."""
+        scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
+        return scored / self.seconds if self.seconds > 0 else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as ``q2 score --json`` shows it."""
+        return {
+            "file": self.file,
+            "rows": self.rows,
+            "failed": self.failed,
+            "no_knowledge": self.no_knowledge,
+            "rows_per_second": self.rows_per_second,
+            "scores_from_cache": self.looked_up,
+            "columns": dict(self.columns),
+            "scores": {system.name: asdict(system) for system in self.systems},
+        }
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> FileResult:
+        """The result that :meth:`as_json` wrote, without its speed."""
+        systems = tuple(
+            SystemScore(**{**one, "interval": one["interval"] and tuple(one["interval"])})
+            for one in fields["scores"].values()
+        )
+        return cls(fields["file"], fields["rows"], fields["failed"], 0.0, systems,
+                   fields["columns"], no_knowledge=fields["no_knowledge"])
+
+
+def total(results: Sequence[FileResult]) -> tuple[int, int]:
+    """Rows of all files, and how many of them could not be scored."""
+    return sum(one.rows for one in results), sum(one.failed for one in results)
