@@ -32,7 +32,8 @@ from benchmarks.harness import (
     timed,
 )
 from q2_metric import Q2, Example, Scale
-from q2_metric.models.bundled.runtimes import ON_ONNX, VERSIONS
+from q2_metric.models.bundled.runtimes import ON_ONNX
+from q2_metric.models.bundled.stored import VERSIONS
 
 Scored = Callable[[Sequence[Example]], None]
 

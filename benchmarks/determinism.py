@@ -25,7 +25,7 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.metrics import load_metrics
-from q2_metric.models.bundled import runtimes
+from q2_metric.models.bundled import on_onnx, runtimes
 from q2_metric.types import Example, Metric
 
 Values = list[float | None]
@@ -76,14 +76,14 @@ def otherwise(threads: int = 2, *, optimised: bool = True) -> Way:
             return made
 
         real, level = onnxruntime.SessionOptions, onnxruntime.GraphOptimizationLevel
-        runtimes._onnx.cache_clear()
+        on_onnx.forward_of.cache_clear()
         with (
             patch.object(runtimes, "processors", lambda: threads),
             patch.object(onnxruntime, "SessionOptions", options),
         ):
             (other,) = load_metrics([metric.name])
-            runtimes.wait_until_open()
-        runtimes._onnx.cache_clear()
+            on_onnx.wait_until_open()
+        on_onnx.forward_of.cache_clear()
         return values(other, examples)
 
     return score

@@ -25,7 +25,7 @@ import numpy as np
 
 from q2_metric import DataError, Example
 from q2_metric.data.wow import read_annotated
-from q2_metric.models.bundled.runtimes import FILES, WEIGHTS
+from q2_metric.models.bundled.stored import FILES, WEIGHTS
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "speed"
 """Where the JSON of the runs is kept; speed_page.py makes the page of it."""

@@ -44,7 +44,7 @@ def main(data: Path, runs: Path, part: str, scale: float, device: str, threads: 
          out: Path | None) -> None:
     import torch
 
-    from q2_metric.models.bundled.runtimes import WEIGHTS
+    from q2_metric.models.bundled.stored import WEIGHTS
     from training.recipe import OWN_START, PARTS, Recipe
 
     if threads:

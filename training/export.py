@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from q2_metric.models.bundled.network import NARROW, SHAPES
-from q2_metric.models.bundled.runtimes import FILES, WEIGHTS
+from q2_metric.models.bundled.stored import FILES, WEIGHTS
 from training.graph import graph_of
 
 WORDS = "encoder.words.weight"

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from q2_metric.models.bundled.eight_bits import apart_of
 from q2_metric.models.bundled.encoding import MULTIPLE
 from q2_metric.models.bundled.network import POSITIONS, SHAPES, VOCABULARY, distance_classes
-from q2_metric.models.bundled.runtimes import FILES
+from q2_metric.models.bundled.stored import FILES
 from q2_metric.text.alignment import N_TYPES
 
 FUSED = "com.microsoft"

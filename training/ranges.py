@@ -21,7 +21,7 @@ from q2_metric.models.bundled.eight_bits import LAYER, RANGES, apart_of, fingerp
 from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, pair
 from q2_metric.models.bundled.models import WINDOW
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
-from q2_metric.models.bundled.runtimes import FILES, WEIGHTS
+from q2_metric.models.bundled.stored import FILES, WEIGHTS
 from training.examples import held_out, read_jsonl
 
 CLAIMS = ("bump", "faithdial_audit_wow", "fever_dev", "fool_me_twice", "lingnli_val",

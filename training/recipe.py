@@ -13,9 +13,10 @@ from torch import nn
 
 from q2_metric.metrics.q2 import Q2
 from q2_metric.models.bundled import network as shapes
+from q2_metric.models.bundled import on_torch
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
-from q2_metric.models.bundled.runtimes import WEIGHTS, load_network
+from q2_metric.models.bundled.stored import WEIGHTS
 from training import entailment, entailment_data, ranges, rates, reader, reader_data
 from training.base import base_folder, load_base, load_wide_base, wide_base
 from training.compared import comparisons
@@ -265,14 +266,14 @@ OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "re
 def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
     """An entailment network with the weights that the package has now."""
     network = EntailmentNetwork(dropout, shapes.SHAPES[name])
-    load_network(network, name)
+    on_torch.load(network, name)
     return network
 
 
 def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
     """The reader with the weights that the package has now."""
     network = ReaderNetwork(dropout, shapes.SHAPES["reader"])
-    load_network(network, "reader")
+    on_torch.load(network, "reader")
     return network
 
 

@@ -277,7 +277,7 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
          seed: int, out: Path | None) -> None:
     from safetensors.numpy import save_file
 
-    from q2_metric.models.bundled.runtimes import WEIGHTS
+    from q2_metric.models.bundled.stored import WEIGHTS
 
     data = read_data(knowledge, labels, qa, 40_000)
     texts = data.questions + data.answers + [text for text, _ in data.responses]

@@ -13,7 +13,7 @@ import pytest
 from q2_metric.engine.result import FileResult
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import of_column
-from q2_metric.models.bundled import runtimes
+from q2_metric.models.bundled import on_onnx
 from q2_metric.report import findings
 from q2_metric.report.encode import Flag
 from q2_metric.report.page import explanation, open_page, write_page
@@ -302,7 +302,7 @@ def many_rows(count: int) -> Iterator[dict[str, Any]]:
 
 def test_memory_does_not_grow_with_the_rows(path: Path) -> None:
     write_page(path, results_of(1), many_rows(1))  # the template is compiled once
-    runtimes.wait_until_open()  # what other tests asked for
+    on_onnx.wait_until_open()  # what other tests asked for
     tracemalloc.start()
     try:
         write_page(path, results_of(1600), many_rows(1600))

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 
 from q2_metric.models.bundled import models as bundled  # noqa: E402
 from q2_metric.models.bundled.encoding import collate, pair  # noqa: E402
-from q2_metric.models.bundled.runtimes import WEIGHTS  # noqa: E402
+from q2_metric.models.bundled.stored import WEIGHTS  # noqa: E402
 from training import (  # noqa: E402
     groundedness,
     rates,

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import save_file  # noqa: E402
 
-from q2_metric.models.bundled import eight_bits, network, runtimes  # noqa: E402
+from q2_metric.models.bundled import eight_bits, network, on_onnx, on_torch, stored  # noqa: E402
 from q2_metric.models.bundled.encoding import Tokenizer, collate, pair  # noqa: E402
 from q2_metric.models.bundled.network import (  # noqa: E402
     VOCABULARY,
@@ -88,7 +88,7 @@ def test_what_is_exported_computes_the_same_on_both_runtimes(
     for parameter in wide.parameters():
         if parameter.ndim == 2:
             torch.nn.init.normal_(parameter, std=0.3)
-    export({"wide": wide}, runtimes.WEIGHTS / "tokenizer.json", tmp_path)
+    export({"wide": wide}, stored.WEIGHTS / "tokenizer.json", tmp_path)
     tokenise = Tokenizer(tmp_path / "tokenizer.json")
     rows = [pair(tokenise(claim), tokenise("Ann was born in 1954. " * times))
             for claim, times in (("She moved.", 1), ("1954?", 4), ("No", 30), ("", 2),
@@ -96,16 +96,16 @@ def test_what_is_exported_computes_the_same_on_both_runtimes(
     found = ranges.ranges(wide, rows)
     save_file({f"wide.{name}": value for name, value in found.items()},
               tmp_path / eight_bits.RANGES,
-              metadata={"wide": eight_bits.fingerprint(tmp_path / runtimes.FILES["wide"], "wide")})
-    monkeypatch.setattr(runtimes, "WEIGHTS", tmp_path)
+              metadata={"wide": eight_bits.fingerprint(tmp_path / stored.FILES["wide"], "wide")})
+    monkeypatch.setattr(stored, "WEIGHTS", tmp_path)
     batch = collate(rows)
-    on_onnx = runtimes._open("wide", 1, "float32")(batch)
-    on_torch = runtimes._torch.__wrapped__("wide", "cpu", "float32")(batch)
-    assert on_onnx == pytest.approx(on_torch, abs=1e-3)
-    for row, logits in zip(rows, on_onnx, strict=True):
+    by_onnx = on_onnx.open_network("wide", 1, "float32")(batch)
+    by_torch = on_torch.forward_of.__wrapped__("wide", "cpu", "float32")(batch)
+    assert by_onnx == pytest.approx(by_torch, abs=1e-3)
+    for row, logits in zip(rows, by_onnx, strict=True):
         alone = collate([row])
-        assert runtimes._open("wide", 1, "float32")(alone)[0] == pytest.approx(
+        assert on_onnx.open_network("wide", 1, "float32")(alone)[0] == pytest.approx(
             logits, abs=1e-4), "whatever hypotheses are beside it"
-    in_eight_bits = runtimes._open("wide", 1, "int8")(batch)
-    assert in_eight_bits == pytest.approx(on_onnx, abs=0.1)
-    assert np.ptp(on_onnx, 0).min() > 0.1
+    in_eight_bits = on_onnx.open_network("wide", 1, "int8")(batch)
+    assert in_eight_bits == pytest.approx(by_onnx, abs=0.1)
+    assert np.ptp(by_onnx, 0).min() > 0.1

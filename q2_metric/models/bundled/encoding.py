@@ -6,7 +6,7 @@ texts are cut into overlapping windows; long queries lose their end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,6 +135,10 @@ class Batch:
     types: NDArray[np.int64]
     lengths: NDArray[np.int32]
     query: NDArray[np.float32]
+
+
+Forward = Callable[[Batch], NDArray[np.float32]]
+"""Computes a network's logits for a batch."""
 
 
 def collate(rows: Sequence[Window], multiple: int = MULTIPLE) -> Batch:

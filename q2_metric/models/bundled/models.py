@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from q2_metric.errors import ModelError
 from q2_metric.models.batching import Budget, in_batches
-from q2_metric.models.bundled.encoding import MULTIPLE, Batch, Tokenizer, Window, collate, windows
-from q2_metric.models.bundled.runtimes import (
-    VERSIONS,
-    WEIGHTS,
+from q2_metric.models.bundled.encoding import (
+    MULTIPLE,
+    Batch,
     Forward,
-    Runtime,
-    forward_of,
-    settled,
+    Tokenizer,
+    Window,
+    collate,
+    windows,
 )
+from q2_metric.models.bundled.runtimes import Runtime, forward_of, settled
+from q2_metric.models.bundled.stored import VERSIONS, WEIGHTS
 from q2_metric.models.spans import best_span
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
@@ -61,7 +63,7 @@ class _Bundled:
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``.
         batch_size: rows of a batch; as many as fit :data:`BATCH_TOKENS` if ``None``.
-        networks: which of ``runtimes.VERSIONS``, its usual ones if empty; of several the mean
+        networks: which of ``stored.VERSIONS``, its usual ones if empty; of several the mean
             of their probabilities counts.
 
     Raises:

@@ -58,7 +58,7 @@ def piece_vectors() -> Floats:
     """
     from safetensors import safe_open
 
-    from q2_metric.models.bundled.runtimes import SHARED, shipped
+    from q2_metric.models.bundled.stored import SHARED, shipped
 
     with safe_open(shipped(SHARED), framework="numpy") as file:
         vectors = file.get_tensor("words.weight").astype(np.float32)
@@ -76,7 +76,7 @@ def learned() -> dict[str, Floats]:
     """
     from safetensors.numpy import load_file
 
-    from q2_metric.models.bundled.runtimes import shipped
+    from q2_metric.models.bundled.stored import shipped
 
     found = load_file(shipped("selection.safetensors"))
     return {name: value.astype(np.float32) for name, value in found.items()}

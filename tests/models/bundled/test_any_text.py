@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import threading
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.errors import BrokenModel, ModelError
 from q2_metric.metrics import load_metrics, score_rows, score_with
-from q2_metric.models.bundled import runtimes
+from q2_metric.models.bundled import on_onnx, runtimes, stored
 from q2_metric.types import Comparison, Evidence, Example, Metric
 
 KNOWLEDGE = "Smeaton's Tower was designed by James Douglass and first lit in 1882. It is 49 m high."
@@ -122,10 +123,10 @@ def loaded(monkeypatch: pytest.MonkeyPatch, threads: int, optimised: bool) -> li
     with monkeypatch.context() as patch:
         patch.setattr(runtimes, "processors", lambda: threads)
         patch.setattr(onnxruntime, "SessionOptions", options)
-        runtimes._onnx.cache_clear()
+        on_onnx.forward_of.cache_clear()
         found = load_metrics(["q2", "scale"])
-        runtimes.wait_until_open()
-    runtimes._onnx.cache_clear()
+        on_onnx.wait_until_open()
+    on_onnx.forward_of.cache_clear()
     assert {one.intra_op_num_threads for one in asked} == {threads}
     return found
 
@@ -152,29 +153,46 @@ def test_a_network_that_cannot_be_opened_is_no_fault_of_a_row(
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        runtimes._onnx.cache_clear()
-        patch.setattr(runtimes, "_open", no_memory)
+        on_onnx.forward_of.cache_clear()
+        patch.setattr(on_onnx, "open_network", no_memory)
         (scale,) = load_metrics(["scale"], "bundled-small")
         with pytest.raises(BrokenModel, match="entailment network cannot be opened: out of"):
             score_rows([scale], ONE, on_fault=lambda *_: None)
     (scale,) = load_metrics(["scale"], "bundled-small")
     assert scale.score(ONE)[0].value is not None
     with monkeypatch.context() as patch:
-        patch.setattr(runtimes, "WEIGHTS", tmp_path)
-        runtimes._onnx.cache_clear()
+        patch.setattr(stored, "WEIGHTS", tmp_path)
+        on_onnx.forward_of.cache_clear()
         with pytest.raises(ModelError, match="missing"):
             load_metrics(["scale"], "bundled-small")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_forked_process_opens_networks_of_its_own() -> None:
-    runtimes.wait_until_open()  # its thread is in this process
-    context = multiprocessing.get_context("fork")
-    child = context.Process(target=lambda: runtimes._onnx("entailment", 1, "float32"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child.start()
-    child.join(60)
+def test_a_forked_process_opens_networks_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the metrics it inherited, too, where they were not open when it was forked."""
+    on_onnx.wait_until_open()  # its thread is in this process
+    real, go_on = on_onnx.open_network, threading.Event()
+
+    def opened(*asked: Any) -> Any:
+        if os.getpid() == parent:
+            go_on.wait(60)
+        return real(*asked)
+
+    parent = os.getpid()
+    on_onnx.forward_of.cache_clear()
+    monkeypatch.setattr(on_onnx, "open_network", opened)
+    try:
+        (scale,) = load_metrics(["scale"], "bundled-small")
+        context = multiprocessing.get_context("fork")
+        child = context.Process(target=lambda: scale.score(ONE))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child.start()
+        child.join(60)
+        child.kill()
+    finally:
+        go_on.set()
+        on_onnx.forward_of.cache_clear()
     assert child.exitcode == 0
 
 

@@ -15,7 +15,7 @@ from q2_metric.errors import InputError, ModelError
 from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled.encoding import Batch, Tokenizer, collate, pair, windows
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
-from q2_metric.models.bundled.runtimes import WEIGHTS
+from q2_metric.models.bundled.stored import WEIGHTS
 from q2_metric.types import Answer
 
 TOKENIZER = Tokenizer(WEIGHTS / "tokenizer.json")

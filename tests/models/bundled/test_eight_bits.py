@@ -14,10 +14,10 @@ from test_bundled import FILLER, PAIRS, QUESTIONS, flat
 
 from q2_metric import Q2, InputError, ModelError, Scale
 from q2_metric.cli import options
-from q2_metric.models.bundled import eight_bits, runtimes
+from q2_metric.models.bundled import eight_bits, on_onnx, on_torch, runtimes
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
-from q2_metric.models.bundled.runtimes import FILES, SHARED, WEIGHTS
+from q2_metric.models.bundled.stored import FILES, SHARED, WEIGHTS
 
 MORE = [(FILLER[: 90 * i + 40], f"Room {i} holds {3 * i} chairs.") for i in range(12)]
 """Rows of many lengths."""
@@ -118,10 +118,10 @@ def test_the_faster_is_taken(
 
         return forward
 
-    monkeypatch.setattr(runtimes, "_open", opened)
+    monkeypatch.setattr(on_onnx, "open_network", opened)
     monkeypatch.setattr(runtimes.time, "perf_counter", lambda: now[0])
     runtimes._faster.cache_clear()
-    runtimes._onnx.cache_clear()
+    on_onnx.forward_of.cache_clear()
     try:
         assert runtimes.settled("auto", threads=1) == chosen
         given = {"dtype": "auto", "preset": "bundled"}
@@ -131,7 +131,7 @@ def test_the_faster_is_taken(
             assert options.load_keywords({**given, **other})["dtype"] == "float32"
     finally:
         runtimes._faster.cache_clear()
-        runtimes._onnx.cache_clear()
+        on_onnx.forward_of.cache_clear()
     assert runtimes.settled("auto", "cuda") == runtimes.settled("float32") == "float32"
     assert runtimes.settled("bfloat16") == "bfloat16"
 
@@ -173,7 +173,7 @@ class _Rounded:
 def test_channels_apart_are_in_no_sum_of_whole_numbers() -> None:
     for prefix, file in FILES.items():
         ranges = eight_bits.load_ranges(WEIGHTS / file, prefix)
-        found = dict(runtimes._initializers(prefix, "int8"))
+        found = dict(on_onnx._initializers(prefix, "int8"))
         for layer in range(6):
             product = f"{prefix}.layers.{layer}.down"
             apart = np.flatnonzero(ranges[f"{product}.multiplier"] == 0)
@@ -190,8 +190,8 @@ def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
     from q2_metric.models.bundled.network import made
 
     network = made(prefix)
-    runtimes.load_network(network, prefix)
-    found = dict(runtimes._initializers(prefix, "int8"))
+    on_torch.load(network, prefix)
+    found = dict(on_onnx._initializers(prefix, "int8"))
     changed = 0
     for name, module in network.named_modules():
         product = f"{prefix}.{name.removeprefix('encoder.')}"

@@ -1,0 +1,154 @@
+"""The networks on ONNX Runtime, on a CPU, in float32 or in 8 bits, without torch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.errors import BrokenModel
+from q2_metric.models.batching import is_out_of_memory
+from q2_metric.models.bundled import eight_bits
+from q2_metric.models.bundled.encoding import Batch, Forward
+from q2_metric.models.bundled.stored import (
+    FILES,
+    SHARED,
+    VERSIONS,
+    each_stored,
+    halved,
+    shipped,
+    whole,
+    words,
+)
+
+LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
+"""Tables, whose rows are looked up; other matrices multiply."""
+
+
+@cache
+def _opener() -> ThreadPoolExecutor:
+    """Opens networks one after the other: two at a time are twice the memory."""
+    return ThreadPoolExecutor(1, thread_name_prefix="q2-open")
+
+
+@lru_cache(maxsize=len(VERSIONS) * 2)
+def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
+    """As :func:`open_network`, once in a process and, in float32, in the background: the first
+    batch waits for it, and until then the caller may load what else it needs (spaCy takes as
+    long).
+
+    Raises:
+        ModelError: a file is missing; the first batch raises :class:`BrokenModel` where a file is
+            damaged or memory does not suffice, and the network is opened anew when asked for.
+    """
+    for file in (FILES[prefix], SHARED, _graph(prefix, dtype)):
+        shipped(file)
+    return _InBackground(prefix, threads, dtype)
+
+
+class _InBackground:
+    """A network that is being opened; a batch waits for it."""
+
+    def __init__(self, prefix: str, threads: int, dtype: str) -> None:
+        self._prefix, self._asked = prefix, (prefix, threads, dtype)
+        self._begin()
+        if dtype == "int8":
+            # Beside spaCy it took 110 MB more at its peak and no less time.
+            wait([self._opened])
+
+    def _begin(self) -> None:
+        self._opened, self._process = _opener().submit(open_network, *self._asked), os.getpid()
+
+    def __call__(self, batch: Batch) -> NDArray[np.float32]:
+        if not self._opened.done() and self._process != os.getpid():
+            self._begin()  # this process was forked, and what opens it is in the other one
+        try:
+            forward = self._opened.result()
+        except Exception as error:
+            forward_of.cache_clear()
+            why = "out of memory" if is_out_of_memory(error) else error
+            raise BrokenModel(
+                f"the bundled {self._prefix} network cannot be opened: {why}") from error
+        return forward(batch)
+
+
+def wait_until_open() -> None:
+    """Waits for all networks that were asked for, opened or not."""
+    _opener().submit(int).result()  # the last in the queue
+
+
+def _forget() -> None:
+    """In a process that was forked: the thread that opens networks is in the other one."""
+    _opener.cache_clear()
+    forward_of.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def open_network(prefix: str, threads: int, dtype: str) -> Forward:
+    """The network on ONNX Runtime, on the CPU."""
+    # Its wheels for Linux upload usage events, unless told not to before they are imported.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    names, values = [], []
+    for name, value in _initializers(prefix, dtype):
+        names.append(name)
+        values.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads
+    # Batches differ in shape: a memory arena would keep the largest of each for ever.
+    options.enable_cpu_mem_arena = False
+    # Weights come out of their 8 bits once, when the graph is read, and not in every pass.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    options.add_external_initializers(names, values)
+    session = onnxruntime.InferenceSession(
+        shipped(_graph(prefix, dtype)).read_bytes(), options, providers=["CPUExecutionProvider"]
+    )
+    inputs = {node.name for node in session.get_inputs()}
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        feed: dict[str, NDArray[Any]] = {
+            "ids": batch.ids,
+            "types": batch.types,
+            "mask": (np.arange(batch.ids.shape[1]) < batch.lengths[:, None]).astype(np.int32),
+            "query": batch.query,
+        }
+        fed = {name: value for name, value in feed.items() if name in inputs}
+        logits: NDArray[np.float32] = session.run(["logits"], fed)[0]
+        return logits
+
+    return forward
+
+
+def _graph(prefix: str, dtype: str) -> str:
+    """The file of a network's graph."""
+    return f"{prefix}.onnx" if dtype == "float32" else f"{prefix}.{dtype}.onnx"
+
+
+def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    """What a network's graph is filled with, one at a time: together they are much memory."""
+    ranges = eight_bits.load_ranges(shipped(FILES[prefix]), prefix) if dtype == "int8" else None
+    has_words = False
+    for name, value, scale in each_stored(prefix):
+        if name == f"{prefix}.words.weight":
+            has_words = True
+            yield "words.weight", halved(value, scale)
+        elif ranges is not None and eight_bits.is_product(name):
+            yield from eight_bits.initializers(name, whole(value, scale), ranges)
+        elif scale is not None and not name.endswith(LOOKED_UP):
+            # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
+            yield name, np.ascontiguousarray(value.T)
+            yield f"{name}.scale", scale[:, 0]
+        else:
+            yield name, whole(value, scale).astype(np.float32, copy=False)
+    if not has_words:
+        yield "words.weight", words()

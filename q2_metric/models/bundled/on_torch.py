@@ -1,0 +1,70 @@
+"""The networks in PyTorch, on any device."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.errors import MissingExtra
+from q2_metric.models.bundled.encoding import Batch, Forward
+from q2_metric.models.bundled.stored import VERSIONS, each_weight
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def load(module: nn.Module, prefix: str) -> None:
+    """Puts the weights into a network of :mod:`q2_metric.models.bundled.network`.
+
+    Args:
+        prefix: one of :data:`VERSIONS`.
+
+    Raises:
+        ModelError: the weights are missing.
+    """
+    import torch
+
+    heads = ("span", "dense", "classify")
+    state = {}
+    for name, value in each_weight(prefix):
+        short = name.removeprefix(f"{prefix}.")
+        key = short if short.startswith(heads) else f"encoder.{short}"
+        state[key] = torch.from_numpy(value.astype(np.float32))
+    if "encoder.words.weight" not in state:
+        [(_, words)] = each_weight("words")
+        state["encoder.words.weight"] = torch.from_numpy(words.astype(np.float32))
+    module.load_state_dict(state)
+
+
+@lru_cache(maxsize=len(VERSIONS) * 2)
+def forward_of(prefix: str, device: str, dtype: str) -> Forward:
+    """What computes a network's logits in PyTorch, on any device.
+
+    Raises:
+        MissingExtra: torch is not installed.
+        ModelError: the weights are missing.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra(f"device {device!r} with the bundled models", "torch",
+                           "torch") from error
+    from q2_metric.models.bundled.network import made
+
+    module = made(prefix)
+    load(module, prefix)
+    module.to(device=device, dtype=getattr(torch, dtype)).eval()
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        inputs = [batch.ids, batch.types, batch.lengths]
+        if prefix != "reader":
+            inputs.append(batch.query)
+        with torch.inference_mode():
+            logits = module(*(torch.from_numpy(array).to(device) for array in inputs))
+        result: NDArray[np.float32] = logits.float().cpu().numpy()
+        return result
+
+    return forward

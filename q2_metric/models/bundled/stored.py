@@ -1,0 +1,75 @@
+"""The weights that ship: safetensors files, their matrices in 8 bits a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.errors import ModelError
+
+WEIGHTS = Path(__file__).parent / "weights"
+VERSIONS = {"reader": "2", "entailment": "4", "wide": "2"}
+"""Of each network's weights: part of every signature, raised with each retraining. The reader;
+two entailment networks, of which the second is twice as wide."""
+SHARED = "bundled.safetensors"
+FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
+"""Where the weights of each network are; word vectors that two of them share are in the first."""
+
+
+def shipped(file: str) -> Path:
+    """Where a file of :data:`WEIGHTS` is.
+
+    Raises:
+        ModelError: it is missing.
+    """
+    path = WEIGHTS / file
+    if not path.exists():
+        raise ModelError(f"the bundled weights are missing ({path}): reinstall q2-metric")
+    return path
+
+
+def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The weights of a network, or the shared "words", by name and one at a time, out of their
+    8 bits.
+
+    Raises:
+        ModelError: the weights are missing.
+    """
+    for name, value, scale in each_stored(owner):
+        yield name, whole(value, scale)
+
+
+def whole(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[Any]:
+    """A weight out of its 8 bits, if it is in them."""
+    return value if scale is None else value * scale
+
+
+def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
+    """As :func:`each_weight`; those in 8 bits as they are, with a scale for each row."""
+    from safetensors import safe_open
+
+    with safe_open(shipped(FILES.get(owner, SHARED)), framework="numpy") as file:
+        for name in file.keys():  # noqa: SIM118 (not a dictionary)
+            if name.startswith(f"{owner}.") and not name.endswith(".scale"):
+                value = file.get_tensor(name)
+                in_bits = value.dtype == np.int8
+                yield name, value, file.get_tensor(f"{name}.scale") if in_bits else None
+
+
+@lru_cache(maxsize=1)
+def words() -> NDArray[np.float16]:
+    """The word embeddings that networks share: looked up, then cast, so half of the memory."""
+    [(_, value, scale)] = each_stored("words")
+    return halved(value, scale)
+
+
+def halved(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[np.float16]:
+    """A weight out of its 8 bits in 16, without the 32 between."""
+    half = np.empty(value.shape, np.float16)
+    np.multiply(value, np.float32(1) if scale is None else scale, out=half, casting="unsafe")
+    return half
