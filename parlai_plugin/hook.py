@@ -189,15 +189,15 @@ def _history(teacher: Any) -> History:
 def _add_scores(teacher: Any, observation: Any, metrics: Sequence[str], taken: Taken) -> None:
     settings = Settings.of(teacher.opt)
     # Also where this example is left out: a wrong preset shows before hours of generation.
-    scorers = {metric: scorer(metric, settings) for metric in metrics}
+    scores = scorer(metrics, settings)
     explanation: object = {"left_out": taken.without}
     if taken.without is not None:
         teacher.metrics.add(taken.without, SumMetric(1))
     if taken.example is not None:
-        responses = {metric: scorers[metric].add(taken.example) for metric in metrics}
-        for name, metric in names(metrics).items():
-            teacher.metrics.add(name, LazyMean(name, [responses[metric]]))
-        explanation = Explanation(responses)
+        response = scores.add(taken.example)
+        for name in names(metrics):
+            teacher.metrics.add(name, LazyMean(name, [response]))
+        explanation = Explanation(response)
     # As the original does: an example's numbers travel with the response, for display.
     added = {"metrics": teacher.metrics.report_recent()}
     if settings.explain:
@@ -335,11 +335,12 @@ def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> None:
-    settings = Settings.of(opt)
+    metrics = [metric for metric in wanted(requested(opt)) if has_value(report, metric)]
     signed = {
-        metric: scorer(metric, settings).metric.signature
-        for metric in wanted(requested(opt)) if has_value(report, metric)
-    }
+        metric.name: metric.signature
+        for metric in scorer(wanted(requested(opt)), Settings.of(opt)).metrics
+        if metric.name in metrics
+    } if metrics else {}
     # A copy: the original turns metrics into numbers in place, and people read those.
     saved = {**report, "q2_signatures": signed} if signed else report
     original(opt, saved)

@@ -2,14 +2,14 @@
 
 ParlAI adds metrics up one example at a time. A :class:`LazyMean` only remembers which
 responses it stands for; the first value that is asked for scores every response that waits,
-of all tasks and batches of this process, in one call of the metric.
+of all tasks and batches of this process, by all metrics that were asked for, in one call.
 """
 
 from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,34 +78,38 @@ class Settings:
 
 
 class Response:
-    """A response that waits for its score by one metric, and then the score's numbers."""
+    """A response that waits for its scores, and then their numbers by name."""
 
-    __slots__ = ("__weakref__", "_scorer", "example", "score", "values")
+    __slots__ = ("__weakref__", "_scorer", "example", "scores", "values")
 
     def __init__(self, example: Example, scorer: Scorer) -> None:
         self.example: Example | None = example
         self.values: Mapping[str, float | None] | None = None
-        self.score: Score | None = None
+        self.scores: Mapping[str, Score] = {}
         self._scorer = scorer
 
     def value(self, name: str) -> float | None:
-        """Its number of this name; scores all that waits where this has no score yet."""
+        """Its number of this name."""
+        return self.scored()[name]
+
+    def scored(self) -> Mapping[str, float | None]:
+        """Its numbers; scores all that waits where this has none yet."""
         if self.values is None:
             self._scorer.score_waiting()
         assert self.values is not None
-        return self.values[name]
+        return self.values
 
 
 class Scorer:
-    """A metric, and the responses of this process that it has not scored yet.
+    """Metrics, and the responses of this process that they have not scored yet.
 
     Responses are held weakly: those whose report was thrown away are never scored.
     """
 
     def __init__(
-        self, metric: Q2Metric, *, no_claim: NoClaim = "zero", explain: bool = False
+        self, metrics: Sequence[Q2Metric], *, no_claim: NoClaim = "zero", explain: bool = False
     ) -> None:
-        self.metric = metric
+        self.metrics = metrics
         self.no_claim: NoClaim = no_claim
         self.explain = explain
         self._waiting: list[weakref.ref[Response]] = []
@@ -129,28 +133,30 @@ class Scorer:
             said = examples[place].response[:60]
             logging.warning(f"q2-metric: {metric} left out {said!r}: {what}")
 
-        scores = scoring.score([self.metric], examples, evidence=self.explain, on_fault=warn)
+        scores = scoring.score(self.metrics, examples, evidence=self.explain, on_fault=warn)
         self._waiting.clear()
-        name = self.metric.name
         for response, found in zip(alive, scores, strict=True):
-            response.values = scoring.numbers(found[name], name, self.no_claim)
-            response.score = found[name] if self.explain else None
+            values: dict[str, float | None] = {}
+            for name, score in found.items():  # of a share that several have, the first's
+                values = scoring.numbers(score, name, self.no_claim) | values
+            response.values = values
+            response.scores = found if self.explain else {}
             response.example = None  # only numbers are kept, a report may hold millions
 
 
-_scorers: dict[tuple[str, Settings], Scorer] = {}
+_scorers: dict[tuple[tuple[str, ...], Settings], Scorer] = {}
 
 
-def scorer(metric: str, settings: Settings) -> Scorer:
-    """This process's scorer for a metric; its models are loaded at the first call.
+def scorer(metrics: Sequence[str], settings: Settings) -> Scorer:
+    """This process's scorer for these metrics; their models are loaded at the first call.
 
     Raises:
         InputError: an unknown preset.
         MissingExtra, ModelError: as ``load_metrics``.
     """
-    key = (metric, settings)
+    key = (tuple(metrics), settings)
     if key not in _scorers:
-        [loaded] = scoring.load([metric], {"preset": settings.preset, **dict(settings.keywords)})
+        loaded = scoring.load(metrics, {"preset": settings.preset, **dict(settings.keywords)})
         _scorers[key] = Scorer(loaded, no_claim=settings.no_claim, explain=settings.explain)
     return _scorers[key]
 
@@ -228,16 +234,13 @@ def _settled(name: str, total: float, count: int) -> LazyMean:
 class Explanation:
     """What a line of a world log says about a response; written out with the log."""
 
-    def __init__(self, responses: Mapping[str, Response]) -> None:
-        self._responses = responses
+    def __init__(self, response: Response) -> None:
+        self._response = response
 
     def row(self) -> OutputRow:
         """Scores, questions and evidence, named as in the output of ``q2 score``."""
-        scores = {}
-        for metric, response in self._responses.items():
-            response.value(metric)
-            if response.score is not None:
-                scores[metric] = response.score
+        self._response.scored()
+        scores = self._response.scores
         example = next((score.example for score in scores.values()), Example("", ""))
         row = output_row(0, example, scores, list(scores))
         return {key: value for key, value in row.items() if key not in ("id", "error")}

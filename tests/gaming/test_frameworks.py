@@ -72,7 +72,7 @@ def by_lm_eval(said: Sequence[str]) -> Mapping[str, Any]:
 def by_parlai(said: Sequence[str]) -> Mapping[str, Any]:
     from parlai_plugin.scores import LazyMean, Scorer
 
-    scorer = Scorer(FakeClaims("q2", {ROW.response: 1.0}))
+    scorer = Scorer([FakeClaims("q2", {ROW.response: 1.0})])
     responses = [scorer.add(Example(text, KNOWLEDGE, (HISTORY,))) for text in said]
     return {name: LazyMean(name, responses).value() for name in ("q2", "no_claim")}
 

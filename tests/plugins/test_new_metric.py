@@ -66,6 +66,6 @@ def test_parlai() -> None:
 
     assert wanted(["chrf", "knowledge_f1"]) == ["chrf"]  # that is ParlAI's own
     assert names(["chrf"]) == {"chrf": "chrf"}
-    own = scorer("chrf", Settings())
+    own = scorer(["chrf"], Settings())
     mean = LazyMean("chrf", [own.add(Example(KNOWLEDGE, KNOWLEDGE)), own.add(Example("", "k"))])
     assert mean.value() == 0.5

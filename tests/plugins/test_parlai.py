@@ -28,6 +28,7 @@ from q2_metric import metrics
 from q2_metric.errors import InputError
 from q2_metric.metrics import registry
 from q2_metric.metrics.q2 import Q2
+from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.system import system_score
 from q2_metric.types import Example, Metric, Score
 
@@ -550,7 +551,7 @@ def means(scorer: Scorer, texts: Sequence[str]) -> list[LazyMean]:
 
 def test_sums_can_branch() -> None:
     metric = FakeMetric("scale", {"a": 0.0, "b": 1.0, "c": 0.25})
-    a, b, c = means(Scorer(metric), "abc")
+    a, b, c = means(Scorer([metric]), "abc")
     ab = a + b
     ac = a + c
     abc = ab + c
@@ -562,7 +563,7 @@ def test_sums_can_branch() -> None:
 
 def test_twenty_thousand_additions_take_no_time() -> None:
     metric = FakeMetric("scale")
-    scorer = Scorer(metric)
+    scorer = Scorer([metric])
     responses = [scorer.add(Example(str(i), "k")) for i in range(20_000)]
     start = time.process_time()
     total = LazyMean("scale", responses[:1])
@@ -577,19 +578,19 @@ def test_twenty_thousand_additions_take_no_time() -> None:
 
 def test_pickling_sends_the_share_of_a_worker() -> None:
     metric = FakeMetric("scale", {"a": 0.0, "b": 1.0, "none": None})
-    a, b, none = means(Scorer(metric), ["a", "b", "none"])
+    a, b, none = means(Scorer([metric]), ["a", "b", "none"])
     sent = pickle.dumps(a + b + none)
     assert metric.batches == [3]
     assert len(sent) < 200
     received = pickle.loads(sent)
     assert received.value() == 0.5
-    (c,) = means(Scorer(metric), ["c"])
+    (c,) = means(Scorer([metric]), ["c"])
     assert (received + c).value() == pytest.approx(1.5 / 3)
 
 
 def test_thrown_away_reports_are_never_scored() -> None:
     metric = FakeMetric("scale")
-    scorer = Scorer(metric)
+    scorer = Scorer([metric])
     means(scorer, "abc")
     (kept,) = means(scorer, "d")
     assert kept.value() == 0.5
@@ -597,8 +598,28 @@ def test_thrown_away_reports_are_never_scored() -> None:
 
 
 def test_no_value() -> None:
-    (none,) = means(Scorer(FakeMetric("scale", {"a": None})), "a")
+    (none,) = means(Scorer([FakeMetric("scale", {"a": None})]), "a")
     assert none.value() != none.value()
+
+
+def test_what_one_metric_found_another_does_not_seek_again(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groundedness is computed from SCALE's scores where both are asked for."""
+    calls: list[int] = []
+    real = Scale.score
+
+    def counted(self: Scale, examples: Sequence[Example], **more: Any) -> list[Score]:
+        calls.append(len(examples))
+        return real(self, examples, **more)
+
+    monkeypatch.setattr(Scale, "score", counted)
+    scorer = Scorer(metrics.load_metrics(["scale", "groundedness"], "bundled-small"))
+    response = scorer.add(Example("Rome is in Italy.", "Rome is the capital of Italy."))
+    scale, grounded = (LazyMean(name, [response]).value() for name in ("scale", "groundedness"))
+    assert calls == [1]
+    assert scale > 0.5
+    assert grounded > 0.5
 
 
 # --- installation ------------------------------------------------------------------------
