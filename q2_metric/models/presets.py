@@ -65,6 +65,12 @@ class Preset:
     q2_settings: Mapping[str, Any] = field(default_factory=dict)
     head: Path | None = None
 
+    def model(self, keyword: str) -> str:
+        """The model that a keyword ("nli_model") would replace; "" for the package's own."""
+        stages = {"question_model": self.questions, "reader_model": self.reader,
+                  "nli_model": self.nli, "scale_model": self.scale}
+        return stages[keyword].model if keyword in stages else ""
+
 
 _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.models.hub.names import CONFIG, commit, is_folder, parted
 
 if TYPE_CHECKING:
     import torch
@@ -28,6 +29,9 @@ AutoClass = Literal[
     "AutoModel",
 ]
 
+COMMIT = 8
+"""Digits of a commit that are shown."""
+
 EXTRA = "torch"
 """The extra of q2-metric that installs torch and transformers."""
 
@@ -40,7 +44,8 @@ _SAFE = ("model.safetensors", "model.safetensors.index.json")
 class Loaded:
     """A tokenizer and a model in evaluation mode, on their device.
 
-    ``name`` is the Hub name or folder that they came from; it goes into signatures.
+    ``name`` is the folder or the Hub name with its commit that they came from; it goes into
+    signatures.
     """
 
     name: str
@@ -125,9 +130,9 @@ def load_config(name: str) -> Any:
     require(f"the model {name!r}")
     from transformers import AutoConfig
 
-    folder = _check_folder(name)
+    folder, revision = _place(name)
     with _errors_about(name), _quiet():
-        return AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        return AutoConfig.from_pretrained(folder, revision=revision, trust_remote_code=False)
 
 
 def load_pretrained(
@@ -147,7 +152,7 @@ def load_pretrained(
 
     Args:
         auto_class: name of the transformers class, which says what the model is for.
-        name: Hub name ("google/flan-t5-base") or local folder.
+        name: Hub name ("google/flan-t5-base", "google/flan-t5-base@main") or local folder.
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         dtype: "float32", "bfloat16" or "float16".
         attn_implementation: transformers' name for the attention kernels ("eager", "sdpa",
@@ -168,12 +173,14 @@ def load_pretrained(
     import transformers
 
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
-    folder = _check_folder(name)
+    folder, revision = _place(name)
     attention = {"attn_implementation": attn_implementation} if attn_implementation else {}
     with _errors_about(name), _quiet():
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            folder, revision=revision, trust_remote_code=False)
         model, info = getattr(transformers, auto_class).from_pretrained(
             folder,
+            revision=revision,
             config=config,
             dtype=kind,
             trust_remote_code=False,
@@ -184,12 +191,17 @@ def load_pretrained(
     _check_head(name, auto_class, model, info)
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
-    # The name goes into signatures: another precision gives slightly other scores.
-    label = name if dtype == "float32" else f"{name}-{dtype}"
     model = model.to(place).eval()
     if compile:
         model.compile(dynamic=True)  # lengths differ from batch to batch
-    return Loaded(label, tokenizer, model, place)
+    return Loaded(_label(name, revision, dtype), tokenizer, model, place)
+
+
+def _label(name: str, revision: str, dtype: str) -> str:
+    """What signatures call a model: another commit is another one, and another precision gives
+    slightly other scores."""
+    whole = name if is_folder(name) else f"{parted(name)[0]}@{revision[:COMMIT]}"
+    return whole if dtype == "float32" else f"{whole}-{dtype}"
 
 
 def pickle_allowed(name: str) -> bool:
@@ -222,16 +234,18 @@ def _no_safetensors(name: str) -> str:
     )
 
 
-def _check_folder(name: str) -> str:
-    """The name as transformers takes it, ``~`` expanded."""
+def _place(name: str) -> tuple[str, str]:
+    """The name as transformers takes it, ``~`` expanded, and the commit of a Hub name."""
     path = Path(name).expanduser()
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute()
-    if path.is_dir():
-        if not (path / "config.json").is_file():
+    if is_folder(name):
+        if not (path / CONFIG).is_file():
             raise ModelError(f"{name}: the folder has no config.json, so it is not a saved model")
-    elif looks_local:
+        return str(path), "main"
+    if looks_local:
         raise ModelError(f"{name}: no such folder; give a folder or a Hub name like 'owner/model'")
-    return str(path) if path.is_dir() else name
+    with _errors_about(name), _quiet():
+        return parted(name)[0], commit(name)
 
 
 def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:
@@ -278,7 +292,9 @@ def _reason(name: str, error: BaseException) -> str:
     )
     if "GatedRepoError" in kinds or "gated repo" in text:
         return "a gated model: accept its terms on the Hub and run 'hf auth login', or " + offline
-    if kinds & {"RepositoryNotFoundError", "RevisionNotFoundError", "HFValidationError"} or (
+    if "RevisionNotFoundError" in kinds or "not a valid git identifier" in text:
+        return "the Hub's model has no such revision (a branch, a tag or a commit)"
+    if kinds & {"RepositoryNotFoundError", "HFValidationError"} or (
         "is not a valid model identifier" in text
     ):
         return "no such model on the Hub and no such folder (private models need 'hf auth login')"

@@ -1,0 +1,49 @@
+"""Names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``.
+
+A model of the Hub stays at the commit that the local cache has, until another revision is asked
+for: what is loaded, what a signature says and what a kept score is of are one and the same.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+CONFIG = "config.json"
+"""What every model has."""
+
+
+def parted(name: str) -> tuple[str, str | None]:
+    """A folder or Hub name, and the revision (branch, tag or commit) if one is given.
+
+    >>> parted("owner/model@v1.0")
+    ('owner/model', 'v1.0')
+    >>> parted("owner/model")
+    ('owner/model', None)
+    """
+    if is_folder(name):
+        return name, None
+    repository, _, revision = name.partition("@")
+    return repository, revision or None
+
+
+def is_folder(name: str) -> bool:
+    """Whether a model's name is that of a folder here."""
+    return Path(name).expanduser().is_dir()
+
+
+@cache
+def commit(name: str) -> str:
+    """The commit that a Hub name stands for here; its config is downloaded if it is not.
+
+    Raises:
+        Exception: of huggingface_hub, of several kinds: there is no such model or revision,
+            or the Hub cannot be reached.
+    """
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    repository, revision = parted(name)
+    found = try_to_load_from_cache(repository, CONFIG, revision=revision)
+    if not isinstance(found, str):
+        found = hf_hub_download(repository, CONFIG, revision=revision)
+    return Path(found).parent.name

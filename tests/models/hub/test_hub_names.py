@@ -1,0 +1,69 @@
+"""Models named by a commit: what is loaded, what the signature says, what kept scores are of."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+FIRST, SECOND = "1" * 40, "2" * 40
+ROW = {"response": "Rome has seven hills.", "knowledge": "Rome has many hills."}
+
+
+@pytest.fixture
+def hub(tmp_path: Path, folders: Callable[[str], Path]) -> Path:
+    """A local cache of the Hub with two commits of a model, the first as its main branch."""
+    model = tmp_path / "hub" / "models--owner--tiny"
+    for commit, kind in ((FIRST, "bert/nli"), (SECOND, "roberta/nli")):
+        shutil.copytree(folders(kind), model / "snapshots" / commit)
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text(FIRST)
+    (model / "refs" / "v2").write_text(SECOND)
+    return tmp_path / "hub"
+
+
+def score(hub: Path, model: str) -> Any:
+    rows = hub / "rows.jsonl"
+    rows.write_text(json.dumps(ROW) + "\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "q2_metric", "score", str(rows), "--metrics", "nli", "--json",
+         "--device", "cpu", "--nli-model", model, "--cache", str(hub / "cache")],
+        env={**os.environ, "HF_HUB_CACHE": str(hub), "HF_HUB_OFFLINE": "1"},
+        capture_output=True, text=True, check=False)
+    if done.returncode:
+        return done.stderr
+    return json.loads(done.stdout)["files"][0]
+
+
+def test_a_model_of_the_hub_is_known_by_its_commit(hub: Path) -> None:
+    first = score(hub, "owner/tiny")
+    assert f"nli:owner/tiny@{FIRST[:8]}|" in first["scores"]["nli"]["signature"]
+    again = score(hub, "owner/tiny")
+    assert again["scores_from_cache"] == 1
+    second = score(hub, "owner/tiny@v2")
+    assert second["scores_from_cache"] == 0
+    assert f"nli:owner/tiny@{SECOND[:8]}|" in second["scores"]["nli"]["signature"]
+    assert second["scores"]["nli"]["value"] != first["scores"]["nli"]["value"]
+
+    (hub / "models--owner--tiny" / "refs" / "main").write_text(SECOND)
+    moved = score(hub, "owner/tiny")
+    assert moved["scores_from_cache"] == 0
+    assert moved["scores"]["nli"] == second["scores"]["nli"]
+    assert score(hub, f"owner/tiny@{FIRST}")["scores"]["nli"] == first["scores"]["nli"]
+
+
+@pytest.mark.parametrize("model", ["owner/none", "owner/tiny@v3", "@v2", "a@b@c"])
+def test_what_the_hub_does_not_have_is_one_line(hub: Path, model: str) -> None:
+    told = score(hub, model)
+    assert told.startswith(f"q2: error: {model}: ")
+    assert told.count("\n") == 1
