@@ -23,6 +23,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.system import NoClaim
+from q2_metric.text.given import is_blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +306,7 @@ def _numbers(
     golds = [row.reference for row in rows if row.reference is not None]
     if golds:
         found |= scoring.against_gold(responses, [[gold] for gold in golds])
-    found["empty"] = sum(not response.strip() for response in responses) / len(responses)
+    found["empty"] = sum(map(is_blank, responses)) / len(responses)
     return found
 
 

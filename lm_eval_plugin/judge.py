@@ -9,6 +9,7 @@ from lm_eval_plugin.options import Options
 from lm_eval_plugin.ranks import on_every_rank, present
 from lm_eval_plugin.scoring import Document, Results, Signatures, example_of, score
 from q2_metric import scoring
+from q2_metric.metrics.system import CLAIMLESS
 from q2_metric.types import Score
 
 THRESHOLD = 0.5
@@ -36,7 +37,7 @@ def score_judged(
     found, signatures = score(examples, options)
     values: dict[str, dict[str, float | None]] = {
         row: {
-            name: _number(one, name, options) or 0.0
+            name: _number(one, name, options)
             for name, one in by_name.items()
         }
         for row, by_name in zip(rows, found, strict=True)
@@ -51,6 +52,10 @@ def score_judged(
 
 
 def _number(score: Score, name: str, options: Options) -> float | None:
+    """What a response is judged by: one that claims nothing as not supported, and one that was not
+    tried (no knowledge, a fault) by nothing."""
+    if score.reason in CLAIMLESS:
+        return 0.0
     return scoring.numbers(score, name, options.no_claim)[name]
 
 
@@ -69,7 +74,7 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
         "balanced_acc": (label, margin > 0),
     }
     for name, value in yes.scores.items():
-        # None: only other ranks have a value.
+        # None: it was not tried, or only other ranks have a value.
         found[f"{name}_auc"] = None if value is None else (label, value)
         found[f"{name}_balanced_acc"] = None if value is None else (label, value > THRESHOLD)
     return found
@@ -79,8 +84,11 @@ def auc(items: Sequence[tuple[bool, float] | None]) -> float:
     """ROC-AUC of (consistent, score) pairs; NaN where all rows have one label."""
     from sklearn.metrics import roc_auc_score
 
-    labels, scores = zip(*present(items), strict=True)
-    return float(roc_auc_score(labels, scores)) if len(set(labels)) == 2 else float("nan")
+    there = present(items)
+    labels = [label for label, _ in there]
+    if len(set(labels)) < 2:
+        return float("nan")
+    return float(roc_auc_score(labels, [score for _, score in there]))
 
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:

@@ -21,6 +21,7 @@ from lm_eval_plugin.ranks import on_every_rank
 from lm_eval_plugin.tables import details
 from q2_metric import scoring
 from q2_metric.errors import InputError
+from q2_metric.metrics.overlap import TokenF1
 from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.fields import output_row
 from q2_metric.text.given import is_blank
@@ -150,11 +151,14 @@ def score_responses(
     texts = [answer.strip().encode("utf-8", "replace").decode("utf-8") for answer in answers]
     examples = [example_of(*both) for both in zip(documents, texts, strict=True)]
     found, signatures = score(examples, options, evidence=options.evidence)
+    # Beside the metrics that were asked for, as a task of any kind reports it.
+    f1 = scoring.score([TokenF1()], examples)
     made = []
-    for text, document, scores in zip(texts, documents, found, strict=True):
+    for text, document, words, scores in zip(texts, documents, f1, found, strict=True):
         answer = Answer(text)
         answer.document = document
-        results = {**_overlaps(text, document), **_numbers(scores, options.no_claim)}
+        numbers = _numbers({**words, **scores}, options.no_claim)
+        results = {**_against_gold(text, document), **numbers}
         answer.results = {name: value for name, value in results.items() if name in reported}
         made.append(answer)
     # The harness's BLEU cannot leave an entry out; two empty texts add nothing to it.
@@ -162,11 +166,8 @@ def score_responses(
     return made, signatures
 
 
-def _overlaps(text: str, document: Document) -> Results:
-    results: Results = {
-        "knowledge_f1": token_f1(text, document["knowledge"]),
-        "empty": float(is_blank(text)),
-    }
+def _against_gold(text: str, document: Document) -> Results:
+    results: Results = {"empty": float(is_blank(text))}
     if document["response"]:
         results["f1"] = token_f1(text, document["response"])
         results["bleu"] = (document["response"], text)
@@ -175,10 +176,8 @@ def _overlaps(text: str, document: Document) -> Results:
 
 def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
     """The numbers of an answer by all metrics, and what they rest on."""
-    results: Results = {}
-    for name, one in scores.items():
-        found = scoring.numbers(one, name, no_claim)
-        results |= {key: value for key, value in found.items() if value is not None}
+    found = scoring.row_numbers(scores, no_claim)
+    results: Results = {key: value for key, value in found.items() if value is not None}
     row = output_row(0, Example("", ""), scores, list(scores))
     return results | {name: row.get(name) or [] for name in details(scores)}
 

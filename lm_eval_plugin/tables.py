@@ -12,9 +12,7 @@ from typing import Any
 from lm_eval_plugin.ranks import present
 from q2_metric.metrics.registry import METRICS, columns, entry
 from q2_metric.rows.fields import DETAILS
-from q2_metric.scoring import share_names
-
-LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
+from q2_metric.scoring import LOWER_IS_BETTER, share_names
 
 
 def mean_length(items: Sequence[Sequence[object]]) -> float:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args
 
-from q2_metric.cli.options import described
+from q2_metric.checks import Setting, settings_of
 from q2_metric.metrics.registry import DEFAULT, METRICS, keywords, models
 from q2_metric.metrics.system import NoClaim
 from q2_metric.models.presets import PRESETS
@@ -58,27 +56,24 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         default="zero",
         help="How responses that claim nothing (\"lol\") or are empty count: as 0, or not at all.",
     )
-    for name, (hint, words) in _fields().items():
-        choices = get_args(hint) if get_origin(hint) is Literal else None
-        kind: Any = "bool" if hint is bool else str if choices else hint
+    for name in models():
+        group.add_argument(f"--q2-{name.replace('_', '-')}", type=str, default=None,
+                           help="Hub name or folder of a model in place of the preset's.")
+    for setting in _settings():
+        kind: Any = "bool" if setting.kind is bool else setting.kind
+        words = setting.words.replace("%", "%%")
         group.add_argument(
-            f"--q2-{name.replace('_', '-')}", type=kind, choices=choices, default=None, help=words)
+            f"--q2-{setting.name.replace('_', '-')}", type=kind, choices=setting.choices or None,
+            default=None, help=f"{words[:1].upper()}{words[1:]}.")
 
 
-def _fields() -> dict[str, tuple[Any, str]]:
-    """The keywords of ``load_metrics``: the type of each, and what it does in a few words."""
-    model: tuple[Any, str] = (str, "Hub name or folder of a model in place of the preset's.")
-    found = dict.fromkeys(models(), model)
-    kinds = [one.settings_class() for one in METRICS.values() if one.settings]
-    for kind in (Running, *kinds):
-        words, hints = described(kind), get_type_hints(kind)
-        for field in dataclasses.fields(kind):
-            hint = hints[field.name]
-            if get_origin(hint) in (Union, types.UnionType):
-                (hint,) = (one for one in get_args(hint) if one is not type(None))
-            text = words.get(field.name, "").replace("%", "%%")
-            found.setdefault(field.name, (hint, f"{text[:1].upper()}{text[1:]}."))
-    return found
+def _settings() -> Iterable[Setting]:
+    """How models run, and the settings of all metrics, each once."""
+    found: dict[str, Setting] = {}
+    for some in (settings_of(Running), *(one.setting_fields() for one in METRICS.values())):
+        for one in some:
+            found.setdefault(one.name, one)
+    return found.values()
 
 
 def keywords_of(opt: Mapping[str, Any]) -> dict[str, Any]:

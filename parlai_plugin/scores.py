@@ -136,10 +136,7 @@ class Scorer:
         scores = scoring.score(self.metrics, examples, evidence=self.explain, on_fault=warn)
         self._waiting.clear()
         for response, found in zip(alive, scores, strict=True):
-            values: dict[str, float | None] = {}
-            for name, score in found.items():  # of a share that several have, the first's
-                values = scoring.numbers(score, name, self.no_claim) | values
-            response.values = values
+            response.values = scoring.row_numbers(found, self.no_claim)
             response.scores = found if self.explain else {}
             response.example = None  # only numbers are kept, a report may hold millions
 

@@ -84,9 +84,7 @@ class Judge:
             return self._last[1]
 
     def _judged(self, scores: Mapping[str, Score]) -> Judged:
-        numbers: dict[str, float | None] = {}
-        for name, score in scores.items():
-            numbers |= scoring.numbers(score, name, self.no_claim)
+        numbers = scoring.row_numbers(scores, self.no_claim)
         why = "\n".join(f"{entry(name).title}: {said(score)}" for name, score in scores.items())
         return Judged({name: numbers[name] for name in self.names}, why)
 

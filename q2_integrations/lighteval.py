@@ -13,6 +13,7 @@ from lighteval.tasks.requests import SamplingMethod
 from q2_integrations.judge import Judge, example
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
+from q2_metric.scoring import LOWER_IS_BETTER
 
 
 class _Number(SampleLevelComputation):  # type: ignore[misc]
@@ -61,7 +62,7 @@ def grounded(
     return [
         SampleLevelMetric(
             metric_name=name,
-            higher_is_better=name not in ("no_claim", "fallback"),
+            higher_is_better=name not in LOWER_IS_BETTER,
             category=SamplingMethod.GENERATIVE,
             sample_level_fn=_Number(judge, name),
             corpus_level_fn=np.nanmean,

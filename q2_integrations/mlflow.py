@@ -13,6 +13,7 @@ from mlflow.models import EvaluationMetric
 from q2_integrations.judge import Judge, example, examples
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
+from q2_metric.scoring import LOWER_IS_BETTER
 
 
 def grounded_scorer(
@@ -68,7 +69,7 @@ def grounded_metrics(
     judge = Judge(metrics, no_claim, settings)
     return [
         make_metric(eval_fn=_column(judge, name), name=name,
-                    greater_is_better=name not in ("no_claim", "fallback"))
+                    greater_is_better=name not in LOWER_IS_BETTER)
         for name in judge.names
     ]
 

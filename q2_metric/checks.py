@@ -1,9 +1,17 @@
-"""Whether the values of a settings dataclass are what its types say, with words for people."""
+"""The fields of settings dataclasses: what each may be, what it is for, whether a value fits.
+
+Types are bool, int, float, str and ``Literal``, each also with ``| None``. Options of the command
+line and of frameworks are made of these, and so are the checks of values.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import types
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from q2_metric.errors import InputError
@@ -11,27 +19,84 @@ from q2_metric.errors import InputError
 _WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "a string"}
 
 
-def check_fields(settings: Any) -> None:
-    """Nothing where every field of a dataclass has a value of its type.
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A field of a settings dataclass.
 
-    Types are bool, int, float, str and ``Literal``; with ``| None`` also ``None``.
+    Attributes:
+        name: of the field.
+        kind: bool, int, float or str.
+        choices: of a ``Literal``; empty where any value of the kind may be.
+        optional: whether it may be ``None``.
+        default: where it is not given.
+        words: the first sentence of its description in the docstring, without a full stop.
+        metadata: of the field.
+    """
+
+    name: str
+    kind: type
+    choices: tuple[str, ...]
+    optional: bool
+    default: Any
+    words: str
+    metadata: Mapping[str, Any]
+
+    def check(self, value: object) -> None:
+        """Nothing where the field may have this value.
+
+        Raises:
+            InputError: it may not; with what it may be.
+        """
+        if value is None and self.optional:
+            return
+        if self.choices:
+            if value not in self.choices:
+                raise InputError(
+                    f"{self.name} must be one of {', '.join(self.choices)}, not {value!r}")
+        elif not _is(value, self.kind):
+            raise InputError(f"{self.name} must be {_WORDS[self.kind]}, not {value!r}")
+
+
+@cache
+def settings_of(kind: type) -> tuple[Setting, ...]:
+    """The fields of a settings dataclass, in order."""
+    hints, words = get_type_hints(kind), _described(kind)
+    return tuple(
+        _setting(field, hints[field.name], words.get(field.name, ""))
+        for field in dataclasses.fields(kind)
+    )
+
+
+def check_fields(settings: Any) -> None:
+    """Nothing where every field of a settings dataclass has a value of its type.
 
     Raises:
         InputError: the first field that has not, and what it may be.
     """
-    hints = get_type_hints(type(settings))
-    for field in fields(settings):
-        hint, value = hints[field.name], getattr(settings, field.name)
-        if get_origin(hint) in (Union, types.UnionType):
-            if value is None:
-                continue
-            (hint,) = (one for one in get_args(hint) if one is not type(None))
-        if get_origin(hint) is Literal:
-            if value not in get_args(hint):
-                raise InputError(
-                    f"{field.name} must be one of {', '.join(get_args(hint))}, not {value!r}")
-        elif not _is(value, hint):
-            raise InputError(f"{field.name} must be {_WORDS[hint]}, not {value!r}")
+    for one in settings_of(type(settings)):  # type: ignore[arg-type]  # types are hashable
+        one.check(getattr(settings, one.name))
+
+
+def _setting(field: dataclasses.Field[Any], hint: Any, words: str) -> Setting:
+    optional = get_origin(hint) in (Union, types.UnionType)
+    if optional:
+        (hint,) = (one for one in get_args(hint) if one is not type(None))
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    return Setting(field.name, str if choices else hint, choices, optional, field.default, words,
+                   field.metadata)
+
+
+def _described(kind: type) -> dict[str, str]:
+    """The first sentence of each field's description, out of the docstring of a dataclass."""
+    _, _, section = (kind.__doc__ or "").partition("Attributes:\n")
+    found: dict[str, str] = {}
+    for names, text in re.findall(
+        r"^ {8}(\w[\w, ]*): (.+(?:\n {12}.+|\n(?= {12}))*)", section, flags=re.MULTILINE
+    ):
+        words = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``([^`]*)``", r"\1\2", " ".join(text.split()))
+        for name in names.split(", "):
+            found[name] = re.split(r"(?<=\w\w)[.;](?: |$)| \(section", words)[0].rstrip(".")
+    return found
 
 
 def _is(value: object, kind: type) -> bool:

@@ -16,6 +16,7 @@ Claims are what neural metrics judge; the others score any response that is not 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -27,7 +28,7 @@ from q2_metric.metrics.overlap import corpus_bleu
 from q2_metric.metrics.registry import METRICS, check_names, columns, entry, of_column
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
-from q2_metric.metrics.system import NOT_TRIED, NoClaim, counted, system_score
+from q2_metric.metrics.system import CLAIMLESS, NOT_TRIED, NoClaim, counted, system_score
 from q2_metric.rows.fields import output_row
 from q2_metric.text.given import encodable, kind
 from q2_metric.text.normalise import token_f1
@@ -36,6 +37,9 @@ from q2_metric.types import Comparison, Example, Metric, Score
 SHARES = ("coverage", "fallback", "no_claim")
 """Shares of all responses that have knowledge and that no metric failed on: asked a valid
 question, scored by end-to-end NLI instead, without a claim."""
+
+LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
+"""Numbers of a system that should be low; of all others more is better."""
 
 
 def load(
@@ -148,9 +152,22 @@ def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | Non
         shares["coverage"] = any(isinstance(item, Comparison) for item in score.because)
         shares["fallback"] = score.fallback and found[name] is not None
     if one.neural:
-        shares["no_claim"] = score.reason in ("no_claim", "empty")
+        shares["no_claim"] = score.reason in CLAIMLESS
     tried = score.reason not in NOT_TRIED
     return found | {key: float(value) if tried else None for key, value in shares.items()}
+
+
+def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
+    """:func:`numbers` of a response by all its metrics.
+
+    A share that several metrics have is that of the first that scored the response.
+    """
+    found: dict[str, float | None] = {}
+    for name, score in scores.items():
+        for key, value in numbers(score, name, no_claim).items():
+            if found.get(key) is None:
+                found[key] = value
+    return found
 
 
 def against_gold(
@@ -228,6 +245,8 @@ class Run:
         in :class:`~q2_metric.types.SystemScore`. ``None`` where there is nothing to average.
         """
         found: dict[str, float | None] = {}
+        rates: dict[str, float | None] = {}
+        rows = [row_numbers(row, self.no_claim) for row in self.scores]
         for metric in self.metrics:
             one, scores = entry(metric.name), [row[metric.name] for row in self.scores]
             systems = {
@@ -236,13 +255,11 @@ class Run:
                 for column in one.columns
             }
             found |= {name: system.value for name, system in systems.items()}
-            whole = systems[metric.name]
             if one.details == "questions":
-                found |= {"coverage": whole.coverage, "no_answer_rate": whole.no_answer_rate,
-                          "fallback": whole.fallback}
-            if one.neural:
-                found["no_claim"] = whole.no_claim
-        return found
+                rates["no_answer_rate"] = systems[metric.name].no_answer_rate
+        shares = {name: _mean([row.get(name) for row in rows])
+                  for name in share_names(metric.name for metric in self.metrics)}
+        return found | shares | rates
 
     def explanations(self) -> list[dict[str, Any]]:
         """What each row's scores rest on, in the form of a row of ``q2 score --out``."""
@@ -251,3 +268,9 @@ class Run:
             output_row(i, row, scores, names)
             for i, (row, scores) in enumerate(zip(self.rows, self.scores, strict=True))
         ]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Of those that there are."""
+    there = [value for value in values if value is not None]
+    return math.fsum(there) / len(there) if there else None

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from fakes import FakeClaims, FakeMetric
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.metrics.system import NoClaim
-from q2_metric.types import Example, Score
+from q2_metric.metrics.system import CLAIMLESS, NOT_TRIED, NoClaim
+from q2_metric.rows.plain import REASONS
+from q2_metric.types import Example, Reason, Score
 
 KNOWLEDGE = "Rome has 7 hills."
 ROWS = [
@@ -67,7 +70,7 @@ def test_what_claims_nothing_is_left_out() -> None:
 def test_shares_are_of_all_that_was_tried(no_claim: NoClaim) -> None:
     system = run(no_claim).system()
     assert list(system) == [
-        "q2", "q2_no_nli", "coverage", "no_answer_rate", "fallback", "no_claim", "knowledge_f1"]
+        "q2", "q2_no_nli", "knowledge_f1", "coverage", "fallback", "no_claim", "no_answer_rate"]
     assert (system["no_claim"], system["coverage"], system["fallback"]) == (0.5, 0.0, 0.0)
 
 
@@ -83,6 +86,23 @@ def test_the_numbers_of_rows_add_up_to_the_system(no_claim: NoClaim) -> None:
             mean = sum(value for value in values if value is not None) / len(values) if values \
                 else None
             assert system[key] == (mean if mean is None else pytest.approx(mean)), key
+
+
+@pytest.mark.parametrize("names", [("nli", "scale"), ("scale", "nli")])
+def test_a_share_is_of_the_first_metric_that_scored_the_row(names: tuple[str, str]) -> None:
+    example = Example("r", "k")
+    scores = {name: Score(example, 1.0) if name == "nli" else Score(example, None, reason="fault")
+              for name in names}
+    assert scoring.row_numbers(scores, "zero") == {"nli": 1.0, "scale": None, "no_claim": 0.0}
+    loaded = [FakeMetric(name) for name in names]
+    system = scoring.Run(loaded, [example], [scores], "zero").system()
+    assert system == {"nli": 1.0, "scale": None, "no_claim": 0.0}
+
+
+def test_every_reason_is_of_one_kind() -> None:
+    assert get_args(Reason) == tuple(REASONS)
+    assert set(REASONS) == NOT_TRIED | CLAIMLESS
+    assert not NOT_TRIED & CLAIMLESS
 
 
 def test_without_on_fault_an_error_is_raised() -> None:

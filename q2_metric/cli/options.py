@@ -6,16 +6,14 @@ the settings dataclass. Settings have no default here: what is not given is left
 
 from __future__ import annotations
 
-import dataclasses
-import re
-import types
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from q2_metric.checks import Setting, settings_of
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models, no_such
@@ -44,58 +42,41 @@ def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], W
 # --- from dataclasses ----------------------------------------------------------------------
 
 
-def described(kind: type) -> dict[str, str]:
-    """The first sentence of each field's description, out of the docstring of a dataclass."""
-    _, _, section = (kind.__doc__ or "").partition("Attributes:\n")
-    found: dict[str, str] = {}
-    for names, text in re.findall(
-        r"^ {8}(\w[\w, ]*): (.+(?:\n {12}.+|\n(?= {12}))*)", section, flags=re.MULTILINE
-    ):
-        words = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``([^`]*)``", r"\1\2", " ".join(text.split()))
-        for name in names.split(", "):
-            found[name] = re.split(r"(?<=\w\w)[.;](?: |$)| \(section", words)[0].rstrip(".")
-    return found
-
-
 _OWN = {**preset().q2_settings, **preset().scale_settings}
 """Settings of the default preset that are not the papers'."""
 
 
-def setting_option(kind: type, field: dataclasses.Field[Any], title: str = "") -> Option[Any]:
+def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> Option[Any]:
     """The option of a field of a settings dataclass.
 
     A field's metadata may name the option (``option``) and its default (``default``); what the
     default preset has in its place is said beside it.
+
+    Args:
+        kind: the dataclass.
+        setting: its field.
+        titles: of the metrics that it is for.
     """
-    help_text = described(kind).get(field.name, "")
-    flag = field.metadata.get("option", f"--{field.name.replace('_', '-')}")
-    default = field.metadata.get("default", field.default)
-    own = _OWN.get(field.name)
+    flag = setting.metadata.get("option", f"--{setting.name.replace('_', '-')}")
+    default = setting.metadata.get("default", setting.default)
+    own = _OWN.get(setting.name)
     if own is not None:
         default = f"{default}; {preset().name}: {own}"
-    form = _form(get_type_hints(kind)[field.name])
-    if form is int and kind is Running:
-        form = click.IntRange(min=1)  # a number of rows
+    words = setting.words
     shown: dict[str, Any] = {
         "default": None,
-        "help": f"{title}: {help_text}." if title else f"{help_text[:1].upper()}{help_text[1:]}.",
+        "help": f"{', '.join(titles)}: {words}." if titles else f"{words[:1].upper()}{words[1:]}.",
         "show_default": str(default) if default is not None else False,
-        "callback": _checked(kind, field.name),
+        "callback": _checked(kind, setting.name),
     }
-    if form is bool:
+    if setting.kind is bool:
         name = flag.removeprefix("--")
         shown["show_default"] = name if default else f"no-{name}"
-        return click.option(f"--{name}/--no-{name}", field.name, **shown)
-    return click.option(flag, field.name, type=form, **shown)
-
-
-def _form(hint: Any) -> Any:
-    """The type of an option's value for the type of a field."""
-    if get_origin(hint) in (Union, types.UnionType):
-        (hint,) = (one for one in get_args(hint) if one is not type(None))
-    if get_origin(hint) is Literal:
-        return click.Choice(get_args(hint))
-    return hint
+        return click.option(f"--{name}/--no-{name}", setting.name, **shown)
+    form: Any = click.Choice(setting.choices) if setting.choices else setting.kind
+    if setting.kind is int and kind is Running:
+        form = click.IntRange(min=1)  # a number of rows
+    return click.option(flag, setting.name, type=form, **shown)
 
 
 def _checked(kind: type, name: str) -> Callable[..., Any]:
@@ -127,11 +108,13 @@ def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) 
 
 def setting_options(entries: Sequence[Entry]) -> Option[Any]:
     """The options of these metrics' settings; one for a field that several have."""
-    found: dict[str, Option[Any]] = {}
+    found: dict[str, tuple[type, Setting, list[str]]] = {}
     for one in entries:
-        for field in one.setting_fields():
-            found.setdefault(field.name, setting_option(one.settings_class(), field, one.title))
-    return all_options(*found.values())
+        for setting in one.setting_fields():
+            _, _, titles = found.setdefault(
+                setting.name, (one.settings_class(), setting, []))
+            titles.append(one.title)
+    return all_options(*(setting_option(*one) for one in found.values()))
 
 
 def _model_option(name: str) -> Option[Any]:
@@ -148,7 +131,7 @@ MODEL_OPTIONS = all_options(
     click.option("--preset", default="bundled", show_default=True, callback=not_empty,
                  help="Which models."),
     *(_model_option(name) for name in models()),
-    *(setting_option(Running, field) for field in dataclasses.fields(Running)),
+    *(setting_option(Running, one) for one in settings_of(Running)),
 )
 
 
@@ -171,7 +154,10 @@ def metrics_option(default: str = ",".join(DEFAULT), **more: Any) -> Option[Any]
 
 
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of ``load_metrics`` among the command's options; only what was given."""
+    """Keywords of ``load_metrics`` among the command's options; only what was given.
+
+    Models may be loaded after it as in a process that is ours (``english.parser.LIGHT``).
+    """
     from q2_metric.models.english import parser as spacy_parser
 
     spacy_parser.LIGHT = True

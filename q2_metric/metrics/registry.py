@@ -8,12 +8,12 @@ when it is asked for.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
+from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.running import RUNNING
@@ -104,9 +104,9 @@ class Entry:
         """The dataclass of its settings, which it must have."""
         return _named(self.settings)
 
-    def setting_fields(self) -> tuple[dataclasses.Field[Any], ...]:
+    def setting_fields(self) -> tuple[Setting, ...]:
         """Of the settings dataclass, in order."""
-        return dataclasses.fields(_named(self.settings)) if self.settings else ()
+        return settings_of(_named(self.settings)) if self.settings else ()
 
     def keywords(self) -> tuple[str, ...]:
         """What :meth:`load` takes: running, models, settings."""

@@ -15,8 +15,11 @@ NoClaim = Literal["zero", "exclude"]
 """How a response that claims nothing counts in a mean: as 0, or not at all. "zero" wherever a
 score chooses a checkpoint or ranks models: a model that says nothing must not win."""
 
-NOT_TRIED = frozenset({"no_knowledge", "fault"})
+NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "fault"})
 """Reasons that are not the response's own: it counts in no mean and in no share."""
+
+CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty"})
+"""The others: the response claims nothing."""
 
 
 def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> float | None:
@@ -27,7 +30,7 @@ def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> fl
         reason: of its score. A blank response claims nothing.
         no_claim: how such a response counts.
     """
-    if reason in ("no_claim", "empty"):
+    if reason in CLAIMLESS:
         return 0.0 if no_claim == "zero" else None
     return value if value is not None and math.isfinite(value) else None
 
@@ -78,7 +81,7 @@ class Tally:
         if reason in NOT_TRIED:
             return
         self._responses += 1
-        self._without_claim += reason is not None
+        self._without_claim += reason in CLAIMLESS
         number = counted(value, reason, self.no_claim)
         if number is not None:
             self._values.append(number)

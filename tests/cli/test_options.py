@@ -9,8 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from q2_metric.checks import settings_of
 from q2_metric.cli.main import main
-from q2_metric.cli.options import described, setting_options
+from q2_metric.cli.options import setting_options
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, Entry
 
@@ -55,7 +56,7 @@ def options(*arguments: str) -> tuple[dict[str, Any], str]:
 
 
 def test_descriptions_are_those_of_the_docstring() -> None:
-    assert described(Settings) == {
+    assert {one.name: one.words for one in settings_of(Settings)} == {
         "far": "how far to look, in sentences",
         "kind": "which KIND there is",
         "other": "which KIND there is",
@@ -89,4 +90,14 @@ def test_every_setting_of_every_metric_is_an_option() -> None:
         for field in entry.setting_fields():
             flag = field.metadata.get("option", f"--{field.name.replace('_', '-')}")
             assert f"  {flag} " in shown, field.name
-            assert described(entry.settings_class())[field.name]
+            assert field.words
+
+
+def test_a_setting_of_several_metrics_is_one_thing() -> None:
+    """It is one option, so the metrics that have it agree on its values and are all named."""
+    found: dict[str, Any] = {}
+    for entry in METRICS.values():
+        for field in entry.setting_fields():
+            same = found.setdefault(field.name, field)
+            assert (same.kind, same.choices) == (field.kind, field.choices), field.name
+    assert "Q², SCALE: " in CliRunner().invoke(main, ["score", "--help"]).output

@@ -24,8 +24,8 @@ from lm_eval.api.metrics import stderr_for_metric
 from lm_eval.tasks import TaskManager
 
 import lm_eval_plugin.scoring
-from lm_eval_plugin import documents, ranks, tables, tasks_folder
-from lm_eval_plugin.judge import Likelihood, auc, balanced_accuracy
+from lm_eval_plugin import documents, judge, ranks, tables, tasks_folder
+from lm_eval_plugin.judge import Likelihood, auc, balanced_accuracy, judge_results
 from lm_eval_plugin.options import Options
 from lm_eval_plugin.scoring import Answer, score_responses
 from q2_metric import metrics
@@ -479,6 +479,33 @@ def test_auc_and_balanced_accuracy() -> None:
     assert math.isnan(auc([(True, 0.3)]))
     assert balanced_accuracy([(True, True), (True, False), (False, False)]) == 0.75
     assert math.isnan(balanced_accuracy([(True, True)]))
+
+
+def test_what_was_not_tried_is_not_judged() -> None:
+    """A fault and missing knowledge say nothing of the response; an empty one is not supported."""
+    document: Any = {"consistent": True}
+    likelihood = Likelihood((0.0, True))
+    example = Example("r", "k")
+    options = Options(metrics=("scale",), no_claim="exclude")
+    for reason, pair in (("fault", None), ("no_knowledge", None), ("no_claim", (True, 0.0)),
+                         ("empty", (True, 0.0))):
+        score = Score(example, None, reason=reason)  # type: ignore[arg-type]
+        likelihood.scores = {"scale": judge._number(score, "scale", options)}
+        assert judge_results(document, [likelihood, likelihood])["scale_auc"] == pair, reason
+    assert math.isnan(auc([None, None]))
+
+
+def test_what_is_left_out_is_left_out_of_token_f1_too(rows: str, loader: Loader) -> None:
+    """As by every other shell: with no_claim "exclude" blank answers are no zeros."""
+    documents: Any = [
+        {"id": "1", "knowledge": "Tea is hot.", "response": "", "history": []},
+        {"id": "2", "knowledge": "Tea is hot.", "response": "", "history": []}]
+    for no_claim, expected in (("zero", [1.0, 0.0]), ("exclude", [1.0, None])):
+        options = Options(metrics=("scale",), no_claim=no_claim)  # type: ignore[arg-type]
+        answers, _ = score_responses(
+            ["Tea is hot.", " "], documents, options, ["knowledge_f1", "scale", "empty"])
+        assert [one.results.get("knowledge_f1") for one in answers] == expected
+        assert [one.results["empty"] for one in answers] == [0.0, 1.0]
 
 
 # --- what ranks send each other --------------------------------------------------------
