@@ -14,6 +14,7 @@ import evaluate
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import listed
 from q2_metric.scoring import check_text, check_texts
 from q2_metric.text.given import kind
 from q2_metric.types import Example
@@ -238,10 +239,8 @@ class _Plan:
             raise InputError("numeric_only leaves lists out: not with return_scores or "
                              "return_explanations")
         self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None) or "exclude")
-        names = settings.pop("metrics", None) or [own]
+        names = listed(settings.pop("metrics", None) or [own])
         calibration = settings.pop("calibration", None)
-        if isinstance(names, str):
-            names = [name.strip() for name in names.split(",")]
         grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
         self.metrics = scoring.load(grounded or [own], settings, calibration)
 

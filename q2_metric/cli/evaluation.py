@@ -54,9 +54,8 @@ def wow(control: bool, **options: Any) -> None:
 def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
     """TRUE: ROC-AUC by set, significance, calibration.
 
-    A SET is q2, dialfact, dialfact_a, summeval or qags_cnndm; a FILE any csv with the
-    columns grounding, generated_text and label (1 = consistent). Without any, the sets that
-    are on this machine.
+    A SET is one that "q2 data list" has as true/SET; a FILE any csv with the columns grounding,
+    generated_text and label (1 = consistent). Without any, the sets that are on this machine.
     """
     from q2_metric.evaluation import true as protocol
 

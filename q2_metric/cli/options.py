@@ -16,8 +16,8 @@ from click.core import ParameterSource
 from q2_metric.checks import Setting, settings_of
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
-from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, keywords, models, no_such
-from q2_metric.models.presets import preset
+from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, check_names, keywords, models
+from q2_metric.models.presets import STAGES, preset
 from q2_metric.rows.formats import FORMS
 from q2_metric.running import Running
 
@@ -137,11 +137,12 @@ MODEL_OPTIONS = all_options(
 
 def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> list[str]:
     """Names of metrics, in the order of the registry."""
-    names = {name.strip().lower() for name in text.split(",") if name.strip()}
-    strange = sorted(names - METRICS.keys())
-    if strange or not names:
-        nothing = f"no metric is named; there are {', '.join(METRICS)}"
-        raise click.BadParameter(no_such(strange[0]) if strange else nothing)
+    try:
+        names = check_names(text)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+    if not names:
+        raise click.BadParameter(f"no metric is named; there are {', '.join(METRICS)}")
     return [name for name in METRICS if name in names]
 
 
@@ -166,8 +167,7 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
         from q2_metric.models.bundled.runtimes import settled
 
         # Here and not where models are loaded: caches and resumed runs go by it.
-        replaced = [name for one in METRICS.values() if "dtype" in one.running
-                    for name in one.models if name in found]
+        replaced = [name for name in STAGES if name in found]
         own = preset(options["preset"]).reader.kind == "bundled" and not replaced
         found["dtype"] = settled("auto", found.get("device", "auto")) if own else "float32"
     return found

@@ -41,6 +41,7 @@ from q2_metric.cli.options import (
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.metrics.system import NoClaim
+from q2_metric.rows.writers import SUFFIXES
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
@@ -79,7 +80,7 @@ def _threshold(
 
 OUTPUT_OPTIONS = all_options(
     click.option("--out", metavar="PATH", type=Written(_beside),
-                 help="Scores by row, as .jsonl, .csv or .parquet."),
+                 help=f"Scores by row: {', '.join(SUFFIXES)}."),
     click.option(
         "--texts/--no-texts",
         default=True,

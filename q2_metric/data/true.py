@@ -18,8 +18,8 @@ def read_true(source: str | Path) -> list[Labelled]:
     """The responses of a TRUE set, in order; ids are row numbers, from 0.
 
     Args:
-        source: "q2", "summeval", "qags_cnndm", "dialfact" or "dialfact_a", or the path
-            of a file of that form (something with a suffix or a slash, as pipes have it).
+        source: of "true/SET" in the catalogue, SET; or the path of a file of that form
+            (something with a suffix or a slash, as pipes have it).
 
     Raises:
         DataError: there is no such set, or its file is missing, has no rows or is not what it

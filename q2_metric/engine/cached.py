@@ -194,6 +194,13 @@ def _fields(item: Score | Comparison | Dropped | Evidence | Part) -> dict[str, A
     return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
 
 
+_KINDS: dict[frozenset[str], Callable[..., Any]] = {
+    frozenset(field.name for field in dataclasses.fields(kind)): kind
+    for kind in (Comparison, Evidence, Part)
+}
+"""What a score may rest on, by the names of its fields."""
+
+
 def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
     """The score of :func:`to_json` for an example with the same texts.
 
@@ -207,10 +214,10 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
 
     because: list[Any] = []
     for item in fields["because"]:
-        if "question" in item:
-            because.append(Comparison(**{**asked(item), "verdict": _verdict(item["verdict"])}))
-        else:
-            because.append(Part(**item) if "pull" in item else Evidence(**item))
+        kind = _KINDS[frozenset(item)]
+        if kind is Comparison:
+            item = {**asked(item), "verdict": _verdict(item["verdict"])}
+        because.append(kind(**item))
     dropped = tuple(Dropped(**asked(item)) for item in fields["dropped"])
     known = {**fields, "because": tuple(because), "dropped": dropped,
              "verdict": _verdict(fields["verdict"])}

@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
@@ -227,19 +228,12 @@ class _Actor:
 
 def pack(block: list[Row]) -> list[list[Any]]:
     """Rows as JSON values; :func:`unpack` reads them back."""
-    return [
-        [row.index, row.id, row.error]
-        if isinstance(row, BadRow)
-        else [row.response, row.knowledge, list(row.history), row.id, row.label]
-        for row in block
-    ]
+    return [[isinstance(row, BadRow), asdict(row)] for row in block]
 
 
 def unpack(packed: list[list[Any]]) -> list[Row]:
     """The rows of :func:`pack`."""
     return [
-        BadRow(*fields)
-        if len(fields) == 3
-        else Example(fields[0], fields[1], tuple(fields[2]), *fields[3:])
-        for fields in packed
+        BadRow(**fields) if bad else Example(**{**fields, "history": tuple(fields["history"])})
+        for bad, fields in packed
     ]

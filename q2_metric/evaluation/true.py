@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from q2_metric.data.catalogue import CATALOGUE
 from q2_metric.data.download import folder
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.true import read_true
@@ -30,7 +31,7 @@ from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Column, Report, Table
 from q2_metric.evaluation.titles import title
 
-SETS = ("q2", "dialfact", "dialfact_a", "summeval", "qags_cnndm")
+SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
 """Sets that are known by name."""
 
 SAME_SET = {"dialfact_a": "dialfact"}

@@ -55,7 +55,7 @@ class Entry:
     Attributes:
         name: of the metric, and of its first column.
         title: for people.
-        loader: "module:Class". Where the entry has a stage, a setting or a field of
+        loader: "module:Class". Where the entry has a model, a setting or a field of
             ``Running``, ``Class.from_preset(preset, **keywords)`` makes the metric, else
             ``Class()``.
         settings: "module:Class" of the dataclass of its settings; "" for none.
@@ -234,18 +234,22 @@ def keywords() -> tuple[str, ...]:
 
 
 def check_names(names: Iterable[str] | str) -> list[str]:
-    """Names of metrics, as a sequence or as "q2,scale"; each once.
+    """Names of metrics, as a sequence or as "q2,scale", in either case; each once.
 
     Raises:
         InputError: one that there is not.
     """
-    if isinstance(names, str):
-        names = [name.strip() for name in names.split(",") if name.strip()]
-    listed = list(dict.fromkeys(names))
-    for name in listed:
+    known = listed(names)
+    for name in known:
         if name not in METRICS:
             raise InputError(no_such(name))
-    return listed
+    return known
+
+
+def listed(names: Iterable[str] | str) -> list[str]:
+    """Names as they are known, each once, whether there is such a metric or not."""
+    several = names.split(",") if isinstance(names, str) else names
+    return [name for name in dict.fromkeys(one.strip().lower() for one in several) if name]
 
 
 def no_such(name: str) -> str:

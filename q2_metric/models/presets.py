@@ -67,10 +67,13 @@ class Preset:
 
     def model(self, keyword: str) -> str:
         """The model that a keyword ("nli_model") would replace; "" for the package's own."""
-        stages = {"question_model": self.questions, "reader_model": self.reader,
-                  "nli_model": self.nli, "scale_model": self.scale}
-        return stages[keyword].model if keyword in stages else ""
+        stage: Stage | None = getattr(self, STAGES.get(keyword, ""), None)
+        return stage.model if stage else ""
 
+
+STAGES = {"question_model": "questions", "reader_model": "reader", "nli_model": "nli",
+          "scale_model": "scale"}
+"""The stage whose model a keyword replaces."""
 
 _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))

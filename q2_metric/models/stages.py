@@ -276,7 +276,9 @@ def _weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
 
     # "auto" and the device that it stands for are the same weights, and so is any batch.
     device = resolve_device(running.device)
-    return _cached_weights(auto_class, model, replace(running, device=device, batch_size=None))
+    dtype = "float32" if running.dtype == "auto" else running.dtype  # 8 bits are the package's own
+    return _cached_weights(
+        auto_class, model, replace(running, device=device, dtype=dtype, batch_size=None))
 
 
 @functools.cache

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from q2_metric.metrics.registry import columns
 from q2_metric.report.findings import (
     NO_SUPPORT,
     State,
@@ -95,7 +96,7 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
     Args:
         row: with the states of :func:`view`.
     """
-    if row.get("reason") in REASONS:
+    if row.get("reason") in REASONS and all(row.get(name) is None for name in columns()):
         words = REASONS[row["reason"]]
         yield f"{words[:1].upper()}{words[1:]}."
         return

@@ -14,9 +14,6 @@ from q2_metric.rows.fields import Field, Layout, OutputRow
 from q2_metric.rows.formats import pyarrow
 from q2_metric.rows.spreadsheet import to_cell
 
-SUFFIXES = (".jsonl", ".csv", ".parquet")
-"""Of the formats that can be written."""
-
 _ROW_GROUP = 4096
 """Rows of a parquet file written together."""
 
@@ -42,7 +39,7 @@ def open_writer(
     path: str | Path, layout: Layout, *, inputs: Sequence[str | Path] = (),
     folder: Path | None = None, raw_csv: bool = False,
 ) -> Iterator[Writer]:
-    """A writer for ``.jsonl``, ``.csv`` or ``.parquet``, by suffix; UTF-8, no NaN.
+    """A writer for one of :data:`SUFFIXES`; UTF-8, no NaN.
 
     The file takes the place of one that is there when it is complete, and not before. In
     csv, lists and objects are JSON, and texts are such that no spreadsheet runs them
@@ -62,19 +59,38 @@ def open_writer(
     """
     path = Path(path)
     check_output(path, inputs)
-    suffix = path.suffix.lower()
-    with replacing(path, folder) as unfinished:
-        if suffix == ".parquet":
-            # Opened here: pyarrow takes no name that is no text.
-            with open(unfinished, "wb") as whole, _ParquetWriter(whole, layout) as writer:
-                yield writer
-            return
-        # newline="": the csv module writes its own line ends.
-        with open(
-            unfinished, "w", encoding="utf-8", errors="backslashreplace", newline=""
-        ) as file:
-            csv_writer = suffix == ".csv"
-            yield _CsvWriter(file, layout, raw_csv) if csv_writer else _JsonlWriter(file)
+    opened = _OPENED[path.suffix.lower()]
+    with replacing(path, folder) as unfinished, opened(unfinished, layout, raw_csv) as writer:
+        yield writer
+
+
+@contextmanager
+def _jsonl(path: Path, _layout: Layout, _raw_csv: bool) -> Iterator[Writer]:
+    with _text(path) as file:
+        yield _JsonlWriter(file)
+
+
+@contextmanager
+def _csv(path: Path, layout: Layout, raw_csv: bool) -> Iterator[Writer]:
+    with _text(path) as file:
+        yield _CsvWriter(file, layout, raw_csv)
+
+
+@contextmanager
+def _parquet(path: Path, layout: Layout, _raw_csv: bool) -> Iterator[Writer]:
+    # Opened here: pyarrow takes no name that is no text.
+    with open(path, "wb") as whole, _ParquetWriter(whole, layout) as writer:
+        yield writer
+
+
+def _text(path: Path) -> IO[str]:
+    # newline="": the csv module writes its own line ends.
+    return open(path, "w", encoding="utf-8", errors="backslashreplace", newline="")
+
+
+_OPENED = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+SUFFIXES = tuple(_OPENED)
+"""Of the formats that can be written."""
 
 
 class _JsonlWriter:

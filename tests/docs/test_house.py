@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHELLS = ("hf_plugin", "parlai_plugin", "lm_eval_plugin", "q2_integrations", "parlai_internal",
           "hf_metric_card")
 BESIDE = ("training", "reference", "benchmarks")
-# From the ground up; those on one line do not import each other.
+# From the ground up; of those on one line, no two import each other.
 ORDER = [
     {"types", "errors", "checks", "_version", "running", "files"},
     {"text"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from fakes import (
     FakeBackbone,
@@ -15,11 +17,13 @@ from fakes import (
 )
 
 from q2_metric._version import __version__
+from q2_metric.checks import Setting, settings_of
 from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2, Q2Settings, without_nli
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.metrics.signature import parse, shortened, signature
+from q2_metric.types import Verdict
 
 
 def q2(**settings: object) -> str:
@@ -107,3 +111,42 @@ def test_a_short_form_tells_signatures_apart() -> None:
     assert shortened(one) == shortened(signature("q2", {"a": 1}))
     assert shortened(one) != shortened(other)
     assert shortened("f1|model:a|version:1.0") == "f1#266571b5"
+
+
+OTHER = {bool: lambda value: not value, int: lambda value: (value or 0) + 1,
+         float: lambda value: (value or 0.0) + 0.5, str: lambda value: "scale"}
+UNSIGNED = {"branches", "prompt"}
+"""How the search for support is done, which no score depends on; and what the backbone, which it
+is handed to, signs itself."""
+
+
+class Prompted(FakeBackbone):
+    """A backbone that cuts documents itself."""
+
+    def judge_long(
+        self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
+    ) -> list[Verdict]:
+        raise NotImplementedError
+
+
+def changed(setting: Setting) -> object:
+    """A value that is not the default."""
+    if setting.choices:
+        return next(one for one in setting.choices if one != setting.default)
+    return OTHER[setting.kind](setting.default)
+
+
+@pytest.mark.parametrize("setting", settings_of(Q2Settings), ids=lambda one: one.name)
+def test_every_setting_of_q2_is_signed(setting: Setting) -> None:
+    sampled = {"decoding": "sample"} if setting.name == "seed" else {}
+    assert q2(**sampled) != q2(**sampled, **{setting.name: changed(setting)})
+
+
+@pytest.mark.parametrize("setting", settings_of(ScaleSettings), ids=lambda one: one.name)
+def test_every_setting_of_scale_is_signed(setting: Setting) -> None:
+    def made(**settings: object) -> str:
+        chosen = ScaleSettings(**settings)  # type: ignore[arg-type]
+        return Scale(Prompted(), FakeSentences(), chosen, chooser=FakeEntailment()).signature
+
+    same = made() == made(**{setting.name: changed(setting)})
+    assert same == (setting.name in UNSIGNED)

@@ -158,8 +158,11 @@ def test_in_words_what_is_wrong_comes_first() -> None:
     assert view(row(agrees, agrees))["plain"] == ["Agrees with the knowledge in all 2 answers."]
     (judged,) = view(row(fallback=True))["plain"]
     assert "does not seem to follow" in judged
-    assert view(row(q2=None, reason="no_claim"))["plain"] == [
+    assert view(row(q2=None, q2_no_nli=None, reason="no_claim"))["plain"] == [
         "The response claims nothing that could be checked."]
+    # Another metric's reason, beside one that has a score.
+    assert view(row(agrees, word_share=None, reason="no_claim"))["plain"] == view(
+        row(agrees))["plain"]
     no_support = view(row(evidence=[sentence()]))["plain"]
     assert no_support == [f"No support found for “{RESPONSE}”."]
 
