@@ -335,12 +335,13 @@ def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> None:
-    metrics = [metric for metric in wanted(requested(opt)) if has_value(report, metric)]
+    metrics = wanted(requested(opt))
+    there = [name for name in metrics if has_value(report, name)]
     signed = {
         metric.name: metric.signature
-        for metric in scorer(wanted(requested(opt)), Settings.of(opt)).metrics
-        if metric.name in metrics
-    } if metrics else {}
+        for metric in (scorer(metrics, Settings.of(opt)).metrics if there else ())
+        if metric.name in there
+    }
     # A copy: the original turns metrics into numbers in place, and people read those.
     saved = {**report, "q2_signatures": signed} if signed else report
     original(opt, saved)

@@ -61,10 +61,9 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
                            help="Hub name or folder of a model in place of the preset's.")
     for setting in _settings():
         kind: Any = "bool" if setting.kind is bool else setting.kind
-        words = setting.words.replace("%", "%%")
         group.add_argument(
             f"--q2-{setting.name.replace('_', '-')}", type=kind, choices=setting.choices or None,
-            default=None, help=f"{words[:1].upper()}{words[1:]}.")
+            default=None, help=setting.sentence.replace("%", "%%"))
 
 
 def _settings() -> Iterable[Setting]:

@@ -41,6 +41,11 @@ class Setting:
     words: str
     metadata: Mapping[str, Any]
 
+    @property
+    def sentence(self) -> str:
+        """Its words as a sentence."""
+        return f"{self.words[:1].upper()}{self.words[1:]}."
+
     def check(self, value: object) -> None:
         """Nothing where the field may have this value.
 

@@ -62,10 +62,9 @@ def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> 
     own = _OWN.get(setting.name)
     if own is not None:
         default = f"{default}; {preset().name}: {own}"
-    words = setting.words
     shown: dict[str, Any] = {
         "default": None,
-        "help": f"{', '.join(titles)}: {words}." if titles else f"{words[:1].upper()}{words[1:]}.",
+        "help": f"{', '.join(titles)}: {setting.words}." if titles else setting.sentence,
         "show_default": str(default) if default is not None else False,
         "callback": _checked(kind, setting.name),
     }

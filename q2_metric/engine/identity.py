@@ -78,6 +78,7 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     chosen = preset(request["preset"]) if "preset" in request else None
     for name in names:
         model = request.get(name) or (chosen.model(name) if chosen else "")
+        # A coreference model is a pipeline of spaCy, which is a package.
         if model and name != "coreference_model" and not is_folder(model):
             with suppress(Exception):  # each library of the Hub has its own
                 found[COMMIT + model] = commit(model)

@@ -6,11 +6,16 @@ for: what is loaded, what a signature says and what a kept score is of are one a
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from pathlib import Path
 
 CONFIG = "config.json"
 """What every model has."""
+
+WAIT = 60.0
+"""Seconds in which a Hub that could not be reached is not tried again, for whatever model: each try
+is half a minute of retries."""
 
 
 def parted(name: str) -> tuple[str, str | None]:
@@ -40,10 +45,29 @@ def commit(name: str) -> str:
         Exception: of huggingface_hub, of several kinds: there is no such model or revision,
             or the Hub cannot be reached.
     """
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    from huggingface_hub import try_to_load_from_cache
 
     repository, revision = parted(name)
     found = try_to_load_from_cache(repository, CONFIG, revision=revision)
     if not isinstance(found, str):
-        found = hf_hub_download(repository, CONFIG, revision=revision)
+        found = _downloaded(repository, revision)
     return Path(found).parent.name
+
+
+_unreachable: list[tuple[float, Exception]] = []
+"""When the Hub could not be reached last, and what was raised; empty where it could."""
+
+
+def _downloaded(repository: str, revision: str | None) -> str:
+    """The config of a model, after a request to the Hub."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    if _unreachable and time.monotonic() - _unreachable[0][0] < WAIT:
+        raise _unreachable[0][1]
+    _unreachable.clear()
+    try:
+        return hf_hub_download(repository, CONFIG, revision=revision)
+    except LocalEntryNotFoundError as error:
+        _unreachable.append((time.monotonic(), error))
+        raise

@@ -16,6 +16,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from q2_metric.models.hub import names
+
 FIRST, SECOND = "1" * 40, "2" * 40
 ROW = {"response": "Rome has seven hills.", "knowledge": "Rome has many hills."}
 
@@ -67,3 +69,28 @@ def test_what_the_hub_does_not_have_is_one_line(hub: Path, model: str) -> None:
     told = score(hub, model)
     assert told.startswith(f"q2: error: {model}: ")
     assert told.count("\n") == 1
+
+
+def test_a_hub_that_cannot_be_reached_is_not_tried_again_for_each_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each try takes half a minute, and a run asks for each model several times."""
+    import huggingface_hub
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    tried: list[str] = []
+
+    def no_network(repository: str, *_: object, **__: object) -> str:
+        tried.append(repository)
+        raise LocalEntryNotFoundError("no network")
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", no_network)
+    monkeypatch.setattr(names, "_unreachable", [])
+    for name in ("nobody/a", "nobody/b", "nobody/a"):
+        with pytest.raises(LocalEntryNotFoundError):
+            names.commit(name)
+    assert tried == ["nobody/a"]
+    monkeypatch.setattr(names, "WAIT", 0.0)
+    with pytest.raises(LocalEntryNotFoundError):
+        names.commit("nobody/b")
+    assert tried == ["nobody/a", "nobody/b"]
