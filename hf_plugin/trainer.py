@@ -7,21 +7,20 @@ trainer puts its losses: in the log (TensorBoard, W&B, …) and among the metric
 
 from __future__ import annotations
 
-import copy
 import logging
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
-from transformers import GenerationConfig, TrainerCallback
+from transformers import TrainerCallback
 
+from hf_plugin.responding import Responder, distributed
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.metrics.registry import DEFAULT
+from q2_metric.metrics.registry import DEFAULT, listed
 from q2_metric.metrics.registry import columns as columns_of
+from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.metrics.system import NoClaim
 from q2_metric.text.given import is_blank
 
@@ -54,15 +53,17 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         rows: what to generate, mappings with ``prompt``, ``knowledge`` (a string or a list of
             passages) and, if there are, ``history`` (turns) and ``reference`` (the gold
             response); a ``datasets.Dataset`` or a list.
-        metrics: any that there are; f1 and bleu are always with the gold response and need no
-            naming.
+        metrics: any that there are, as a sequence or as "q2,scale"; f1 and bleu are always with
+            the gold response and need no naming.
         no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
             wins by saying nothing, or not at all ("exclude").
         columns: other names of the fields, e.g. ``{"prompt": "input"}``.
         batch_size: prompts generated at a time, by default the trainer's for evaluation.
-        max_prompt_length: longer prompts lose their beginning; by default the tokenizer's.
+        max_prompt_length: in tokens; longer prompts lose their beginning. By default what the
+            tokenizer and the model's positions allow, of a decoder less the response.
         generation: keywords for ``model.generate``, over the trainer's and the model's own
-            generation config.
+            generation config. The trainer's ``generation_max_length`` is of the response alone,
+            also of a decoder.
         prefix: of the logged names.
         settings: as for ``evaluate.load("q2").compute``: ``preset``, ``device``,
             ``decoding``, ….
@@ -79,7 +80,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         trainer: Any,
         rows: Any,
         *,
-        metrics: Sequence[str] = DEFAULT,
+        metrics: Sequence[str] | str = DEFAULT,
         columns: Mapping[str, str] | None = None,
         batch_size: int | None = None,
         max_prompt_length: int | None = None,
@@ -89,9 +90,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         **settings: Any,
     ) -> None:
         self.trainer = trainer
-        self.tokenizer = trainer.processing_class
-        if not callable(getattr(self.tokenizer, "batch_decode", None)):
-            raise InputError("the trainer has no tokenizer: give it one as processing_class")
+        refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
         self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
         if not self.rows:
             raise InputError("there is no row to generate on")
@@ -99,9 +98,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         if with_gold not in (0, len(self.rows)):
             raise InputError(f"{with_gold} of {len(self.rows)} rows have a reference: "
                              "give one for each or for none")
-        self.batch_size = batch_size or trainer.args.eval_batch_size
-        self.max_prompt_length = max_prompt_length
-        self.generation = dict(generation or {})
+        self.respond = Responder(trainer, generation or {}, max_prompt_length, batch_size)
         self.prefix = prefix
         self.no_claim = scoring.check_no_claim(no_claim)
         # Loaded here, so that a typing error shows before hours of training.
@@ -126,7 +123,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             first = next(iter(self.trainer.eval_dataset))
             if f"{self.prefix}{first}_loss" not in metrics:
                 return
-        responses = self._generate(kwargs["model"])
+        responses = self.respond(kwargs["model"], [row.prompt for row in self.rows])
         found: dict[str, float] = {}
         if self.trainer.is_world_process_zero():
             self.responses = responses
@@ -135,61 +132,6 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         found = _from_first(found)
         metrics.update(found)
         self.trainer.log(dict(found))
-
-    def _generate(self, model: Any) -> list[str]:
-        """The responses to all rows, complete on every process."""
-        size, rank = self.trainer.args.world_size, self.trainer.args.process_index
-        own = list(range(rank, len(self.rows), size))
-        # Under sharded parameters all processes must take the same number of steps.
-        steps = math.ceil(math.ceil(len(self.rows) / size) / self.batch_size)
-        found: dict[int, str] = {}
-        with _generating(model, self.tokenizer) as unwrapped:
-            for step in range(steps):
-                batch = own[step * self.batch_size : (step + 1) * self.batch_size]
-                texts = self._respond(unwrapped, [self.rows[i] for i in batch or [0]])
-                found |= dict(zip(batch, texts, strict=False))
-        everyone = _gathered(found)
-        return [everyone[i] for i in range(len(self.rows))]
-
-    def _respond(self, model: Any, rows: Sequence[Row]) -> list[str]:
-        prompts = [self._text(row.prompt) for row in rows]
-        limit = self.max_prompt_length or self.tokenizer.model_max_length
-        known = limit < 1_000_000  # transformers' "no limit" is 1e30
-        encoded = self.tokenizer(
-            prompts, return_tensors="pt", padding=True, truncation=known,
-            max_length=limit if known else None,
-        )
-        inputs = {n: encoded[n].to(model.device) for n in ("input_ids", "attention_mask")}
-        output = model.generate(**inputs, **self._generation(model))
-        if not model.config.is_encoder_decoder:
-            output = output[:, inputs["input_ids"].shape[1] :]
-        texts: list[str] = self.tokenizer.batch_decode(output, skip_special_tokens=True)
-        return [text.strip() for text in texts]
-
-    def _text(self, prompt: Any) -> str:
-        if isinstance(prompt, str):
-            return prompt
-        return str(self.tokenizer.apply_chat_template(
-            prompt, tokenize=False, add_generation_prompt=True))
-
-    def _generation(self, model: Any) -> dict[str, Any]:
-        """The keywords of ``generate``: ours over the trainer's over the model's own."""
-        args = self.trainer.args
-        config = getattr(args, "generation_config", None)
-        if config is not None and not isinstance(config, GenerationConfig):
-            config = GenerationConfig.from_pretrained(config)
-        config = copy.deepcopy(config or model.generation_config)
-        keywords: dict[str, Any] = {"use_cache": True}  # training often switches it off
-        if getattr(args, "generation_max_length", None) is not None:
-            keywords["max_length"] = args.generation_max_length
-        if getattr(args, "generation_num_beams", None) is not None:
-            keywords["num_beams"] = args.generation_num_beams
-        if "max_new_tokens" in self.generation:
-            config.max_length = None  # else generate warns that there are two limits
-            keywords.pop("max_length", None)
-        # What is no part of a generation config (a logits processor, …) comes back.
-        others = config.update(**keywords | self.generation)
-        return {"generation_config": config, **others}
 
 
 class Q2ComputeMetrics:
@@ -214,7 +156,7 @@ class Q2ComputeMetrics:
         knowledge: Sequence[str] | Sequence[Sequence[str]],
         *,
         histories: Sequence[Sequence[str]] | None = None,
-        metrics: Sequence[str] = DEFAULT,
+        metrics: Sequence[str] | str = DEFAULT,
         no_claim: NoClaim = "zero",
         **settings: Any,
     ) -> None:
@@ -252,8 +194,9 @@ class Q2ComputeMetrics:
         return [text.strip() for text in texts]
 
 
-def _grounded(metrics: Sequence[str], gold: bool) -> list[str]:
+def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
     """The metrics that look at the knowledge; here f1 and bleu look at the gold response."""
+    metrics = listed(metrics)
     with_gold = [name for name in metrics if name in ("f1", "bleu")]
     if with_gold and not gold:
         raise InputError(f"{with_gold[0]} compares with the gold response: "
@@ -310,47 +253,9 @@ def _numbers(
     return found
 
 
-@contextmanager
-def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
-    """The bare model, ready to generate; mode, padding and random state come back."""
-    unwrapped = getattr(model, "module", model)
-    training = unwrapped.training
-    sides = tokenizer.padding_side, tokenizer.truncation_side
-    if not unwrapped.config.is_encoder_decoder:
-        tokenizer.padding_side = "left"
-    tokenizer.truncation_side = "left"  # the last turn is the one to answer
-    padding = tokenizer.pad_token
-    if padding is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    devices = [unwrapped.device] if unwrapped.device.type == "cuda" else []
-    unwrapped.eval()
-    try:
-        # Sampling must not change what the training draws next.
-        with torch.no_grad(), torch.random.fork_rng(devices):
-            yield unwrapped
-    finally:
-        unwrapped.train(training)
-        tokenizer.padding_side, tokenizer.truncation_side = sides
-        if padding is None:
-            tokenizer.pad_token = None
-
-
-def _distributed() -> bool:
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
-
-
-def _gathered(own: dict[int, str]) -> dict[int, str]:
-    """The entries of all processes."""
-    if not _distributed():
-        return own
-    shares: list[Any] = [None] * torch.distributed.get_world_size()
-    torch.distributed.all_gather_object(shares, own)
-    return {i: text for share in shares for i, text in share.items()}
-
-
 def _from_first(numbers: dict[str, float]) -> dict[str, float]:
     """The first process's numbers, on every process: each decides which model is best."""
-    if not _distributed():
+    if not distributed():
         return numbers
     box = [numbers]
     torch.distributed.broadcast_object_list(box, src=0)

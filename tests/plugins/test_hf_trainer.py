@@ -88,6 +88,11 @@ def callback(trainer: Any, **keywords: Any) -> Any:
     return found
 
 
+def generated(own: Any) -> list[str]:
+    found: list[str] = own.respond(own.trainer.model, [row.prompt for row in own.rows])
+    return found
+
+
 @pytest.mark.parametrize(("strategy", "never"), [("no", True), ("epoch", False)])
 def test_a_training_that_never_evaluates_is_warned_of(
     tokenizer: Any, tmp_path: Path, caplog: Any, strategy: str, never: bool
@@ -178,7 +183,7 @@ def test_generation_keywords_win_over_the_trainers(tokenizer: Any, tmp_path: Pat
     lengths = []
     for generation in ({}, {"max_length": 4}):
         own = callback(trainer, metrics=("scale",), generation=generation)
-        texts = own._generate(trainer.model)
+        texts = generated(own)
         lengths.append(max(len(text.split()) for text in texts))
     assert lengths == [8, 3]  # without the start token
 
@@ -194,17 +199,74 @@ def test_a_decoder_answers_after_its_prompt(tokenizer: Any, tmp_path: Path) -> N
     trainer = make_trainer(tokenizer, tmp_path, model=model, generation_max_length=None)
     own = Q2Callback(trainer, rows, metrics=("scale",),
                      generation={"max_new_tokens": 5, "do_sample": False})
-    together = own._generate(model)
+    together = generated(own)
     assert all(len(text.split()) <= 5 for text in together)
     for row, text in zip(own.rows, together, strict=True):
         own.rows = [row]
-        assert own._generate(model) == [text]  # padding on the left changes nothing
+        assert generated(own) == [text]  # padding on the left changes nothing
+
+
+def decoder(tokenizer: Any, **config: Any) -> Any:
+    """Learnt positions: a token behind the last is an index error."""
+    torch.manual_seed(0)
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2, n_positions=64,
+        pad_token_id=0, eos_token_id=1, bos_token_id=1, **config))
+
+
+@pytest.mark.parametrize(("arguments", "generation", "longest", "room"), [
+    ({"generation_max_length": 12}, {}, 12, 52),
+    ({"generation_max_length": 12}, {"max_new_tokens": 5}, 5, 59),
+    ({"generation_max_length": None}, {"max_length": 40}, 39, 39),
+    ({"generation_max_length": None}, {}, 20, 44),
+])
+def test_a_decoders_prompt_leaves_room_for_the_response(
+    tokenizer: Any, tmp_path: Path, caplog: Any, arguments: dict[str, Any],
+    generation: dict[str, Any], longest: int, room: int,
+) -> None:
+    from hf_plugin.trainer import Q2Callback
+
+    trainer = make_trainer(tokenizer, tmp_path, model=decoder(tokenizer), **arguments)
+    rows = [{"prompt": prompt, "knowledge": "It opened in 1887."}
+            for prompt in ("when was the tower opened ?", "when was the tower opened ? " * 40)]
+    trainer.processing_class.model_max_length = 1000
+    try:
+        own = Q2Callback(trainer, rows, metrics="scale",
+                         generation={"suppress_tokens": [0, 1]} | generation)
+        assert own.respond.max_prompt_length == room
+        lengths = [len(text.split()) for text in generated(own)]
+    finally:
+        trainer.processing_class.model_max_length = 64
+    assert max(lengths) <= longest
+    warned = [line for line in caplog.messages if "nothing says how long" in line]
+    assert len(warned) == (longest == 20)
+
+
+def test_a_chat_prompt_begins_once(tokenizer: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """The template writes the special tokens, so the tokenizer must add none."""
+    from hf_plugin.trainer import Q2Callback
+
+    monkeypatch.setattr(tokenizer, "chat_template",
+                        "{% for m in messages %}</s> {{ m['content'] }} {% endfor %}")
+    model = decoder(tokenizer)
+    seen: list[list[int]] = []
+    generate = model.generate
+    monkeypatch.setattr(model, "generate", lambda **keywords: seen.extend(
+        keywords["input_ids"].tolist()) or generate(**keywords))
+    turns = [{"role": "user", "content": "when was the tower opened ?"}]
+    trainer = make_trainer(tokenizer, tmp_path, model=model)
+    own = Q2Callback(trainer, [{"prompt": turns, "knowledge": "It opened in 1887."}],
+                     metrics="scale")
+    generated(own)
+    end = tokenizer.eos_token_id
+    assert [ids.count(end) for ids in seen] == [1]
+    assert seen[0][0] == end
 
 
 def test_nothing_said_scores_nothing(tokenizer: Any, tmp_path: Path) -> None:
     trainer = make_trainer(tokenizer, tmp_path)
     own = callback(trainer, generation={"max_length": 1})
-    own._respond = lambda model, rows: [""] * len(rows)
+    own.respond = lambda model, prompts: [""] * len(prompts)
     found = trainer.evaluate()
     assert (found["eval_q2"], found["eval_scale"]) == (0.0, 0.0)
     assert (found["eval_empty"], found["eval_no_claim"]) == (1.0, 1.0)
@@ -280,6 +342,8 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
     ([{"prompt": "a", "knowledge": "b"}], {"metrics": ["q2", "bleu"]}, "bleu compares with"),
     ([], {}, "no row"),
     (ROWS, {"metrics": ["q2", "scale", "rouge"]}, "no metric 'rouge'"),
+    (ROWS, {"columns": {"promt": "input"}}, "field in columns .promt.; did you mean .prompt."),
+    (ROWS, {"max_prompt_length": 0}, "must be at least 1 and at most 64"),
     (ROWS, {"decodnig": "beam"}, "did you mean 'decoding'"),
 ])
 def test_bad_input_shows_before_the_training(

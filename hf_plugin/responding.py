@@ -1,0 +1,180 @@
+"""The responses of a trainer's model to a set of prompts, in batches, on all processes."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from transformers import GenerationConfig
+
+from q2_metric.errors import InputError
+
+_LOG = logging.getLogger(__name__)
+
+_NO_LIMIT = 1_000_000
+"""From so many tokens on it is no limit: transformers' "none" is 1e30."""
+_SHORT = 20
+"""Tokens of a response where nothing is said: the default of ``generate``."""
+
+
+class Responder:
+    """Generates with the model of a trainer.
+
+    Args:
+        trainer: with a tokenizer as ``processing_class``.
+        generation: keywords for ``model.generate``, over the trainer's and the model's own
+            generation config.
+        max_prompt_length: in tokens; longer prompts lose their beginning. By default what there
+            is room for.
+        batch_size: prompts at a time, by default the trainer's for evaluation.
+
+    Raises:
+        InputError: there is no tokenizer, or no room for a prompt.
+    """
+
+    def __init__(
+        self, trainer: Any, generation: Mapping[str, Any], max_prompt_length: int | None,
+        batch_size: int | None,
+    ) -> None:
+        self.args = trainer.args
+        self.tokenizer = trainer.processing_class
+        if not callable(getattr(self.tokenizer, "batch_decode", None)):
+            raise InputError("the trainer has no tokenizer: give it one as processing_class")
+        self.batch_size = batch_size or self.args.eval_batch_size
+        self.config, self.others = _generation(trainer, generation)
+        room = _room(trainer.model, self.tokenizer, self.config)
+        if max_prompt_length is not None and not 0 < max_prompt_length <= (room or _NO_LIMIT):
+            raise InputError(f"max_prompt_length is {max_prompt_length}, but must be at least 1"
+                             + (f" and at most {room}" if room else ""))
+        self.max_prompt_length = max_prompt_length or room
+
+    def __call__(self, model: Any, prompts: Sequence[Any]) -> list[str]:
+        """The responses to all prompts, complete on every process."""
+        size, rank = self.args.world_size, self.args.process_index
+        own = list(range(rank, len(prompts), size))
+        # Under sharded parameters all processes must take the same number of steps.
+        steps = math.ceil(math.ceil(len(prompts) / size) / self.batch_size)
+        found: dict[int, str] = {}
+        with _generating(model, self.tokenizer) as unwrapped:
+            for step in range(steps):
+                batch = own[step * self.batch_size : (step + 1) * self.batch_size]
+                texts = self._batch(unwrapped, [prompts[i] for i in batch or [0]])
+                found |= dict(zip(batch, texts, strict=False))
+        everyone = _gathered(found)
+        return [everyone[i] for i in range(len(prompts))]
+
+    def _batch(self, model: Any, prompts: Sequence[Any]) -> list[str]:
+        encoded = self.tokenizer.pad(
+            {"input_ids": [self._ids(prompt) for prompt in prompts]}, return_tensors="pt")
+        inputs = {n: encoded[n].to(model.device) for n in ("input_ids", "attention_mask")}
+        # generate writes into the config that it is given.
+        output = model.generate(
+            **inputs, generation_config=copy.deepcopy(self.config), **self.others)
+        if not model.config.is_encoder_decoder:
+            output = output[:, inputs["input_ids"].shape[1] :]
+        texts: list[str] = self.tokenizer.batch_decode(output, skip_special_tokens=True)
+        return [text.strip() for text in texts]
+
+    def _ids(self, prompt: Any) -> list[int]:
+        """The tokens of a prompt; a chat template writes the special ones itself."""
+        chat = not isinstance(prompt, str)
+        if chat:
+            prompt = self.tokenizer.apply_chat_template(
+                prompt, tokenize=False, add_generation_prompt=True)
+        ids: list[int] = self.tokenizer(
+            prompt, add_special_tokens=not chat, truncation=self.max_prompt_length is not None,
+            max_length=self.max_prompt_length)["input_ids"]
+        return ids
+
+
+def _generation(
+    trainer: Any, ours: Mapping[str, Any]
+) -> tuple[GenerationConfig, dict[str, Any]]:
+    """How to generate, ours over the trainer's over the model's own; and what of it is no part
+    of a generation config (a logits processor, …)."""
+    args, model = trainer.args, trainer.model
+    config = getattr(args, "generation_config", None)
+    if config is not None and not isinstance(config, GenerationConfig):
+        config = GenerationConfig.from_pretrained(config)
+    config = copy.deepcopy(config or model.generation_config)
+    keywords: dict[str, Any] = {"use_cache": True}  # training often switches it off
+    if getattr(args, "generation_max_length", None) is not None:
+        decoder = not model.config.is_encoder_decoder  # there max_length counts the prompt too
+        keywords["max_new_tokens" if decoder else "max_length"] = args.generation_max_length
+    if getattr(args, "generation_num_beams", None) is not None:
+        keywords["num_beams"] = args.generation_num_beams
+    if {"max_length", "max_new_tokens"} & ours.keys():
+        keywords = {n: v for n, v in keywords.items() if n not in ("max_length", "max_new_tokens")}
+        config.max_length = config.max_new_tokens = None
+    elif "max_new_tokens" in keywords:
+        config.max_length = None  # else generate warns that there are two limits
+    others = config.update(**keywords | dict(ours))
+    if config.max_new_tokens is None and config.max_length is None:
+        _LOG.warning("nothing says how long a response may be, so it ends after %d tokens: give "
+                     'Q2Callback generation={"max_new_tokens": 100}, say', _SHORT)
+        config.max_new_tokens = _SHORT
+    return config, others
+
+
+def _room(model: Any, tokenizer: Any, config: GenerationConfig) -> int | None:
+    """The most tokens that a prompt may have; ``None`` where nothing sets a limit.
+
+    Raises:
+        InputError: there is room for none.
+    """
+    limits = [tokenizer.model_max_length,
+              getattr(model.config.get_text_config(), "max_position_embeddings", None)]
+    answer = 0
+    if not model.config.is_encoder_decoder:
+        answer = config.max_new_tokens or 1
+        if config.max_new_tokens is None:
+            limits.append(config.max_length)  # of prompt and response
+    room = min((n for n in limits if n is not None and n < _NO_LIMIT), default=None)
+    if room is not None and room <= answer:
+        raise InputError(f"a response of {answer} tokens leaves no room for a prompt: "
+                         f"both together may have {room}")
+    return None if room is None else room - answer
+
+
+@contextmanager
+def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
+    """The bare model, ready to generate; mode, padding and random state come back."""
+    unwrapped = getattr(model, "module", model)
+    training = unwrapped.training
+    sides = tokenizer.padding_side, tokenizer.truncation_side
+    if not unwrapped.config.is_encoder_decoder:
+        tokenizer.padding_side = "left"
+    tokenizer.truncation_side = "left"  # the last turn is the one to answer
+    padding = tokenizer.pad_token
+    if padding is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    devices = [unwrapped.device] if unwrapped.device.type == "cuda" else []
+    unwrapped.eval()
+    try:
+        # Sampling must not change what the training draws next.
+        with torch.no_grad(), torch.random.fork_rng(devices):
+            yield unwrapped
+    finally:
+        unwrapped.train(training)
+        tokenizer.padding_side, tokenizer.truncation_side = sides
+        if padding is None:
+            tokenizer.pad_token = None
+
+
+def distributed() -> bool:
+    """Whether several processes train together."""
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def _gathered(own: dict[int, str]) -> dict[int, str]:
+    """The entries of all processes."""
+    if not distributed():
+        return own
+    shares: list[Any] = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(shares, own)
+    return {i: text for share in shares for i, text in share.items()}
