@@ -102,18 +102,17 @@ def _generation(
     if config is not None and not isinstance(config, GenerationConfig):
         config = GenerationConfig.from_pretrained(config)
     config = copy.deepcopy(config or model.generation_config)
-    keywords: dict[str, Any] = {"use_cache": True}  # training often switches it off
-    if getattr(args, "generation_max_length", None) is not None:
-        decoder = not model.config.is_encoder_decoder  # there max_length counts the prompt too
-        keywords["max_new_tokens" if decoder else "max_length"] = args.generation_max_length
+    config.use_cache = True  # training often switches it off
     if getattr(args, "generation_num_beams", None) is not None:
-        keywords["num_beams"] = args.generation_num_beams
+        config.num_beams = args.generation_num_beams
+    longest = getattr(args, "generation_max_length", None)
     if {"max_length", "max_new_tokens"} & ours.keys():
-        keywords = {n: v for n, v in keywords.items() if n not in ("max_length", "max_new_tokens")}
-        config.max_length = config.max_new_tokens = None
-    elif "max_new_tokens" in keywords:
-        config.max_length = None  # else generate warns that there are two limits
-    others = config.update(**keywords | dict(ours))
+        config.max_length = config.max_new_tokens = None  # generate warns of two limits
+    elif longest is not None and model.config.is_encoder_decoder:
+        config.max_length = longest
+    elif longest is not None:  # a decoder's max_length counts the prompt too
+        config.max_length, config.max_new_tokens = None, longest
+    others = config.update(**ours)
     if config.max_new_tokens is None and config.max_length is None:
         _LOG.warning("nothing says how long a response may be, so it ends after %d tokens: give "
                      'Q2Callback generation={"max_new_tokens": 100}, say', _SHORT)

@@ -221,22 +221,19 @@ def decoder(tokenizer: Any, **config: Any) -> Any:
     ({"generation_max_length": None}, {}, 20, 44),
 ])
 def test_a_decoders_prompt_leaves_room_for_the_response(
-    tokenizer: Any, tmp_path: Path, caplog: Any, arguments: dict[str, Any],
+    tokenizer: Any, tmp_path: Path, caplog: Any, monkeypatch: Any, arguments: dict[str, Any],
     generation: dict[str, Any], longest: int, room: int,
 ) -> None:
     from hf_plugin.trainer import Q2Callback
 
+    monkeypatch.setattr(tokenizer, "model_max_length", 1000)  # the model's positions are fewer
     trainer = make_trainer(tokenizer, tmp_path, model=decoder(tokenizer), **arguments)
     rows = [{"prompt": prompt, "knowledge": "It opened in 1887."}
             for prompt in ("when was the tower opened ?", "when was the tower opened ? " * 40)]
-    trainer.processing_class.model_max_length = 1000
-    try:
-        own = Q2Callback(trainer, rows, metrics="scale",
-                         generation={"suppress_tokens": [0, 1]} | generation)
-        assert own.respond.max_prompt_length == room
-        lengths = [len(text.split()) for text in generated(own)]
-    finally:
-        trainer.processing_class.model_max_length = 64
+    own = Q2Callback(trainer, rows, metrics="scale",
+                     generation={"suppress_tokens": [0, 1]} | generation)
+    assert own.respond.max_prompt_length == room
+    lengths = [len(text.split()) for text in generated(own)]
     assert max(lengths) <= longest
     warned = [line for line in caplog.messages if "nothing says how long" in line]
     assert len(warned) == (longest == 20)
