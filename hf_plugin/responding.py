@@ -30,7 +30,7 @@ class Responder:
         generation: keywords for ``model.generate``, over the trainer's and the model's own
             generation config.
         max_prompt_length: in tokens; longer prompts lose their beginning. By default what there
-            is room for.
+            is room for in the model and in the tokenizer's ``model_max_length``.
         batch_size: prompts at a time, by default the trainer's for evaluation.
 
     Raises:
@@ -47,11 +47,13 @@ class Responder:
             raise InputError("the trainer has no tokenizer: give it one as processing_class")
         self.batch_size = batch_size or self.args.eval_batch_size
         self.config, self.others = _generation(trainer, generation)
-        room = _room(trainer.model, self.tokenizer, self.config)
+        room = _room(trainer.model, self.config)
         if max_prompt_length is not None and not 0 < max_prompt_length <= (room or _NO_LIMIT):
             raise InputError(f"max_prompt_length is {max_prompt_length}, but must be at least 1"
                              + (f" and at most {room}" if room else ""))
-        self.max_prompt_length = max_prompt_length or room
+        # The tokenizer's length is no more than a default: a model of relative positions reads on.
+        self.max_prompt_length = max_prompt_length or _room(
+            trainer.model, self.config, self.tokenizer.model_max_length)
 
     def __call__(self, model: Any, prompts: Sequence[Any]) -> list[str]:
         """The responses to all prompts, complete on every process."""
@@ -120,14 +122,14 @@ def _generation(
     return config, others
 
 
-def _room(model: Any, tokenizer: Any, config: GenerationConfig) -> int | None:
-    """The most tokens that a prompt may have; ``None`` where nothing sets a limit.
+def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> int | None:
+    """The most tokens that a prompt may have, with its response no more than ``longest``;
+    ``None`` where nothing sets a limit.
 
     Raises:
         InputError: there is room for none.
     """
-    limits = [tokenizer.model_max_length,
-              getattr(model.config.get_text_config(), "max_position_embeddings", None)]
+    limits = [longest, getattr(model.config.get_text_config(), "max_position_embeddings", None)]
     answer = 0
     if not model.config.is_encoder_decoder:
         answer = config.max_new_tokens or 1

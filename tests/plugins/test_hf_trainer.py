@@ -239,6 +239,30 @@ def test_a_decoders_prompt_leaves_room_for_the_response(
     assert len(warned) == (longest == 20)
 
 
+def test_a_prompt_may_be_longer_than_the_tokenizers_length_where_the_model_reads_on(
+    tokenizer: Any, tmp_path: Path
+) -> None:
+    """Relative positions have no end, so the tokenizer's length is only what is taken unasked."""
+    from hf_plugin.trainer import Q2Callback
+
+    trainer = make_trainer(tokenizer, tmp_path)
+    rows = [{"prompt": "when was the tower opened ? " * 40, "knowledge": "It opened in 1887."}]
+    for asked, read in ((None, 64), (150, 150)):
+        own = Q2Callback(trainer, rows, metrics="scale", max_prompt_length=asked)
+        assert own.respond.max_prompt_length == read
+        assert len(own.respond._ids(own.rows[0].prompt)) == read
+
+
+def test_a_prompt_longer_than_the_models_positions_is_refused(
+    tokenizer: Any, tmp_path: Path
+) -> None:
+    from hf_plugin.trainer import Q2Callback
+
+    trainer = make_trainer(tokenizer, tmp_path, model=decoder(tokenizer))
+    with pytest.raises(InputError, match=r"max_prompt_length is 65, but .* at most \d\d$"):
+        Q2Callback(trainer, ROWS, metrics="scale", max_prompt_length=65)
+
+
 def test_a_chat_prompt_begins_once(tokenizer: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """The template writes the special tokens, so the tokenizer must add none."""
     from hf_plugin.trainer import Q2Callback
@@ -340,7 +364,7 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
     ([], {}, "no row"),
     (ROWS, {"metrics": ["q2", "scale", "rouge"]}, "no metric 'rouge'"),
     (ROWS, {"columns": {"promt": "input"}}, "field in columns .promt.; did you mean .prompt."),
-    (ROWS, {"max_prompt_length": 0}, "must be at least 1 and at most 64"),
+    (ROWS, {"max_prompt_length": 0}, "must be at least 1$"),
     (ROWS, {"decodnig": "beam"}, "did you mean 'decoding'"),
 ])
 def test_bad_input_shows_before_the_training(
