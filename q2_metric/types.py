@@ -30,7 +30,7 @@ with, or the metric failed on it."""
 class Example:
     """A generated response and the text that it should be grounded in.
 
-    ``id`` names the row for people; two examples with the same texts are equal
+    ``history`` are the turns before the response, oldest first; a list becomes a tuple. ``id`` names the row for people; two examples with the same texts are equal
     whatever their ids, so that a stage computes equal work once. ``label`` is what people said,
     where the row has it: whether the response is supported. No metric looks at it.
     """
@@ -40,6 +40,11 @@ class Example:
     history: tuple[str, ...] = ()
     id: str | None = field(default=None, compare=False)
     label: bool | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        turns: object = self.history
+        if isinstance(turns, list):  # could not be looked up among equal ones
+            object.__setattr__(self, "history", tuple(turns))
 
 
 @dataclass(frozen=True, slots=True)

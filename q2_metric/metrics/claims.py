@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from q2_metric.errors import InputError
 from q2_metric.text.claims import has_claim
-from q2_metric.text.given import is_blank, kind
+from q2_metric.text.given import all_text, is_blank, kind
 from q2_metric.text.markup import unmarked
 from q2_metric.types import Example, Reason, Score
 
@@ -71,6 +71,11 @@ def _check(examples: Any) -> None:
             if not isinstance(getattr(example, name), str):
                 raise InputError(
                     f"the {name} of examples[{i}] is {kind(getattr(example, name))}, not a string")
+        turns: object = example.history
+        if not isinstance(turns, tuple) or not all_text(turns):
+            what = kind(list(turns) if isinstance(turns, tuple) else turns)
+            raise InputError(f"the history of examples[{i}] is {what}, not a tuple of strings, "
+                             "one a turn")
 
 
 def _kind(value: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from q2_metric.errors import InputError
 
 
@@ -48,6 +50,6 @@ def kind(value: object) -> str:
     return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
 
 
-def all_text(values: list[object]) -> bool:
+def all_text(values: Iterable[object]) -> bool:
     """Whether all values are strings."""
     return all(isinstance(value, str) for value in values)

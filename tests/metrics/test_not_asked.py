@@ -40,12 +40,24 @@ def test_blank_texts_have_no_score(
     (Example("a", "b"), "examples are one Example, not a list"),
     ("abc", "examples are a string, not a list"),
     ([Example("a", None)], r"the knowledge of examples\[0\] is null, not a string"),  # type: ignore[arg-type]
+    ([Example("a", "b", "hi there")],  # type: ignore[arg-type]
+     r"the history of examples\[0\] is a string, not a tuple of strings"),
+    ([Example("a", "b", ("hi", 3))],  # type: ignore[arg-type]
+     r"the history of examples\[0\] is a list with a number in it, not a tuple of strings"),
 ])
 def test_what_is_no_example(
     metrics: dict[str, Metric], name: str, examples: Any, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         metrics[name].score(examples)
+
+
+def test_the_turns_before_may_be_a_list(metrics: dict[str, Metric]) -> None:
+    turns = ["It was built in 1889."]
+    as_list = Example("It was built in 1889.", KNOWLEDGE, turns)  # type: ignore[arg-type]
+    for name in ("q2", "scale", "groundedness"):
+        (score,) = metrics[name].score([as_list])
+        assert (score.reason, score.example.history) == ("no_claim", tuple(turns))
 
 
 @pytest.mark.parametrize("name", ["q2", "scale", "groundedness", "word_share"])
