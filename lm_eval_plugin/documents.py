@@ -84,11 +84,11 @@ def custom(
     Args:
         data_files: the file, or several.
         knowledge_column, history_column, response_column: where the names are not among
-            :data:`CUSTOM_ALIASES`; the response is the gold one and may be missing.
+            :data:`CUSTOM_ALIASES`; the response is the gold one and may be missing, in some
+            rows or in all (a warning tells how many have one).
 
     Raises:
-        InputError: no file is named, it cannot be read, or a row lacks its knowledge or,
-            where the file has a column for it, its response.
+        InputError: no file is named, it cannot be read, or a row lacks its knowledge.
     """
     if not data_files:
         raise InputError(
@@ -105,6 +105,10 @@ def custom(
             rows.append(row)
     if not rows:
         raise InputError(f"{', '.join(files)}: there are no rows")
+    with_gold = sum(bool(row.response) for row in rows)
+    if 0 < with_gold < len(rows):
+        _LOG.warning("%d of %d rows have a gold response: f1 and bleu are of these alone",
+                     with_gold, len(rows))
     return _test_split(rows)
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, check_names, keywords, models
 from q2_metric.metrics.system import NoClaim
+
+_LOG = logging.getLogger(__name__)
+
+_PLAIN = ("metrics", "preset", "data_files", "knowledge_column", "history_column",
+          "response_column")
+"""Options without ``metric_``: what is measured, and of :func:`lm_eval_plugin.documents.custom`."""
+_OF_MODELS = frozenset(
+    ["device", "dtype", "batch_size", "compile", "attn_implementation", "seed"])
+"""Our settings that an evaluated model has under the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,7 @@ class Options:
 
         settings = [name for name in keywords() if name not in models()]
         known = [f"metric_{name}" for name in ("evidence", "no_claim", *settings)]
+        _warn_of_slips(metadata, [*known, *models(), *_PLAIN])
         given: dict[str, Any] = {"device": "cpu"}
         for key, value in metadata.items():
             if key.startswith("metric_"):
@@ -70,3 +82,14 @@ class Options:
             no_claim=scoring.check_no_claim(given.pop("no_claim", "zero")),
             keywords=given,
         )
+
+
+def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
+    """Tells of names that look like an option's: they could be the evaluated model's own."""
+    names = {name.removeprefix("metric_"): name for name in known} | {name: name for name in known}
+    for key in metadata:
+        if key in known or key in _OF_MODELS or key.startswith("metric_"):
+            continue
+        for close in get_close_matches(key, names, n=1, cutoff=0.85):
+            _LOG.warning("%r in the metadata is no option of q2 and changes nothing here; "
+                         "did you mean %r?", key, names[close])

@@ -30,7 +30,8 @@ with, or the metric failed on it."""
 class Example:
     """A generated response and the text that it should be grounded in.
 
-    ``history`` are the turns before the response, oldest first; a list becomes a tuple. ``id`` names the row for people; two examples with the same texts are equal
+    ``history`` are the turns before the response, oldest first; a list becomes a tuple.
+    ``id`` names the row for people; two examples with the same texts are equal
     whatever their ids, so that a stage computes equal work once. ``label`` is what people said,
     where the row has it: whether the response is supported. No metric looks at it.
     """

@@ -63,7 +63,7 @@ def read_rows(
         path: file to read, or ``-``.
         columns: names of the columns where they are not the usual ones.
         aliases: the usual names of each field's column.
-        need_response: whether there must be a response column; else every response may be "".
+        need_response: whether each row must have a response; else it is "" where there is none.
         blank: whether a row with a blank response or knowledge (or no passages) is a good one.
         on_columns: told which columns are read (``None`` where a field has none), before the first
             row, if there is one.
@@ -163,8 +163,9 @@ def _row(
     id_ = _id(record.fields, columns["id"])
 
     def text(field: str) -> str:
-        needed = needs[field] or columns[field] is not None
-        return _text(record.fields, field, columns[field], blank=blank) if needed else ""
+        if not needs[field] and _lacks(record.fields, columns[field]):
+            return ""
+        return _text(record.fields, field, columns[field], blank=blank)
 
     try:
         return Example(
@@ -202,6 +203,11 @@ def _text(
         what = "has no visible character" if text.strip() else "is empty"
         raise InputError(f"the {field} (field {column!r}) {what}")
     return text
+
+
+def _lacks(fields: Mapping[str, object], column: str | None) -> bool:
+    value = fields.get(column) if column else None
+    return value is None or (isinstance(value, str) and is_blank(value))
 
 
 def _history(fields: Mapping[str, object], column: str | None) -> tuple[str, ...]:

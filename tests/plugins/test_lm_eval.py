@@ -308,6 +308,31 @@ def test_without_gold_there_is_no_f1_and_no_bleu(loader: Loader, tmp_path: Path)
     assert doc == {"id": "0", "knowledge": "Tea is hot.", "history": ["Is it?"], "response": ""}
 
 
+def test_gold_in_some_rows_counts_there(
+    loader: Loader, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = write(tmp_path / "rows.jsonl", *ROWS[:2],
+                 {"knowledge": "Tea is hot.", "history": "Hot?", "gold": ""})
+    table = run(Oracle(), metadata={"data_files": file})["results"]["q2_custom"]
+    assert table["f1,none"] == 1.0
+    assert "2 of 3 rows have a gold response: f1 and bleu are of these alone" in caplog.messages
+
+
+def test_a_slip_in_an_options_name_is_told(
+    rows: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The metadata also has the evaluated model's arguments, so nothing unknown can be refused."""
+    Options.from_metadata({"data_files": rows, "pretrained": "gpt2", "dtype": "auto",
+                           "trust_remote_code": False, "max_length": 100, "version": 1.0})
+    assert not caplog.messages
+    Options.from_metadata({"evidence": False, "suport": "attributable", "metrcs": "q2",
+                           "data_file": rows})
+    assert [line.partition(";")[2] for line in caplog.messages] == [
+        " did you mean 'metric_evidence'?", " did you mean 'metric_support'?",
+        " did you mean 'metrics'?",
+        " did you mean 'data_files'?"]
+
+
 def test_predict_only_loads_no_metric(loader: Loader, rows: str) -> None:
     found = run(Oracle(), metadata={"data_files": rows}, predict_only=True)
     assert loader.calls == []
@@ -571,12 +596,6 @@ def test_custom_needs_a_file() -> None:
 def test_a_row_without_knowledge_is_named(tmp_path: Path) -> None:
     file = write(tmp_path / "rows.jsonl", *ROWS, {"knowledge": " ", "gold": "x"})
     with pytest.raises(InputError, match=r"rows.jsonl, line 5: the knowledge .* is empty"):
-        run(Oracle(), metadata={"data_files": file})
-
-
-def test_a_row_without_its_gold_response_is_named(tmp_path: Path) -> None:
-    file = write(tmp_path / "rows.jsonl", ROWS[0], {"knowledge": "Tea is hot.", "gold": ""})
-    with pytest.raises(InputError, match=r"line 2: the response \(field 'gold'\) is empty"):
         run(Oracle(), metadata={"data_files": file})
 
 

@@ -253,9 +253,12 @@ def test_a_response_that_is_not_needed(jsonl: Path) -> None:
     assert list(read_rows(jsonl, aliases=own, need_response=False)) == [Example("", "k")]
     own["response"] = ("gold",)
     assert list(read_rows(jsonl, aliases=own, need_response=False)) == [Example("g", "k")]
-    jsonl.write_text('{"knowledge": "k", "gold": " "}\n')
-    (row,) = read_rows(jsonl, aliases=own, need_response=False)
-    assert isinstance(row, BadRow)  # where there is a column, it has to be filled
+    write_jsonl(jsonl, {"knowledge": "k", "gold": "g"}, {"knowledge": "k", "gold": " "},
+                {"knowledge": "k", "gold": None}, {"knowledge": "k"}, {"knowledge": "k", "gold": 3})
+    *rows, last = read_rows(jsonl, aliases=own, need_response=False)
+    assert rows == [Example(gold, "k") for gold in ("g", "", "", "")]
+    assert isinstance(last, BadRow)
+    assert "is a number" in last.error
 
 
 def test_a_given_name_that_is_not_there(jsonl: Path) -> None:
