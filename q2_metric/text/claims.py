@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from q2_metric.text.abstention import abstains
+
 _FUNCTION_WORDS = """
 a an the this that these those i me my mine myself you your yours yourself we us our ours he him
 his she her hers it its they them their theirs one ones someone somebody something anyone anybody
@@ -89,8 +91,9 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     """Whether a sentence, or a text of several, states anything.
 
     Nothing is stated by a text without a word, by sounds, greetings, thanks, feelings and
-    agreement ("i love it !"), by questions, by the same word or two over and over in any
-    order, and by what a turn before has said word for word.
+    agreement ("i love it !"), by questions, by the same few words over and over in any order,
+    by what a turn before has said word for word, and by saying that the text has no answer
+    (:mod:`q2_metric.text.abstention`).
 
     Args:
         sentence: cased or not, tokenised ("do n't") or not.
@@ -132,9 +135,15 @@ def _repeats(words: Sequence[str]) -> bool:
     return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
 
 
+def _loops(words: Sequence[str]) -> bool:
+    """Whether a sentence goes round in up to four words: "the novel of the novel of the …"."""
+    return len(set(words)) <= 4 and len(words) >= max(9, 3 * len(set(words)))
+
+
 def _states(part: str) -> bool:
     words = _words(part)
-    return _any_content(words) and not _only_asks(part, words)
+    return (_any_content(words) and not _loops(words) and not _only_asks(part, words)
+            and not abstains(part))
 
 
 def _any_content(words: Sequence[str]) -> bool:

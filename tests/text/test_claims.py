@@ -93,6 +93,8 @@ the tower the tower the tower
 Paris. Paris. Paris. Paris.
 paris is paris is paris is paris is
 often popular often often popular often often often
+the novel of the novel of the novel of the novel of the novel
+i'm a drummer , i'm a drummer , i'm a drummer .
 """.strip().split("\n")
 
 CLAIMED = """
@@ -121,6 +123,8 @@ that ' s great ! greyhounds are gentle and intelligent dogs .
 oh wow , the tower is made of iron .
 thanks ! the sahara is a desert .
 it is very popular .
+the band is the band .
+it is red . it is red . it is red . it is red .
 it is old .
 it was in france , right ?
 it was built in 1889 ?
