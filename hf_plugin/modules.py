@@ -6,7 +6,7 @@ values into text and names no row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -14,9 +14,10 @@ import evaluate
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.registry import listed
-from q2_metric.scoring import check_text, check_texts
-from q2_metric.text.given import kind
+from q2_metric.metrics.settings import refuse_unknown
+from q2_metric.scoring import check_column, check_text, check_texts
 from q2_metric.types import Example
 
 CITATION = """\
@@ -180,8 +181,9 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
                                  f"{', '.join(self._feature_names())}")
             if name not in wanted and given[name] is not None:
                 config = next(one for one, names in CONFIGS.items() if name in names)
+                here = "; here the knowledge is called references" * (name == "knowledge")
                 raise InputError(f"{name} is an input of evaluate.load({self.own!r}, "
-                                 f"\"{config}\"), not of the config {self.config_name!r}")
+                                 f"\"{config}\"), not of the config {self.config_name!r}{here}")
         for name in wanted:
             if given.get(name) is None:
                 raise InputError(f"the config {self.config_name!r} needs {name}, {_MEANT[name]}")
@@ -218,6 +220,11 @@ class Scale(_Grounded):
     own = "scale"
 
 
+_OWN = ("metrics", "preset", "return_scores", "return_explanations", "numeric_only", "no_claim",
+        "calibration")
+"""Keywords of ``compute`` beside its inputs, models and settings."""
+
+
 class _Plan:
     """What one ``compute`` was asked for, with its metrics loaded.
 
@@ -232,6 +239,8 @@ class _Plan:
 
     def __init__(self, own: str, keywords: Mapping[str, Any], *, gold: bool) -> None:
         settings = dict(keywords)
+        refuse_unknown(
+            settings, ["predictions", "references", *_OWN, *known_keywords()], "keyword")
         self.return_scores = _flag("return_scores", settings)
         self.return_explanations = _flag("return_explanations", settings)
         self.numeric_only = _flag("numeric_only", settings)
@@ -273,9 +282,7 @@ def _flag(name: str, settings: dict[str, Any]) -> bool:
 def _column(name: str, values: Any) -> list[Any]:
     if values is None:
         raise InputError(f"{name} are missing")
-    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
-        raise InputError(f"{name} is {kind(values)}, not a list with an item for each response")
-    return list(values)
+    return check_column(values, name)
 
 
 def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:

@@ -144,15 +144,17 @@ def example(response: object, knowledge: object, history: object, where: str) ->
 
 
 def examples(
-    responses: Sequence[object], knowledge: Sequence[object],
-    histories: Sequence[object] | None = None, each: str = "row",
+    responses: object, knowledge: object, histories: object = None, each: str = "row",
 ) -> list[Example]:
-    """Rows from columns; ``each`` names one in errors.
+    """Rows from columns, each a sequence with an item a row; ``each`` names one in errors.
 
     Raises:
-        InputError: the lengths differ, or a value is no text.
+        InputError: a column is no sequence, the lengths differ, or a value is no text.
     """
-    turns = [None] * len(responses) if histories is None else histories
+    responses = scoring.check_column(responses, "responses")
+    knowledge = scoring.check_column(knowledge, "knowledge")
+    turns = ([None] * len(responses) if histories is None
+             else scoring.check_column(histories, "histories"))
     if not len(responses) == len(knowledge) == len(turns):
         raise InputError(f"each response needs its own knowledge: there are {len(responses)} "
                          f"responses, {len(knowledge)} knowledge, {len(turns)} histories")

@@ -17,7 +17,7 @@ Claims are what neural metrics judge; the others score any response that is not 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -87,11 +87,23 @@ def check_texts(value: object, where: str) -> list[str]:
     """A text or a list of texts, as a list.
 
     Raises:
-        InputError: it is neither, or empty.
+        InputError: it is neither.
     """
-    if isinstance(value, str) or not isinstance(value, Iterable) or isinstance(value, Mapping):
+    if isinstance(value, (str, Mapping, Set)) or not isinstance(value, Iterable):
         return [check_text(value, where)]
     return [check_text(item, f"{where}[{i}]") for i, item in enumerate(value)]
+
+
+def check_column(values: object, where: str) -> list[Any]:
+    """A value for each row, as a list.
+
+    Raises:
+        InputError: it is one text, or has no order (a mapping, a set), or several columns.
+    """
+    if (isinstance(values, (str, Mapping, Set)) or not isinstance(values, Iterable)
+            or getattr(values, "ndim", 1) != 1):
+        raise InputError(f"{where} is {kind(values)}, not a list with an item for each response")
+    return list(values)
 
 
 def check_no_claim(value: object) -> NoClaim:

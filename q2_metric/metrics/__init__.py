@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 from q2_metric.metrics.claims import blank
 from q2_metric.metrics.faults import score_each
 from q2_metric.metrics.registry import METRICS as METRICS
-from q2_metric.metrics.registry import check_keywords, check_names, entry
+from q2_metric.metrics.registry import check_keywords, check_names, entry, warn_of_unused
 from q2_metric.types import Example, Metric, Score
 
 
@@ -41,7 +41,8 @@ def load_metrics(
         preset: which models: "bundled", "bundled-small", "paper", "paper-small" or "modern".
         keywords: the fields of :class:`~q2_metric.running.Running` and of the metrics'
             settings, and Hub names or local folders in place of the preset's models
-            (``reader_model=...``). Each metric takes those that it has; ``None`` is left out.
+            (``reader_model=...``). Each metric takes those that it has; ``None`` is left out. A
+            warning is logged of one that none of these metrics takes.
 
     Raises:
         InputError: an unknown name, preset or keyword, or a value that cannot be.
@@ -49,7 +50,9 @@ def load_metrics(
         ModelError: a model cannot be loaded.
     """
     check_keywords(keywords)
-    return [METRICS[name].load(preset, keywords) for name in check_names(names)]
+    names = check_names(names)
+    warn_of_unused(keywords, names)
+    return [METRICS[name].load(preset, keywords) for name in names]
 
 
 def score_with(

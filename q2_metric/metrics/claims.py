@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from q2_metric.errors import InputError
 from q2_metric.text.claims import has_claim
-from q2_metric.text.given import all_text, is_blank, kind
+from q2_metric.text.given import all_text, encodable, is_blank, kind
 from q2_metric.text.markup import unmarked
 from q2_metric.types import Example, Reason, Score
 
@@ -68,9 +68,10 @@ def _check(examples: Any) -> None:
         if not isinstance(example, Example):
             raise InputError(f"examples[{i}] is {_kind(example)}, not a q2_metric.Example")
         for name in ("response", "knowledge"):
-            if not isinstance(getattr(example, name), str):
-                raise InputError(
-                    f"the {name} of examples[{i}] is {kind(getattr(example, name))}, not a string")
+            text = getattr(example, name)
+            if not isinstance(text, str):
+                raise InputError(f"the {name} of examples[{i}] is {kind(text)}, not a string")
+            encodable(text, f"the {name} of examples[{i}]")
         turns: object = example.history
         if not isinstance(turns, tuple) or not all_text(turns):
             what = kind(list(turns) if isinstance(turns, tuple) else turns)

@@ -8,7 +8,8 @@ when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -18,6 +19,8 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.running import RUNNING
 from q2_metric.types import Metric, Score
+
+_LOG = logging.getLogger(__name__)
 
 Details = Literal["questions", "sentences", "parts"]
 """What ``Score.because`` holds: Q²'s questions, or judged sentences or parts of them."""
@@ -267,6 +270,16 @@ def check_keywords(given: Iterable[str]) -> None:
         InputError: one that none takes, with the nearest that one does.
     """
     refuse_unknown(given, keywords(), "keyword")
+
+
+def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Logs which settings and models change nothing, being another metric's."""
+    used = {*RUNNING, *(keyword for name in names for keyword in METRICS[name].keywords())}
+    for keyword, value in given.items():
+        if value is not None and keyword not in used:
+            takers = [one.name for one in METRICS.values() if keyword in one.keywords()]
+            _LOG.warning("%s changes nothing here: it is of %s, and computed is %s",
+                         keyword, ", ".join(takers), ", ".join(names))
 
 
 def _given(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

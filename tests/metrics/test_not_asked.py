@@ -40,6 +40,7 @@ def test_blank_texts_have_no_score(
     (Example("a", "b"), "examples are one Example, not a list"),
     ("abc", "examples are a string, not a list"),
     ([Example("a", None)], r"the knowledge of examples\[0\] is null, not a string"),  # type: ignore[arg-type]
+    ([Example("a", "b \ud800")], r"the knowledge of examples\[0\] is not valid Unicode at char"),
     ([Example("a", "b", "hi there")],  # type: ignore[arg-type]
      r"the history of examples\[0\] is a string, not a tuple of strings"),
     ([Example("a", "b", ("hi", 3))],  # type: ignore[arg-type]

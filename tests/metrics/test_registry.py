@@ -86,6 +86,12 @@ def test_names_and_keywords_are_checked() -> None:
         load_metrics(["knowledge_f1"], chunksize=3)
 
 
+def test_a_setting_of_another_metric_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    load_metrics(["knowledge_f1"], aggregate="min", chunk_size=None, device="cpu")
+    assert caplog.messages == [
+        "aggregate changes nothing here: it is of scale, and computed is knowledge_f1"]
+
+
 def test_settings_and_running_of_presets_do_not_overlap() -> None:
     taken = {*Q2Settings.__dataclass_fields__, *ScaleSettings.__dataclass_fields__, *models()}
     assert taken.isdisjoint(RUNNING)

@@ -9,11 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from fakes import FakeClaims
 from optional import needs
 
-from q2_integrations.judge import Judge, example
+from q2_integrations.judge import Judge, example, examples
 from q2_metric import InputError, metrics, scoring
 from q2_metric.types import Example
 
@@ -201,3 +202,19 @@ def test_a_row_that_a_metric_fails_on_is_named(
 def test_a_value_that_is_no_text_is_named(values: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         example(*values, "row 3")
+
+
+@pytest.mark.parametrize(("columns", "message"), [
+    (("it is hot", "Tea is hot."), "responses is a string, not a list with an item for each"),
+    ((["it is hot"], {"Tea is hot."}), "knowledge is a set, not a list"),
+    ((["it is hot"], {"a": "Tea is hot."}), "knowledge is an object, not a list"),
+    ((["a"], ["b"], "c"), "histories is a string, not a list"),
+    ((["a"], np.array([["b"]])), "knowledge is a ndarray, not a list"),
+    ((["a"], ["b", "c"]), "there are 1 responses, 2 knowledge, 1 histories"),
+    ((["a"], [{"b"}]), "the knowledge of row 0 is a set, not a string"),
+])
+def test_a_column_that_has_no_rows_or_no_order(columns: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        examples(*columns)
+    arrays = examples(np.array(["a", "b"]), (["c", "d"], "e"))
+    assert [one.knowledge for one in arrays] == ["c\nd", "e"]
