@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 from q2_metric import metrics
 from q2_metric.errors import InputError
@@ -89,7 +89,7 @@ def check_texts(value: object, where: str) -> list[str]:
     Raises:
         InputError: it is neither.
     """
-    if isinstance(value, (str, Mapping, Set)) or not isinstance(value, Iterable):
+    if not _several(value):
         return [check_text(value, where)]
     return [check_text(item, f"{where}[{i}]") for i, item in enumerate(value)]
 
@@ -100,10 +100,14 @@ def check_column(values: object, where: str) -> list[Any]:
     Raises:
         InputError: it is one text, or has no order (a mapping, a set), or several columns.
     """
-    if (isinstance(values, (str, Mapping, Set)) or not isinstance(values, Iterable)
-            or getattr(values, "ndim", 1) != 1):
+    if not _several(values) or getattr(values, "ndim", 1) != 1:
         raise InputError(f"{where} is {kind(values)}, not a list with an item for each response")
     return list(values)
+
+
+def _several(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether it is values in an order, and not one text, a mapping or a set."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Set))
 
 
 def check_no_claim(value: object) -> NoClaim:

@@ -21,7 +21,7 @@ _TEXT = (
 """The knowledge, as a response that rests on it would call it."""
 _IN = r"(?:in|from|by|within|with|on|using|based on|according to|anywhere in|given)"
 _NOT = r"(?:(?:do|does|did)(?: not|n't))"
-_CANNOT = (r"(?:ca(?:n ?not|n't)|could(?: not|n't)|(?:am|was|are|were) (?:not able|unable) to)")
+_CANNOT = r"(?:ca(?:n ?not|n't)|could(?: not|n't)|(?:am|was|are|were) (?:not able|unable) to)"
 _HOW = r"(?:(?:actually|explicitly|specifically|directly|clearly|really|even) )?"
 _TELLS = (r"(?:say|mention|state|specify|contain|include|provide|give|indicate|discuss|cover"
           r"|address|answer|tell|have|explain|describe|reveal|clarify|offer|refer to)")
@@ -29,7 +29,7 @@ _TOLD = (r"(?:said|mentioned|stated|specified|contained|included|provided|given|
          r"|discussed|covered|addressed|answered|explained|described|found|determined|inferred"
          r"|clear|known|available|present|listed|concluded)")
 _FIND = r"(?:find|see|locate|answer|determine|tell|say|confirm|identify)"
-_NOTHING = (r"(?:no|not any|not enough|not sufficient|insufficient|nothing)")
+_NOTHING = r"(?:no|not any|not enough|not sufficient|insufficient|nothing)"
 _FACTS = r"(?:information|mention|details?|data|evidence|answers?|indication|context|reference)"
 
 _FOREWORD = re.compile(
@@ -52,7 +52,6 @@ _BY_ITSELF = re.compile(
     rf"|there (?:is|are)n't (?:any|enough)(?: {_FACTS})?\b.* {_IN} (?:{_TEXT})\b.*"
     rf"|.+ (?:is|are|was|were)(?: not|n't) {_HOW}{_TOLD}\b.* {_IN} (?:{_TEXT})"
     rf"|.+ (?:ca(?:n ?not|n't)|could(?: not|n't)) be {_HOW}{_TOLD}\b.* {_IN} (?:{_TEXT})"
-    rf"|(?:i|we) {_CANNOT} {_FIND}\b.* {_IN} (?:{_TEXT})"
     rf"|(?:i|we) {_NOT} (?:see|find|know)\b.* {_IN} (?:{_TEXT})"
     rf"|(?:i|we) {_CANNOT} answer (?:(?:this|that|the|your) question|this|that)(?: {_IN} .*)?"
     rf"|(?:i|we) {_NOT} have (?:(?:enough|sufficient|any|the) )?information"
@@ -64,12 +63,12 @@ _BY_ITSELF = re.compile(
     r"|no answer(?: (?:was |is )?(?:found|available|given|provided))?"
 )
 _BESIDE_TEXT = re.compile(
-    rf"it is (?:not possible|impossible|unclear|not clear|unknown)\b.*"
+    r"it is (?:not possible|impossible|unclear|not clear|unknown)\b.*"
     rf"|there (?:is|are) {_NOTHING} {_FACTS}\b.*|(?:i|we) {_CANNOT} {_FIND}\b.*"
     rf"|.+ (?:is|are|was|were)(?: not|n't) {_HOW}{_TOLD}"
     r"|.+ (?:ca(?:n ?not|n't)) be (?:determined|answered|inferred|found)"
 )
-"""What says so where the text was named before: "based on the passage, …"."""
+"""What says so where the text is named before or after it: "based on the passage, …"."""
 _ENDING_OF_TEXT = re.compile(rf"(.+) {_IN} (?:{_TEXT})")
 
 
@@ -91,8 +90,9 @@ def abstains(sentence: str) -> bool:
         said = said[found.end() :]
     if _FURTHER.search(said):
         return False
-    if not named and (ending := _ENDING_OF_TEXT.fullmatch(said)):
-        named, rest = True, ending[1]
-    else:
-        rest = said
-    return bool(_BY_ITSELF.fullmatch(said) or (named and _BESIDE_TEXT.fullmatch(rest)))
+    if _BY_ITSELF.fullmatch(said):
+        return True
+    if named:
+        return bool(_BESIDE_TEXT.fullmatch(said))
+    ending = _ENDING_OF_TEXT.fullmatch(said)
+    return bool(ending and _BESIDE_TEXT.fullmatch(ending[1]))

@@ -132,12 +132,17 @@ def _repeats(words: Sequence[str]) -> bool:
     """Whether the words are one or two, three times and more, or one letter drawn out."""
     if len(words) == 1:
         return len(words[0]) > 2 and len(set(words[0])) == 1 and not words[0].isdigit()
-    return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
+    return _goes_round(words, 2)
 
 
 def _loops(words: Sequence[str]) -> bool:
     """Whether a sentence goes round in up to four words: "the novel of the novel of the …"."""
-    return len(set(words)) <= 4 and len(words) >= max(9, 3 * len(set(words)))
+    return len(words) >= 9 and _goes_round(words, 4)
+
+
+def _goes_round(words: Sequence[str], most: int) -> bool:
+    """Whether there are at most so many different words, each three times on average."""
+    return len(set(words)) <= most and len(words) >= 3 * len(set(words))
 
 
 def _states(part: str) -> bool:
