@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 
 from q2_metric.text.abstention import abstains
+from q2_metric.text.word_order import in_no_order
 
-_FUNCTION_WORDS = """
+FUNCTION_WORDS = frozenset("""
 a an the this that these those i me my mine myself you your yours yourself we us our ours he him
 his she her hers it its they them their theirs one ones someone somebody something anyone anybody
 anything everyone everybody everything no nobody nothing none who whom whose which what whatever
@@ -26,7 +27,7 @@ once soon later today tonight tomorrow yesterday anyway either else instead thou
 be am is are was were been being do does did done doing have has had having can could will would
 shall should may might must ought ca wo sha ai gon wan na ta got get gets getting go goes going
 gone went come comes coming came let lets
-"""
+""".split())
 
 _SMALL_TALK = """
 yes yeah yep yup nope nah ok okay alright sure right true correct well oh ah wow hey hi hello bye
@@ -52,7 +53,7 @@ loss joke info information conversation story take make makes sure deal problem 
 worry while opinion experience
 """
 
-NOT_CLAIMED = frozenset((_FUNCTION_WORDS + _SMALL_TALK).split())
+NOT_CLAIMED = FUNCTION_WORDS | frozenset(_SMALL_TALK.split())
 """Words that state nothing by themselves."""
 
 _SOUND = re.compile(
@@ -92,8 +93,9 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
 
     Nothing is stated by a text without a word, by sounds, greetings, thanks, feelings and
     agreement ("i love it !"), by questions, by the same few words over and over in any order,
-    by what a turn before has said word for word, and by saying that the text has no answer
-    (:mod:`q2_metric.text.abstention`).
+    by what a turn before has said word for word, by saying that the text has no answer
+    (:mod:`q2_metric.text.abstention`), and by words in no order that English has
+    (:mod:`q2_metric.text.word_order`).
 
     Args:
         sentence: cased or not, tokenised ("do n't") or not.
@@ -104,28 +106,28 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     >>> has_claim("that's awesome! what do you think ?")
     False
     """
-    text = _plain(sentence)
-    said = {tuple(_words(part)) for turn in history for part in (turn, *_parts(_plain(turn)))}
+    text = plain(sentence)
+    said = {tuple(_words(part)) for turn in history for part in (turn, *sentences(plain(turn)))}
     echoed = {words for words in said if len(words) > 2}  # a mere name may be said again
     words = _words(text)
     if _repeats(words) or tuple(words) in echoed:
         return False
-    return any(_states(part) and tuple(_words(part)) not in echoed for part in _parts(text))
+    return any(_states(part) and tuple(_words(part)) not in echoed for part in sentences(text))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Lower-case, with contractions in one piece and no emoticons."""
     text = text.lower().replace("’", "'").replace("`", "'").replace(" n't", "n't")
     return _HEART.sub(" ", _APART.sub(r"'\1", text))
 
 
-def _parts(text: str) -> list[str]:
+def sentences(text: str) -> list[str]:
     """The sentences of a text; too many cuts do no harm here."""
     return [part for part in _ENDS.split(text) if part.strip()]
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(_plain(text))
+    return _WORD.findall(plain(text))
 
 
 def _repeats(words: Sequence[str]) -> bool:
@@ -148,7 +150,7 @@ def _goes_round(words: Sequence[str], most: int) -> bool:
 def _states(part: str) -> bool:
     words = _words(part)
     return (_any_content(words) and not _loops(words) and not _only_asks(part, words)
-            and not abstains(part))
+            and not abstains(part) and not in_no_order(part))
 
 
 def _any_content(words: Sequence[str]) -> bool:

@@ -1,0 +1,104 @@
+"""Whether English words stand in an order, by how likely each is behind the one before it.
+
+The words of the knowledge in no order share everything with it and state nothing. What is asked
+is the likelihood ratio of two accounts of a text: each word drawn by the one before it, as in
+English, or each drawn by itself, as after a shuffle. The words are what they share in common:
+a function word is itself, any other its ending, so that the topic does not matter. The table of
+log ratios (``word_order.tsv``) is counted by ``python -m training.word_order``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+TABLE = "word_order.tsv"
+ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y")
+BREAK = "|"
+"""The class of punctuation, and of a text's begin and end."""
+CLIP = 4.0
+"""The most that one neighbour says, in nats either way, so that one slip decides nothing."""
+STEP = 0.1
+"""Of the table's numbers, each written as one character."""
+
+LEAST = 8
+"""Words and breaks that are needed to tell."""
+SUM, MEAN = -6.0, -0.3
+"""Of a text in no order the sum is below the one and the mean over its neighbours below the other,
+in nats. Lists of names, headlines and other languages have low sums and means near 0."""
+
+_WORD = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.,;:!?…–—]+|-+(?!\w)")
+_ADDRESS = re.compile(r"\S*(?:://|www\.|@)\S*")
+_CONTRACTED = re.compile(r"'(?:s|m|re|ve|ll|d|t)$")
+
+
+def in_no_order(text: str) -> bool:
+    """Whether the words of a text stand in no order that English has.
+
+    Short texts show too little of it, and are given the benefit of the doubt.
+
+    Args:
+        text: lower-case, contractions in one piece ("it's").
+
+    >>> in_no_order("the 1889 it paris in is opened the in tower and of symbol a paris")
+    True
+    >>> in_no_order("it is the tower in paris, opened in 1889 and a symbol of paris")
+    False
+    """
+    found = [one for one in _ratios(text) if one is not None]
+    return len(found) >= LEAST and sum(found) < SUM and sum(found) / len(found) < MEAN
+
+
+def classes(text: str, known: frozenset[str]) -> list[str | None]:
+    """The class of each word and break of a lower-case text.
+
+    ``known`` are the words that are classes of their own. A number, a single letter and an
+    address have none: they stand anywhere.
+    """
+    found: list[str | None] = [BREAK]
+    for word in _WORD.findall(_ADDRESS.sub(" 0 ", text)):
+        one = _class(word, known)
+        if one != BREAK or found[-1] != BREAK:
+            found.append(one)
+    return found if found[-1] == BREAK else [*found, BREAK]
+
+
+def _class(word: str, known: frozenset[str]) -> str | None:
+    if not word[0].isalnum():
+        return BREAK
+    if word in known:
+        return word
+    if len(word) == 1 or any(letter.isdigit() for letter in word):
+        return None
+    if _CONTRACTED.search(word):
+        return "-'"
+    return "-" + next((end for end in ENDINGS if word.endswith(end) and len(word) > len(end) + 1),
+                      "")
+
+
+def _ratios(text: str) -> list[float | None]:
+    """Of each word and the one before it; ``None`` where one of them has no class."""
+    table = _table()
+    found = classes(text, frozenset(table))
+    return [None if one is None or other is None else table[one].get(other, 0.0)
+            for one, other in pairwise(found)]
+
+
+@cache
+def _table() -> dict[str, dict[str, float]]:
+    """log P(class | class before) - log P(class), clipped."""
+    text = files(__package__).joinpath(TABLE).read_text(encoding="ascii")
+    rows = [line.split("\t") for line in text.splitlines()]
+    names = [name for name, _ in rows]
+    return {name: dict(zip(names, map(_number, numbers), strict=True)) for name, numbers in rows}
+
+
+def letter(number: float) -> str:
+    """How the table writes a number."""
+    return chr(round((max(-CLIP, min(CLIP, number)) + CLIP) / STEP) + ord("!"))
+
+
+def _number(written: str) -> float:
+    return (ord(written) - ord("!")) * STEP - CLIP

@@ -1,0 +1,84 @@
+"""Words in no order: shuffles of real sentences are taken, what people write is not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from q2_metric import Example
+from q2_metric.text.claims import has_claim
+from q2_metric.text.word_order import CLIP, STEP, _number, _table, in_no_order, letter
+
+SENTENCES = (
+    "The Eiffel Tower was built in 1889 for the World's Fair and is named after the engineer whose "
+    "company designed it.",
+    "I think that he was born in the north of the city and that his father was a painter.",
+    "It is known for its large number of parks, which were laid out by the first mayor of it.",
+    "They have been one of the most popular bands of the decade since their album came in 1994.",
+    "The novel tells of a man who goes to the coast and is taken for the owner of an old hotel.",
+)
+LIKE_IT = (
+    "Her films include It, Us, Up, Them, Her, Once, Before, The Others and Nothing but the Truth.",
+    "Batsman Luke Wells has signed a new two-year contract with Derbyshire County Cricket Club.",
+    "1. United States: Watkins Glen International, New York (31 August) 2. Road America, Elkhart.",
+    "idk tbh it be like that sometimes ngl u should go there its so so so good",
+    "i aint never been there but my cousin he says its real nice like in the summer n stuff",
+    "he go store yesterday buy milk bread and egg for mother and then he go home",
+    "Never before had so few of us been up and about and out there with so much to do.",
+    "SELECT a.id, b.name FROM a JOIN b ON a.id = b.id WHERE a.x IS NOT NULL AND b.y > 3",
+    "Der Eiffelturm wurde im Jahr 1889 eröffnet und ist ein Wahrzeichen von Paris, das so bekannt "
+    "ist wie die Stadt, in der er an der Seine steht.",
+    "La Torre Eiffel es una estructura de hierro pudelado diseñada inicialmente por los ingenieros "
+    "civiles Maurice Koechlin y Émile Nouguier. No me lo han dicho a mí.",
+    "A Torre Eiffel é uma torre treliça de ferro do século XIX localizada no Champ de Mars, em "
+    "Paris. As pessoas do mundo vão a Paris no verão e o bilhete é caro.",
+)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_most_shuffles_claim_nothing_and_the_sentence_does(sentence: str) -> None:
+    draw = random.Random(sentence)
+    words = sentence.rstrip(".").split()
+    taken = sum(not has_claim(" ".join(draw.sample(words, len(words)))) for _ in range(50))
+    assert has_claim(sentence)
+    assert taken > 25
+
+
+@pytest.mark.parametrize("sentence", LIKE_IT)
+def test_what_is_only_unusual_is_a_claim(sentence: str) -> None:
+    assert has_claim(sentence)
+
+
+def test_each_word_twice_is_no_order() -> None:
+    words = SENTENCES[0].rstrip(".").split()
+    assert not has_claim(" ".join(word for word in words for _ in range(2)))
+
+
+def test_a_few_words_are_given_the_benefit_of_the_doubt() -> None:
+    assert not in_no_order("tower the of is")
+
+
+def test_one_sentence_in_order_makes_a_claim() -> None:
+    salad = "was by the of in named gustave the eiffel after engineer company designed tower whose"
+    assert not has_claim(salad)
+    assert has_claim(f"The tower was built by Gustave Eiffel. {salad}.")
+
+
+def test_the_table_is_square_and_holds_numbers_to_the_step() -> None:
+    table = _table()
+    assert all(list(row) == list(table) for row in table.values())
+    for number in (-9.0, -3.14159, 0.0, 2.55, 9.0):
+        assert abs(_number(letter(number)) - max(-CLIP, min(CLIP, number))) <= STEP / 2 + 1e-9
+
+
+def test_no_metric_of_the_preset_scores_them() -> None:
+    from q2_metric.metrics import load_metrics
+
+    knowledge = SENTENCES[0] + " It is 330 metres tall and the most visited monument of the world."
+    salad = ("visited the of 330 is it metres monument most tall the world and designed whose the "
+             "after in was for 1889 built engineer the named tower")
+    scores = [metric.score([Example(salad, knowledge)])[0]
+              for metric in load_metrics("q2,scale,groundedness", "bundled")]
+    assert [score.value for score in scores] == [None] * 3
+    assert {score.reason for score in scores} == {"no_claim"}
