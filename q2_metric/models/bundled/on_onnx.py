@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from typing import Any
 
@@ -38,9 +38,8 @@ def _opener() -> ThreadPoolExecutor:
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
-    """As :func:`open_network`, once in a process and, in float32, in the background: the first
-    batch waits for it, and until then the caller may load what else it needs (spaCy takes as
-    long).
+    """As :func:`open_network`, once in a process and in the background: the first batch waits
+    for it, and until then the caller may load what else it needs (spaCy takes as long).
 
     Raises:
         ModelError: a file is missing; the first batch raises :class:`BrokenModel` where a file is
@@ -57,9 +56,6 @@ class _InBackground:
     def __init__(self, prefix: str, threads: int, dtype: str) -> None:
         self._prefix, self._asked = prefix, (prefix, threads, dtype)
         self._begin()
-        if dtype == "int8":
-            # Beside spaCy it took 110 MB more at its peak and no less time.
-            wait([self._opened])
 
     def _begin(self) -> None:
         self._opened, self._process = _opener().submit(open_network, *self._asked), os.getpid()

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import ModelError
@@ -41,8 +42,8 @@ COMPARATIVE = "COMPARATIVE"
 """Label of the spans that compare: "bigger", "more loyal" before "than"."""
 
 LIGHT = False
-"""Whether spaCy may be imported without torch. The command line sets it: there, the process
-is ours, and torch, which the small model does not use, takes longer to import than all else."""
+"""Whether spaCy may be imported without what the small model does not use. The command line sets
+it: there, the process is ours, and torch takes longer to import than all else."""
 
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
 """Parsed texts that a parser remembers, and how long they may be together: about 100 bytes a
@@ -50,16 +51,19 @@ character."""
 
 
 @contextmanager
-def _torch_hidden() -> Iterator[None]:
-    """Imports in this block do not find torch, unless it is there already."""
-    if "torch" in sys.modules:
-        yield
-        return
-    sys.modules["torch"] = None  # type: ignore[assignment]
+def _light() -> Iterator[None]:
+    """What is imported in this block finds neither torch nor spaCy's command line, unless they
+    are there already: the one is not used, the other only gives ``spacy.info``."""
+    info: Any = ModuleType("spacy.cli.info")
+    info.info = None
+    hidden = {"torch": None, "spacy.cli": ModuleType("spacy.cli"), "spacy.cli.info": info}
+    hidden = {name: module for name, module in hidden.items() if name not in sys.modules}
+    sys.modules.update(hidden)
     try:
         yield
     finally:
-        del sys.modules["torch"]
+        for name in hidden:
+            del sys.modules[name]
 
 
 @lru_cache(maxsize=1)
@@ -70,7 +74,7 @@ def load() -> Language:
         ModelError: spaCy or the model is not installed, or they do not fit each other.
     """
     try:
-        with _torch_hidden() if LIGHT else nullcontext():
+        with _light() if LIGHT else nullcontext():
             import spacy  # noqa: F401
     except ImportError as error:
         raise ModelError("parsing text needs spaCy: pip install spacy") from error
