@@ -137,3 +137,17 @@ def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> 
 def beside(out: str | Path) -> Path:
     """The manifest of a complete output: ``scores.jsonl.manifest.json``."""
     return Path(f"{out}.manifest.json")
+
+
+def check_replaceable(out: str | Path) -> None:
+    """Refuses an output that would take the place of somebody else's file.
+
+    Raises:
+        InputError: the file has contents and no manifest, as outputs have.
+    """
+    place = Path(out)
+    if place.is_file() and place.stat().st_size and read_manifest(beside(out)) is None:
+        raise InputError(
+            f"{out} is there already, and no output of q2 score ({beside(out).name} is not "
+            "beside it); choose another name, or replace it with --restart"
+        )

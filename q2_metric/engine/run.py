@@ -23,6 +23,7 @@ from q2_metric.engine.job import Job, Loaded
 from q2_metric.engine.manifest import (
     Manifest,
     beside,
+    check_replaceable,
     difference,
     manifest,
     once,
@@ -136,8 +137,8 @@ class Run:
             restart: begin anew.
 
         Raises:
-            InputError: a file cannot be read or written, changes while it is read, or what
-                was broken off had another input or setting.
+            InputError: a file cannot be read or written, changes while it is read, ``out`` is
+                a file of something else, or what was broken off had another input or setting.
             BadRowError: ``strict``, and a row cannot be scored.
             ModelError: a model is broken.
         """
@@ -148,6 +149,8 @@ class Run:
         may_be_complete = not restart and page is None
         if may_be_complete and (done := _finished(out, now)) and not left_over(out):
             return self._complete(out, done)
+        if not restart and not left_over(out):
+            check_replaceable(out)
         if once(now):
             self.listener.note(
                 "standard input cannot be read again: a run that is broken off is lost"

@@ -84,7 +84,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     run.out.write_text("earlier")
-    stopped = run(stop_at="r7")
+    stopped = run("--restart", stop_at="r7")
     assert stopped.exit_code == 130
     assert stopped.stderr == (
         f"q2: error: stopped; {run.out}.parts keeps what is finished: the same command goes on "
@@ -102,6 +102,22 @@ def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl",
     ]
+
+
+def test_a_file_of_something_else_is_not_written_over(run: Runner) -> None:
+    run.out.write_text("my thesis")
+    refused = run()
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        f"q2: error: {run.out} is there already, and no output of q2 score "
+        "(out.jsonl.manifest.json is not beside it); choose another name, or replace it with "
+        "--restart\n"
+    )
+    assert run.out.read_text() == "my thesis"
+    run.out.write_text("")  # as mktemp leaves it
+    assert run().exit_code == 0
+    run.rows.write_text(run.rows.read_text() + run.rows.read_text())
+    assert run().exit_code == 0  # its own, of other rows, is replaced
 
 
 def test_a_run_without_a_finished_block_leaves_nothing(run: Runner) -> None:
