@@ -6,8 +6,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
+from inspect import signature
 from typing import Any
 
+from lm_eval_plugin.documents import custom
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, check_names, keywords, models
@@ -15,9 +18,8 @@ from q2_metric.metrics.system import NoClaim
 
 _LOG = logging.getLogger(__name__)
 
-_PLAIN = ("metrics", "preset", "data_files", "knowledge_column", "history_column",
-          "response_column")
-"""Options without ``metric_``: what is measured, and of :func:`lm_eval_plugin.documents.custom`."""
+_PLAIN = ("metrics", "preset", *(name for name in signature(custom).parameters if name != "_"))
+"""Options without ``metric_``: what is measured, and of the task ``q2_custom``."""
 _OF_MODELS = frozenset(
     ["device", "dtype", "batch_size", "compile", "attn_implementation", "seed"])
 """Our settings that an evaluated model has under the same name."""
@@ -91,5 +93,11 @@ def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
         if key in known or key in _OF_MODELS or key.startswith("metric_"):
             continue
         for close in get_close_matches(key, names, n=1, cutoff=0.85):
-            _LOG.warning("%r in the metadata is no option of q2 and changes nothing here; "
-                         "did you mean %r?", key, names[close])
+            _warn_of_slip(key, names[close])
+
+
+@cache
+def _warn_of_slip(key: str, meant: str) -> None:
+    """Once, however many tasks of a group read the metadata."""
+    _LOG.warning("%r in the metadata is no option of q2 and changes nothing here; "
+                 "did you mean %r?", key, meant)

@@ -325,8 +325,9 @@ def test_a_slip_in_an_options_name_is_told(
     Options.from_metadata({"data_files": rows, "pretrained": "gpt2", "dtype": "auto",
                            "trust_remote_code": False, "max_length": 100, "version": 1.0})
     assert not caplog.messages
-    Options.from_metadata({"evidence": False, "suport": "attributable", "metrcs": "q2",
-                           "data_file": rows})
+    for _ in ("q2_wow", "q2_custom"):  # told once for a group of tasks
+        Options.from_metadata({"evidence": False, "suport": "attributable", "metrcs": "q2",
+                               "data_file": rows})
     assert [line.partition(";")[2] for line in caplog.messages] == [
         " did you mean 'metric_evidence'?", " did you mean 'metric_support'?",
         " did you mean 'metrics'?",
