@@ -30,7 +30,8 @@ SUM, MEAN = -6.0, -0.3
 in nats. Lists of names, headlines and other languages have low sums and means near 0."""
 
 _WORD = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.,;:!?…–—]+|-+(?!\w)")
-_ADDRESS = re.compile(r"\S*(?:://|www\.|@)\S*")
+_NO_WORD = re.compile(r"\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
+"""An address, and a word that is spoken of: "the"."""
 _CONTRACTED = re.compile(r"'(?:s|m|re|ve|ll|d|t)$")
 
 
@@ -54,14 +55,17 @@ def in_no_order(text: str) -> bool:
 def classes(text: str, known: frozenset[str]) -> list[str | None]:
     """The class of each word and break of a lower-case text.
 
-    ``known`` are the words that are classes of their own. A number, a single letter and an
-    address have none: they stand anywhere.
+    ``known`` are the words that are classes of their own. What may stand anywhere has none: a
+    number, a single letter, an address, a word in quotes, and a word alone between breaks, as
+    in a list.
     """
     found: list[str | None] = [BREAK]
-    for word in _WORD.findall(_ADDRESS.sub(" 0 ", text)):
+    for word in _WORD.findall(_NO_WORD.sub(" 0 ", text)):
         one = _class(word, known)
         if one != BREAK or found[-1] != BREAK:
             found.append(one)
+        if one == BREAK and found[-3:-2] == [BREAK]:
+            found[-2] = None
     return found if found[-1] == BREAK else [*found, BREAK]
 
 

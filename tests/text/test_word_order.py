@@ -26,6 +26,9 @@ LIKE_IT = (
     "i aint never been there but my cousin he says its real nice like in the summer n stuff",
     "he go store yesterday buy milk bread and egg for mother and then he go home",
     "Never before had so few of us been up and about and out there with so much to do.",
+    'The words "the", "of", "and", "to" and "a" are the most frequent in English.',
+    "Films: Us (2019), Get Out (2017), Nope (2022), Them! (1954), Her (2013), Up (2009).",
+    "Of the ones that were there then, few are now, and of those that are, none is what it was.",
     "SELECT a.id, b.name FROM a JOIN b ON a.id = b.id WHERE a.x IS NOT NULL AND b.y > 3",
     "Der Eiffelturm wurde im Jahr 1889 eröffnet und ist ein Wahrzeichen von Paris, das so bekannt "
     "ist wie die Stadt, in der er an der Seine steht.",
