@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from q2_metric.text.abstention import abstains
 from q2_metric.text.word_order import in_no_order
@@ -92,9 +93,9 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     """Whether a sentence, or a text of several, states anything.
 
     Nothing is stated by a text without a word, by sounds, greetings, thanks, feelings and
-    agreement ("i love it !"), by questions, by the same few words over and over in any order,
-    by what a turn before has said word for word, by saying that the text has no answer
-    (:mod:`q2_metric.text.abstention`), and by words in no order that English has
+    agreement ("i love it !"), by questions, by the same few words over and over in any order, by
+    each word twice, by what a turn before has said word for word, by saying that the text has
+    no answer (:mod:`q2_metric.text.abstention`), and by words in no order that English has
     (:mod:`q2_metric.text.word_order`).
 
     Args:
@@ -110,7 +111,7 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     said = {tuple(_words(part)) for turn in history for part in (turn, *sentences(plain(turn)))}
     echoed = {words for words in said if len(words) > 2}  # a mere name may be said again
     words = _words(text)
-    if _repeats(words) or tuple(words) in echoed:
+    if _repeats(words) or _stutters(words) or tuple(words) in echoed:
         return False
     return any(_states(part) and tuple(_words(part)) not in echoed for part in sentences(text))
 
@@ -140,6 +141,12 @@ def _repeats(words: Sequence[str]) -> bool:
 def _loops(words: Sequence[str]) -> bool:
     """Whether a sentence goes round in up to four words: "the novel of the novel of the …"."""
     return len(words) >= 9 and _goes_round(words, 4)
+
+
+def _stutters(words: Sequence[str]) -> bool:
+    """Whether a third of the words, of four kinds at least, are the one before again."""
+    again = [word for before, word in pairwise(words) if word == before]
+    return len(set(again)) >= 4 and 3 * len(again) >= len(words)
 
 
 def _goes_round(words: Sequence[str], most: int) -> bool:

@@ -215,3 +215,20 @@ def test_any_text_is_judged(text: str, history: list[str]) -> None:
        st.sampled_from([talk for talk in NOTHING_CLAIMED if len(set(talk.split())) > 2]))
 def test_small_talk_before_a_claim_does_not_hide_it(claim: str, talk: str) -> None:
     assert has_claim(f"{talk}\n{claim}")
+
+
+@pytest.mark.parametrize("said", [
+    "Aspirin Aspirin reduces reduces the the risk risk of of a a heart heart attack. attack.",
+    "it it is is located located in in the the Coral Coral Sea, Sea, off off Queensland Queensland",
+])
+def test_each_word_twice_claims_nothing(said: str) -> None:
+    assert not has_claim(said)
+
+
+@pytest.mark.parametrize("said", [
+    "New York, New York is a song of Frank Sinatra.",
+    "He had had that that he had had had before, in Walla Walla.",
+    "i like rap, country, country, country, country, country.",
+])
+def test_a_few_words_twice_do_not_hide_a_claim(said: str) -> None:
+    assert has_claim(said)
