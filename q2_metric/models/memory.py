@@ -25,6 +25,10 @@ class Memory(Generic[K, V]):
         self._held = 0
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Memory[K, V]], tuple[int, int]]:
+        """A copy, in another process perhaps, begins empty."""
+        return type(self), (self.most, self.characters)
+
     def get(self, key: K) -> V | None:
         """The value, ``None`` where it is not there."""
         with self._lock:

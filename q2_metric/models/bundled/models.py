@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,7 @@ class _Bundled:
         self.networks = tuple(networks) or self.networks
         on_cpu = device in ("auto", "cpu")
         dtype = settled(dtype, device, threads)
+        self._asked = (runtime, device, dtype, batch_size, threads, self.networks)
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
         if dtype == "int8":
             # A number that is rounded to 8 bits may fall to either side by its last bit, which
@@ -95,6 +96,10 @@ class _Bundled:
         self.name = "bundled-" + "+".join(f"{one}-v{VERSIONS[one]}" for one in self.networks)
         if dtype != "float32":
             self.name += f"-{dtype}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, in another process perhaps, opens the networks there, where they are not yet."""
+        return type(self), self._asked
 
     def _rows(self, query: str, text: str) -> list[Window]:
         return list(windows(tokenizer()(query), tokenizer()(text), WINDOW, STRIDE))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import subprocess
 import sys
@@ -12,11 +14,12 @@ import numpy as np
 import pytest
 
 from q2_metric.errors import InputError, ModelError
+from q2_metric.metrics import load_metrics
 from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled.encoding import Batch, Tokenizer, collate, pair, windows
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
 from q2_metric.models.bundled.stored import WEIGHTS
-from q2_metric.types import Answer
+from q2_metric.types import Answer, Example
 
 TOKENIZER = Tokenizer(WEIGHTS / "tokenizer.json")
 
@@ -264,3 +267,13 @@ def test_the_command_line_does_not_wait_for_torch() -> None:
         "print(loaded, torch.ones(1).item())\n"
     )
     assert run(code).splitlines()[-1] == "False 1.0"
+
+
+def test_a_metric_goes_to_another_process_without_its_weights() -> None:
+    examples = [Example("it was built in 1889 .", "The tower was built in 1889 in Paris.")]
+    for metric in load_metrics("q2,scale,groundedness", "bundled-small"):
+        pickled = pickle.dumps(metric)
+        assert len(pickled) < 5_000
+        for other in (pickle.loads(pickled), copy.deepcopy(metric)):
+            assert other.signature == metric.signature
+            assert other.score(examples)[0].value == metric.score(examples)[0].value
