@@ -20,6 +20,7 @@ import click
 
 from q2_metric.text import word_order
 from q2_metric.text.claims import FUNCTION_WORDS, plain, sentences
+from q2_metric.text.word_order import CONTRACTED
 from training.examples import read_jsonl
 
 KEPT = frozenset("""
@@ -28,7 +29,6 @@ KEPT = frozenset("""
 """.split())
 LENGTH = 1500
 """Characters of a text that are read."""
-CONTRACTED = re.compile(r"[a-z]+(?:n't|'(?:s|m|re|ve|ll|d))")
 OFTEN = 1000
 """How often a contraction of a function word must occur to be a class of its own."""
 PRIOR = 5.0
@@ -50,10 +50,10 @@ def texts(folder: Path, kept: bool) -> Iterator[str]:
 
 def count(found: set[str]) -> dict[str, dict[str, float]]:
     """The table from sentences: for each class the log ratio of each that may follow."""
-    words = Counter(word for one in found for word in CONTRACTED.findall(one))
-    known = frozenset(FUNCTION_WORDS) | {
+    words = Counter(word for one in found for word in re.findall(r"[a-z]+'[a-z]+", one))
+    known = FUNCTION_WORDS | {
         word for word, times in words.items()
-        if times >= OFTEN and re.split(r"n't|'", word)[0] in FUNCTION_WORDS
+        if times >= OFTEN and CONTRACTED.search(word) and CONTRACTED.sub("", word) in FUNCTION_WORDS
     }
     single: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
@@ -96,9 +96,9 @@ def main(data: Path, out: Path | None) -> None:
     click.echo(f"{len(table)} classes from {len(found)} sentences")
 
     rng = random.Random(0)
+    seen = sorted({one for text in texts(data, kept=True) for one in sentences(plain(text))})
     for least, most in ((6, 10), (10, 15), (15, 25), (25, 1000)):
-        real = sorted({one for text in texts(data, kept=True) for one in sentences(plain(text))
-                       if least <= len(one.split()) < most})
+        real = [one for one in seen if least <= len(one.split()) < most]
         taken = [one for one in real if word_order.in_no_order(one)]
         caught = sum(word_order.in_no_order(shuffled(one, rng)) for one in real)
         click.echo(f"{least} to {most - 1} words: {len(taken)} of {len(real)} real sentences, "

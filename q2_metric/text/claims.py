@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from q2_metric.text.abstention import abstains
-from q2_metric.text.word_order import in_no_order
+from q2_metric.text.word_order import CONTRACTED, in_no_order
 
 FUNCTION_WORDS = frozenset("""
 a an the this that these those i me my mine myself you your yours yourself we us our ours he him
@@ -67,7 +67,6 @@ _SOUND = re.compile(
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
-_CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
 _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
 _HEART = re.compile(r"<+3+|[:;=8x][-o^']?[()\[\]dp3/\\|*]+(?!\w)")
 
@@ -165,7 +164,7 @@ def _any_content(words: Sequence[str]) -> bool:
 
 
 def _is_content(word: str) -> bool:
-    stem = _CONTRACTED.sub("", word)
+    stem = CONTRACTED.sub("", word)
     return not (
         stem in NOT_CLAIMED
         or (len(stem) == 1 and stem.isascii() and stem.isalpha())
@@ -205,7 +204,7 @@ def _opened(words: Sequence[str]) -> list[str]:
 
 def _asks(clause: str) -> bool:
     """Whether a clause with a question mark begins like a question, or is about "you"."""
-    first = _CONTRACTED.sub("", _opened(_words(clause))[0])
+    first = CONTRACTED.sub("", _opened(_words(clause))[0])
     return first in _ASKING | _AUXILIARIES | {"you", "your"} and not _denies(clause)
 
 

@@ -10,6 +10,7 @@ log ratios (``word_order.tsv``) is counted by ``python -m training.word_order``.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -24,7 +25,7 @@ STEP = 0.1
 """Of the table's numbers, each written as one character."""
 
 LEAST = 8
-"""Words and breaks that are needed to tell."""
+"""Neighbours that are needed to tell."""
 SUM, MEAN = -6.0, -0.3
 """Of a text in no order the sum is below the one and the mean over its neighbours below the other,
 in nats. Lists of names, headlines and other languages have low sums and means near 0."""
@@ -32,7 +33,8 @@ in nats. Lists of names, headlines and other languages have low sums and means n
 _WORD = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.,;:!?…–—]+|-+(?!\w)")
 _NO_WORD = re.compile(r"\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
 """An address, and a word that is spoken of: "the"."""
-_CONTRACTED = re.compile(r"'(?:s|m|re|ve|ll|d|t)$")
+CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
+"""What a contraction adds to its word."""
 
 
 def in_no_order(text: str) -> bool:
@@ -48,11 +50,11 @@ def in_no_order(text: str) -> bool:
     >>> in_no_order("it is the tower in paris, opened in 1889 and a symbol of paris")
     False
     """
-    found = [one for one in _ratios(text) if one is not None]
+    found = _ratios(text)
     return len(found) >= LEAST and sum(found) < SUM and sum(found) / len(found) < MEAN
 
 
-def classes(text: str, known: frozenset[str]) -> list[str | None]:
+def classes(text: str, known: Container[str]) -> list[str | None]:
     """The class of each word and break of a lower-case text.
 
     ``known`` are the words that are classes of their own. What may stand anywhere has none: a
@@ -69,25 +71,24 @@ def classes(text: str, known: frozenset[str]) -> list[str | None]:
     return found if found[-1] == BREAK else [*found, BREAK]
 
 
-def _class(word: str, known: frozenset[str]) -> str | None:
+def _class(word: str, known: Container[str]) -> str | None:
     if not word[0].isalnum():
         return BREAK
     if word in known:
         return word
     if len(word) == 1 or any(letter.isdigit() for letter in word):
         return None
-    if _CONTRACTED.search(word):
+    if CONTRACTED.search(word):
         return "-'"
     return "-" + next((end for end in ENDINGS if word.endswith(end) and len(word) > len(end) + 1),
                       "")
 
 
-def _ratios(text: str) -> list[float | None]:
-    """Of each word and the one before it; ``None`` where one of them has no class."""
+def _ratios(text: str) -> list[float]:
+    """Of each word and the one before it, where both have a class."""
     table = _table()
-    found = classes(text, frozenset(table))
-    return [None if one is None or other is None else table[one].get(other, 0.0)
-            for one, other in pairwise(found)]
+    return [table[one][other] for one, other in pairwise(classes(text, table))
+            if one is not None and other is not None]
 
 
 @cache
