@@ -11,8 +11,10 @@ downloaded.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from q2_metric.data.true import read_true
 from q2_metric.data.wow import read_annotated, read_gold
 from q2_metric.errors import InputError
 from q2_metric.rows.columns import ALIASES, Columns
+from q2_metric.rows.formats import records, shown
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.types import Example
 
@@ -81,6 +84,9 @@ def custom(
 ) -> dict[str, Dataset]:
     """The rows of the user's file (.jsonl, .csv, .tsv, .parquet).
 
+    A row has the file's other columns too, for a ``doc_to_text`` of the user's: as they are where
+    all values of a column are text, truth values, whole numbers or fractions, else as JSON.
+
     Args:
         data_files: the file, or several.
         knowledge_column, history_column, response_column: where the names are not among
@@ -97,19 +103,21 @@ def custom(
         )
     columns = Columns(response_column, knowledge_column, history_column)
     files = [data_files] if isinstance(data_files, str) else data_files
-    rows: list[Example] = []
+    rows: list[dict[str, Any]] = []
     for file in files:
-        for row in read_rows(file, columns, aliases=CUSTOM_ALIASES, need_response=False):
+        given = list(records(file, shown(file)))
+        read = read_rows(file, columns, aliases=CUSTOM_ALIASES, need_response=False, found=given)
+        for record, row in zip(given, read, strict=True):
             if isinstance(row, BadRow):
                 raise InputError(row.error)
-            rows.append(row)
+            rows.append({**record.fields, **_row(str(len(rows)), row)})
     if not rows:
         raise InputError(f"{', '.join(files)}: there are no rows")
-    with_gold = sum(bool(row.response) for row in rows)
+    with_gold = sum(bool(row["response"]) for row in rows)
     if 0 < with_gold < len(rows):
         _LOG.warning("%d of %d rows have a gold response: f1 and bleu are of these alone",
                      with_gold, len(rows))
-    return _test_split(rows)
+    return _split(rows)
 
 
 def detect(**_: Any) -> dict[str, Dataset]:
@@ -138,11 +146,28 @@ def _row(number: str, example: Example) -> dict[str, Any]:
     }
 
 
-def _split(rows: list[dict[str, Any]]) -> dict[str, Dataset]:
-    from datasets import Dataset, Features, Sequence, Value
+def _split(rows: Sequence[Mapping[str, Any]]) -> dict[str, Dataset]:
+    import datasets
+    from datasets import Dataset, Features, Value
 
     text = Value("string")
-    features = {"id": text, "knowledge": text, "history": Sequence(text), "response": text}
-    if "consistent" in rows[0]:
-        features["consistent"] = Value("bool")
-    return {"test": Dataset.from_list(rows, features=Features(features))}
+    features = {"id": text, "knowledge": text, "history": datasets.Sequence(text), "response": text}
+    columns = {name: [row.get(name) for row in rows]
+               for name in dict.fromkeys([*features, *(name for row in rows for name in row)])}
+    for name in columns:
+        if name not in features:
+            kind, columns[name] = _cells(columns[name])
+            features[name] = Value(kind)
+    return {"test": Dataset.from_dict(columns, features=Features(features))}
+
+
+def _cells(values: Sequence[object]) -> tuple[str, list[object]]:
+    """The type of a column, as ``datasets`` calls it, and its values; JSON where they differ."""
+    types = {type(value) for value in values if value is not None}
+    for one, kind in ((bool, "bool"), (int, "int64"), (float, "float64")):
+        if types == {one} and not any(isinstance(value, int) and abs(value) >= 2**63
+                                      for value in values):
+            return kind, list(values)
+    as_text = str if types == {str} else partial(json.dumps, ensure_ascii=False, default=str)
+    return "string", [value if value is None else
+                      as_text(value).encode("utf-8", "replace").decode() for value in values]

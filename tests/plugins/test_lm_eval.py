@@ -305,7 +305,8 @@ def test_without_gold_there_is_no_f1_and_no_bleu(loader: Loader, tmp_path: Path)
     assert "bleu,none" not in table
     assert table["q2,none"] == 0.5
     doc = found["samples"]["q2_custom"][0]["doc"]
-    assert doc == {"id": "0", "knowledge": "Tea is hot.", "history": ["Is it?"], "response": ""}
+    assert doc["response"] == ""
+    assert doc["prediction"] == "of another model"
 
 
 def test_gold_in_some_rows_counts_there(
@@ -650,8 +651,30 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     file = write(tmp_path / "rows.jsonl", {"page": "Tea is hot.", "ask": "Is it?", "best": "yes"})
     names = {"knowledge_column": "page", "history_column": "ask", "response_column": "best"}
     assert documents.custom(file, **names)["test"].to_list() == [
-        {"id": "0", "knowledge": "Tea is hot.", "history": ["Is it?"], "response": "yes"}
+        {"id": "0", "knowledge": "Tea is hot.", "history": ["Is it?"], "response": "yes",
+         "page": "Tea is hot.", "ask": "Is it?", "best": "yes"}
     ]
+
+
+def test_a_prompt_can_use_the_files_other_columns(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "rows.jsonl",
+        {"knowledge": "Tea is hot.", "topic": "tea", "year": 1889, "tags": ["a", 1], "mixed": 1},
+        {"knowledge": "Milk is white.", "topic": "mi\ud800lk", "year": None, "mixed": "x",
+         "huge": 2**70},
+    )
+    first, second = documents.custom(file)["test"].to_list()
+    assert (first["topic"], first["year"], first["tags"]) == ("tea", 1889, '["a", 1]')
+    assert (first["mixed"], first["huge"]) == ("1", None)
+    assert (second["topic"], second["year"], second["tags"]) == ("mi?lk", None, None)
+    assert (second["mixed"], second["huge"]) == ('"x"', str(2**70))
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        f"include: {tasks_folder() / 'q2_custom.yaml'}\ntask: own\n"
+        'doc_to_text: "Of {{topic}} in {{year}}: {{knowledge}}"\n'
+    )
+    found = run(Oracle(), str(own), metadata={"data_files": file}, limit=1)
+    assert found["samples"]["own"][0]["arguments"][0][0].endswith("Of tea in 1889: Tea is hot.")
 
 
 def test_several_files_of_several_formats(tmp_path: Path) -> None:
@@ -663,6 +686,8 @@ def test_several_files_of_several_formats(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("knowledge,target,turns\nnan,null,a\n")
     files = [str(tmp_path / "rows.parquet"), str(tmp_path / "rows.csv")]
     assert documents.custom(files)["test"].to_list() == [
-        {"id": "p", "knowledge": "Milk is white.", "history": [], "response": "yes"},
-        {"id": "1", "knowledge": "nan", "history": ["a"], "response": "null"},
+        {"id": "p", "knowledge": "Milk is white.", "history": [], "response": "yes",
+         "answer": "yes", "target": None, "turns": None},
+        {"id": "1", "knowledge": "nan", "history": ["a"], "response": "null",
+         "answer": None, "target": "null", "turns": "a"},
     ]
