@@ -70,6 +70,21 @@ class Responder:
         everyone = _gathered(found)
         return [everyone[i] for i in range(len(prompts))]
 
+    def check(self, prompts: Sequence[Any]) -> None:
+        """Tokenises each prompt, as the first evaluation will.
+
+        Raises:
+            InputError: one cannot be tokenised, or has no token for a decoder to go on from.
+        """
+        for index, prompt in enumerate(prompts):
+            try:
+                ids = self._ids(prompt)
+            except Exception as error:  # a template's own words, of any kind
+                raise InputError(
+                    f"the prompt of row {index} cannot be tokenised: {error}") from error
+            if not ids:
+                raise InputError(f"the prompt of row {index} has no token")
+
     def _batch(self, model: Any, prompts: Sequence[Any]) -> list[str]:
         encoded = self.tokenizer.pad(
             {"input_ids": [self._ids(prompt) for prompt in prompts]}, return_tensors="pt")

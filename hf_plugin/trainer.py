@@ -99,6 +99,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             raise InputError(f"{with_gold} of {len(self.rows)} rows have a reference: "
                              "give one for each or for none")
         self.respond = Responder(trainer, generation or {}, max_prompt_length, batch_size)
+        self.respond.check([row.prompt for row in self.rows])
         self.prefix = prefix
         self.no_claim = scoring.check_no_claim(no_claim)
         # Loaded here, so that a typing error shows before hours of training.

@@ -364,6 +364,9 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
     ([], {}, "no row"),
     (ROWS, {"metrics": ["q2", "scale", "rouge"]}, "no metric 'rouge'"),
     (ROWS, {"columns": {"promt": "input"}}, "field in columns .promt.; did you mean .prompt."),
+    ([{"prompt": "a", "knowledge": "b"},
+      {"prompt": [{"role": "user", "content": "a"}], "knowledge": "b"}], {},
+     "prompt of row 1 cannot be tokenised: .*chat_template"),
     (ROWS, {"max_prompt_length": 0}, "must be at least 1$"),
     (ROWS, {"decodnig": "beam"}, "did you mean 'decoding'"),
 ])
