@@ -64,7 +64,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         generation: keywords for ``model.generate``, over the trainer's and the model's own
             generation config. The trainer's ``generation_max_length`` is of the response alone,
             also of a decoder.
-        prefix: of the logged names.
+        prefix: of the logged names. An evaluation with another ``metric_key_prefix`` than this or
+            "eval" is of other rows and is left alone.
         settings: as for ``evaluate.load("q2").compute``: ``preset``, ``device``,
             ``decoding``, ….
 
@@ -119,6 +120,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Generates, scores, adds to the metrics of the evaluation and logs."""
         metrics: dict[str, float] = kwargs["metrics"]
+        if not any(name.startswith((self.prefix, "eval_")) for name in metrics):
+            return
         if isinstance(self.trainer.eval_dataset, dict):
             # One evaluation a data set; this one belongs to none of them: once is enough.
             first = next(iter(self.trainer.eval_dataset))
