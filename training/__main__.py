@@ -4,13 +4,13 @@ Each network is trained in stages, each from the averaged weights of the one bef
 schedule and further data: the reader in three; the entailment network in two, with both exported
 in two more (the part "comparisons") that add the answers that Q² compares, and from the shipped
 weights in two more (the parts "general" and "contrasted") that meet many further rows once. The
-wide entailment network has two stages from a base model of its own (the part "wide") and one from
-the shipped weights ("wide-again"); in the last two it also learns from what the narrow one says.
-"all" are these. The other parts were tried and are not shipped: "reordered" and "unanswered" take
-the shipped networks a stage further, "narrow" trains that width on the pairs that the wide one
-meets first. Every export also takes the ranges that computing in 8 bits needs from training texts;
-the part "ranges" does that alone, for the shipped weights. A run that was killed goes on after its
-last save. Two processes may train one network each.
+wide entailment network has two stages from a base model of its own (the part "wide") and two from
+the shipped weights ("wide-again", "wide-on"); in all but the first it also learns from what the
+narrow one says. "all" are these. The other parts were tried and are not shipped: "reordered" and
+"unanswered" take the shipped networks a stage further, "narrow" trains that width on the pairs
+that the wide one meets first. Every export also takes the ranges that computing in 8 bits needs
+from training texts; the part "ranges" does that alone, for the shipped weights. A run that was
+killed goes on after its last save. Two processes may train one network each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import click
 
 SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-general",
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
-           "export-wide-again", "ranges")
+           "export-wide-again", "wide-on", "export-wide-on", "ranges")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow")
 
 

@@ -58,12 +58,16 @@ WIDE = (
     Stage(60_000, rate=6e-5, head_rate=4e-4, warmup=0.04, length=160, tokens=3072, stop=45_000),
     Stage(48_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=320, tokens=3072),
     Stage(42_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=256, tokens=3072),
+    Stage(165_000, rate=5e-5, head_rate=1e-4, warmup=0.02, length=256, tokens=3072,
+          average=0.999),
 )
 NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
 """Meets the same pairs as the first of the wide, at a rate that suits its width."""
 
 UNLABELLED, UNLABELLED_RATE = 11_000, 3.0
 """Responses without a label that the later ones of the wide meet, and how often in an epoch."""
+UNLABELLED_LAST, UNLABELLED_LAST_RATE = 24_000, 1.4
+"""The same of its last."""
 
 COMPARED_SHARE = 0.25
 """How many of the examples of the third stage are comparisons."""

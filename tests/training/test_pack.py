@@ -125,3 +125,16 @@ def test_widths_meet_the_same_pairs_first(
         assert len(example.query.split()) > 1, "a word says nothing"
         assert not held_out(example.text)
         assert sum(example.target) == pytest.approx(1, abs=1e-5), "what the teachers say"
+
+
+def test_the_last_of_the_wide_keeps_what_the_teachers_said(
+    run: Callable[[str], None], trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe, "UNLABELLED_LAST", 6)
+    run("wide-on")
+    monkeypatch.setattr(recipe.entailment, "taught", None)  # what goes on asks nobody again
+    run("wide-on")
+    first, again = ({source.name: source.examples for source in one[1]} for one in trained)
+    assert [one[3] for one in trained] == ["wide-4", "wide-4"]
+    assert len(first["unlabelled"]) == 6
+    assert first["unlabelled"] == again["unlabelled"]
