@@ -76,7 +76,7 @@ def evaluator(examples: Sequence[Example], tokenizer: Tokenizer, device: torch.d
             score, answer = float("-inf"), ""
             if row.offsets:
                 best, start, end = answer_span(logits.numpy(), row)
-                score, answer = best - float(logits[0].sum()), example.text[start:end]
+                score, answer = best.score - float(logits[0].sum()), example.text[start:end]
             if example.target is None:
                 sums["no_answer"].append(float(score <= 0))
                 continue

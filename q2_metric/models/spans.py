@@ -10,11 +10,13 @@ if TYPE_CHECKING:
 
 
 class Best(NamedTuple):
-    """Tokens [first, last] and the sum of their start and end logits."""
+    """Tokens [first, last], the sum of their start and end logits, and the highest such sum of
+    other tokens (-inf if there are none)."""
 
     first: int
     last: int
     score: float
+    rival: float
 
 
 def best_span(
@@ -32,14 +34,14 @@ def best_span(
 
     >>> import numpy as np
     >>> best_span(np.array([9.0, 0, 2]), np.array([0.0, 5, 1]), 30, [False, True, True])
-    Best(first=1, last=1, score=5.0)
+    Best(first=1, last=1, score=5.0, rival=3.0)
     """
     import numpy as np
 
     count = len(start)
     longest = min(longest, count)
     if not longest:
-        return Best(0, 0, float("-inf"))
+        return Best(0, 0, float("-inf"), float("-inf"))
     starts = np.array(start)
     ends = np.full(count + longest - 1, -np.inf, dtype=starts.dtype)
     ends[:count] = end
@@ -50,4 +52,7 @@ def best_span(
     scores = starts + np.lib.stride_tricks.sliding_window_view(ends, count)
     extra, first = divmod(int(scores.argmax()), count)
     score = float(scores[extra, first])
-    return Best(first, first + extra, score) if score > -np.inf else Best(0, 0, score)
+    scores[extra, first] = -np.inf
+    if score == -np.inf:
+        return Best(0, 0, score, score)
+    return Best(first, first + extra, score, float(scores.max()))

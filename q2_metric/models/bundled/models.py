@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +25,7 @@ from q2_metric.models.bundled.encoding import (
 )
 from q2_metric.models.bundled.runtimes import Runtime, forward_of, settled
 from q2_metric.models.bundled.stored import VERSIONS, WEIGHTS
-from q2_metric.models.spans import best_span
+from q2_metric.models.spans import Best, best_span
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
@@ -33,6 +36,9 @@ LONGEST_ANSWER = 30
 """Tokens of an answer at most, as in SQuAD's evaluations."""
 NULL_THRESHOLD = 0.0
 """How far the best span must beat no answer, in logits."""
+TIE = 0.5
+"""In 8 bits an answer that leads the next one by less, in logits, is found again in float32: what
+8 bits change are answers at a tie (docs/results/speed.md)."""
 BATCH_TOKENS = 512
 """Padded tokens of a batch where no batch size is given. On a CPU it should stay in its caches:
 batches of 4096 tokens took 1.5 to 2 times as long a row as those of 256 to 1024."""
@@ -91,8 +97,9 @@ class _Bundled:
             # A number that is rounded to 8 bits may fall to either side by its last bit, which
             # padding changes.
             self.budget.step = MULTIPLE
-        self._forward = _mean(
-            [forward_of(one, runtime, device, dtype, threads) for one in self.networks])
+        self._open = partial(forward_of, runtime=runtime, device=device, threads=threads)
+        self._forward = _mean([self._open(one, dtype=dtype) for one in self.networks])
+        self._dtype = dtype
         self.name = "bundled-" + "+".join(f"{one}-v{VERSIONS[one]}" for one in self.networks)
         if dtype != "float32":
             self.name += f"-{dtype}"
@@ -104,11 +111,14 @@ class _Bundled:
     def _rows(self, query: str, text: str) -> list[Window]:
         return list(windows(tokenizer()(query), tokenizer()(text), WINDOW, STRIDE))
 
-    def _run(self, rows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        """The logits of each row, in order."""
+    def _run(
+        self, rows: Sequence[Window], forward: Forward | None = None
+    ) -> list[NDArray[np.float32]]:
+        """The logits of each row, in order, by ``forward`` if it is given."""
         return in_batches(
             [len(row.ids) for row in rows],
-            lambda places: self._logits([rows[i] for i in places]),
+            lambda places: self._logits(
+                [rows[i] for i in places], forward or self._forward),
             self.budget,
             longest_first=False,
             too_large=lambda width: (
@@ -116,8 +126,8 @@ class _Bundled:
             ),
         )
 
-    def _logits(self, rows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        logits = self._forward(collate(rows))
+    def _logits(self, rows: Sequence[Window], forward: Forward) -> list[NDArray[np.float32]]:
+        logits = forward(collate(rows))
         if not np.isfinite(logits).all():
             raise ModelError(
                 f"{self.name}: gives numbers that are not finite; use bfloat16 or float32")
@@ -144,11 +154,20 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return chances
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """An answer, ``None`` for none, and by how many logits it leads the next one."""
+
+    answer: Answer | None = None
+    lead: float = math.inf
+
+
 class BundledReader(_Bundled):
     """Extractive question answering with no answer.
 
     The best span is the joint maximum over legal starts and ends; over several windows
-    the best span competes with the least confident "no answer".
+    the best span competes with the least confident "no answer". In 8 bits what is at a
+    :data:`TIE` is read again in float32.
     """
 
     networks = ("reader",)
@@ -158,6 +177,16 @@ class BundledReader(_Bundled):
         return [answer for slab in _slabs(pairs) for answer in self._read(slab)]
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+        found = self._decided(pairs, self._forward)
+        if self._dtype == "int8":
+            close = [i for i, one in enumerate(found) if one.lead < TIE]
+            exact = self._open(*self.networks, dtype="float32")
+            again = self._decided([pairs[i] for i in close], exact)
+            for i, one in zip(close, again, strict=True):
+                found[i] = one
+        return [one.answer for one in found]
+
+    def _decided(self, pairs: Sequence[tuple[str, str]], forward: Forward) -> list[_Read]:
         owners: list[int] = []
         rows: list[Window] = []
         for i, (question, context) in enumerate(pairs):
@@ -165,26 +194,32 @@ class BundledReader(_Bundled):
                 if row.offsets and row.query_length:
                     owners.append(i)
                     rows.append(row)
-        best: dict[int, tuple[float, int, int]] = {}
+        spans: dict[int, list[tuple[Best, int, int]]] = defaultdict(list)
         null: dict[int, float] = {}
-        for i, row, logits in zip(owners, rows, self._run(rows), strict=True):
+        for i, row, logits in zip(owners, rows, self._run(rows, forward), strict=True):
             no_answer = float(logits[0].sum())
             null[i] = min(null.get(i, no_answer), no_answer)
-            span = answer_span(logits, row)
-            if i not in best or span[0] > best[i][0]:
-                best[i] = span
-        found: list[Answer | None] = [None] * len(pairs)
-        for i, (score, start, end) in best.items():
-            if score - null[i] > NULL_THRESHOLD:
-                found[i] = Answer(pairs[i][1][start:end], start, score - null[i])
+            spans[i].append(answer_span(logits, row))
+        found = [_Read()] * len(pairs)
+        for i, of_windows in spans.items():
+            first, *others = sorted(of_windows, key=lambda span: -span[0].score)
+            best, start, end = first
+            score = best.score - null[i]
+            lead = abs(score - NULL_THRESHOLD)
+            if score > NULL_THRESHOLD:
+                rivals = [best.rival, *(other.score for other, _, _ in others)]
+                answer = Answer(pairs[i][1][start:end], start, score)
+                found[i] = _Read(answer, min(lead, best.score - max(rivals)))
+            else:
+                found[i] = _Read(None, lead)
         return found
 
 
-def answer_span(logits: NDArray[np.float32], row: Window) -> tuple[float, int, int]:
-    """(logit sum, start, end in characters) of the best span of a row that has text."""
+def answer_span(logits: NDArray[np.float32], row: Window) -> tuple[Best, int, int]:
+    """(best span, its start and end in characters) of a row that has text."""
     part = logits[row.text_start : row.text_start + len(row.offsets)]
-    first, last, score = best_span(part[:, 0], part[:, 1], LONGEST_ANSWER)
-    return score, row.offsets[first][0], row.offsets[last][1]
+    best = best_span(part[:, 0], part[:, 1], LONGEST_ANSWER)
+    return best, row.offsets[best.first][0], row.offsets[best.last][1]
 
 
 class BundledEntailment(_Bundled):

@@ -14,7 +14,7 @@ from test_bundled import FILLER, PAIRS, QUESTIONS, flat
 
 from q2_metric import Q2, InputError, ModelError, Scale
 from q2_metric.cli import options
-from q2_metric.models.bundled import eight_bits, on_onnx, on_torch, runtimes
+from q2_metric.models.bundled import eight_bits, models, on_onnx, on_torch, runtimes
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
 from q2_metric.models.bundled.stored import FILES, SHARED, WEIGHTS
@@ -85,6 +85,23 @@ def test_eight_bits_say_what_32_say() -> None:
     asked = [QUESTIONS[0], QUESTIONS[1], QUESTIONS[3]]
     answers = BundledReader("onnx", dtype="int8").read(asked)
     assert flat(answers) == flat(BundledReader("onnx").read(asked))
+
+
+def test_answers_at_a_tie_are_read_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [(question, FILLER[: 60 * i + 90] + text)
+             for i, (question, text) in enumerate(QUESTIONS)]
+    exact = [one and one.score for one in BundledReader("onnx").read(asked)]
+    reader = BundledReader("onnx", dtype="int8")
+    opened: list[str] = []
+    forward_of = reader._open
+    monkeypatch.setattr(
+        reader, "_open", lambda *a, **how: opened.append(how["dtype"]) or forward_of(*a, **how))
+    monkeypatch.setattr(models, "TIE", 0.0)
+    rough = [one and one.score for one in reader.read(asked)]
+    assert rough != pytest.approx(exact, abs=1e-3)
+    monkeypatch.setattr(models, "TIE", float("inf"))
+    assert [one and one.score for one in reader.read(asked)] == pytest.approx(exact, abs=1e-4)
+    assert opened[-1] == "float32"
 
 
 def test_eight_bits_are_named() -> None:

@@ -112,16 +112,18 @@ def test_best_span_is_the_brute_force_one(size: int, longest: int, seed: int) ->
         for j in range(i, min(size, i + longest))
         if allowed[i] and allowed[j]
     ]
-    first, last, score = best_span(start, end, longest, allowed)
+    first, last, score, rival = best_span(start, end, longest, allowed)
     if legal:
-        assert (score, first, last) == max(legal)
+        *others, best = sorted(legal)
+        assert (score, first, last) == best
+        assert rival == (others[-1][0] if others else -np.inf)
     else:
-        assert score == -np.inf
+        assert score == rival == -np.inf
 
 
 def test_best_end_before_best_start_is_no_answer_of_its_own() -> None:
     start, end = np.array([0.0, 1, 9, 0]), np.array([0.0, 9, 1, 0])
-    assert best_span(start, end, 30) == (1, 1, 10.0)
+    assert best_span(start, end, 30) == (1, 1, 10.0, 10.0)
 
 
 def spans_of(word: str, null: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
