@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from q2_metric.models.english.phrases import core, expand, named, spell
 from q2_metric.models.english.tree import Tree, Word, is_plural
 from q2_metric.models.english.verbs import finite_word, first_of, is_finite_clause, subject_of
-from q2_metric.models.english.vocabulary import AUXILIARIES, FINITE, PAST_MAKERS, SUBJECTS
+from q2_metric.models.english.vocabulary import (
+    AUXILIARIES,
+    DENYING,
+    ENDINGS,
+    FALSE,
+    FINITE,
+    NOT_DENYING,
+    PAST_MAKERS,
+    PRESUPPOSING,
+    SAYINGS,
+    SUBJECTS,
+    TRUE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +157,11 @@ def clause_of(tree: Tree, verb: Word) -> Clause | None:
 
 
 def is_askable(tree: Tree, clause: Clause) -> bool:
-    """Whether the clause states something: questions, conditions and free relatives do not."""
+    """Whether the clause states something: questions, conditions, free relatives and what is
+    denied do not."""
     verb = clause.verb
+    if is_denied(tree, verb):
+        return False
     if tree.asks and all(w.dep in ("ROOT", "conj", "aux", "xcomp") for w in tree.up(verb)):
         return False
     for child in tree.children[verb.i]:
@@ -156,3 +172,38 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
         if child.tag == "WRB" and child.lower == "why":
             return False
     return True
+
+
+def is_denied(tree: Tree, verb: Word) -> bool:
+    """Whether the sentence says that it is not so: "it did not open", "i do not think that it
+    opened", "they say that it opened, but that is false".
+
+    Its questions would have the answers of the contrary.
+    """
+    for word in tree.up(verb):
+        if is_negated(tree, word):
+            return word.i == verb.i or word.lemma not in PRESUPPOSING
+        if word.i != verb.i and word.lemma in DENYING:
+            return True
+        if word.dep not in ("ccomp", "xcomp"):
+            break
+    return any(map(partial(_calls_false, tree), tree.words))
+
+
+def is_negated(tree: Tree, verb: Word) -> bool:
+    """Whether "not" or "never" is said of the verb, and not "not only", or "not ... until"."""
+    found = tree.child(verb, ("neg",))
+    if found is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
+        return False
+    return found.i + 1 == len(tree.words) or tree.words[found.i + 1].lower not in NOT_DENYING
+
+
+def _calls_false(tree: Tree, word: Word) -> bool:
+    """Whether the word says of something said that it is false: "that is not true"."""
+    if word.dep not in ("acomp", "attr") or word.lemma not in (FALSE | TRUE):
+        return False
+    verb = tree.words[word.head]
+    subject = tree.child(verb, SUBJECTS | {"expl"})
+    if subject is None or subject.lemma not in SAYINGS:
+        return False
+    return is_negated(tree, verb) == (word.lemma in TRUE)

@@ -20,6 +20,23 @@ REPORTING = words("know hear think believe read say see agree guess learn find m
 """Verbs after which "that" opens a clause, whatever the parser makes of it."""
 CAUSATIVE = words("let make help have see watch hear feel")
 """Verbs that take a bare infinitive ("let him go")."""
+PRESUPPOSING = words("""
+    know realize realise notice forget remember believe understand mind care hear learn see wait
+    mention
+""")
+"""Verbs whose complement holds whether they are denied or not: "i did not know that ...",
+"i can not believe that ..."."""
+DENYING = words("deny doubt dispute refute disprove reject")
+NOT_DENYING = words("only until just merely simply necessarily")
+"""What makes a "not" before it something else than a denial."""
+ENDINGS = words("until till")
+"""What says when it was so after all."""
+FALSE = words("false untrue incorrect wrong inaccurate lie myth falsehood hoax rumor rumour")
+TRUE = words("true correct accurate right case")
+SAYINGS = words("""
+    it this that which claim statement idea belief rumor rumour notion assertion story
+""")
+"""Subjects of which those are said."""
 UNASKED = words("intj mark cc preconj parataxis dep meta conj")
 """Dependents of a verb that its question leaves out."""
 LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")

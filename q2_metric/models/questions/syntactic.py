@@ -89,7 +89,7 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
 class SyntacticQuestions:
     """Asks about spans by rearranging the clause around them; the bundled generator.
 
-    Pronouns, and spans in questions, conditions or fragments, get no question.
+    Pronouns, and spans in questions, conditions, denials or fragments, get no question.
     """
 
     name = "syntactic"

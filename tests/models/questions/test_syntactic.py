@@ -94,6 +94,17 @@ def test_questions_are_well_formed(parser: Parser, spans: dict[tuple[str, str], 
         ("i love it .", "i"),
         ("do you like jazz ?", "jazz"),  # a question states nothing
         ("if he wins the cup , he will retire .", "the cup"),  # nor does a condition
+        ("It did not open in 1889.", "1889"),  # what is denied has the answers of the contrary
+        ("He doesn't eat meat.", "meat"),
+        ("cats can ' t taste sweet food .", "cats"),
+        ("He was not a rich man.", "a rich man"),
+        ("did you know that honey never spoils ?", "honey"),
+        ("he wasn't able to win the cup in 1999.", "1999"),
+        ("It is not true that the tower opened in 1889.", "1889"),
+        ("i don't think that the tower opened in 1889 .", "1889"),
+        ("Some say that the tower opened in 1889, but it is false.", "1889"),
+        ("The claim that the tower opened in 1889 is wrong.", "the tower"),
+        ("He denied that the tower opened in 1889.", "1889"),
         ("yes , an american painter .", "an american painter"),  # no verb
         ("it ' s one of the best of all time .", "all time"),  # a set phrase
         ("it has a lot of sand .", "a lot"),  # half a phrase
@@ -102,6 +113,23 @@ def test_questions_are_well_formed(parser: Parser, spans: dict[tuple[str, str], 
 )
 def test_no_question(response: str, text: str, parser: Parser) -> None:
     assert ask(parser, response, text) == []
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "i did not know that it opened in 1889 !",
+        "i can ' t believe that it opened in 1889 .",
+        "i am not sure , but i know that it opened in 1889 .",
+        "It not only opened in 1889 but closed then.",
+        "It did not open until 1889.",
+        "The tower, which is not a true skyscraper, opened in 1889.",
+        "It did not close: it opened in 1889.",
+        "It is true that it opened in 1889.",
+    ],
+)
+def test_what_is_said_beside_a_denial_is_asked_about(response: str, parser: Parser) -> None:
+    assert ask(parser, response, "1889")
 
 
 def test_an_embedded_clause_of_a_question_is_asked_about(parser: Parser) -> None:
