@@ -195,6 +195,9 @@ def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
     for name, model in models.items():
         if model is not None:
             found[name] = model._forward = Counted(model._forward, clock, model.networks)
+            if model._exact:
+                found[f"{name}, ties"] = model._exact = Counted(
+                    model._exact, clock, model.networks)
     return found
 
 

@@ -78,6 +78,8 @@ class _Bundled:
     """
 
     networks: tuple[str, ...]
+    settles_ties = False
+    """Whether what is nearly a tie in 8 bits is computed again, by ``_exact``, in float32."""
 
     def __init__(
         self,
@@ -97,9 +99,11 @@ class _Bundled:
             # A number that is rounded to 8 bits may fall to either side by its last bit, which
             # padding changes.
             self.budget.step = MULTIPLE
-        self._open = partial(forward_of, runtime=runtime, device=device, threads=threads)
-        self._forward = _mean([self._open(one, dtype=dtype) for one in self.networks])
-        self._dtype = dtype
+        opened = partial(forward_of, runtime=runtime, device=device, threads=threads)
+        self._forward = _mean([opened(one, dtype=dtype) for one in self.networks])
+        self._exact: Forward | None = None
+        if dtype == "int8" and self.settles_ties:
+            self._exact = _mean([opened(one, dtype="float32") for one in self.networks])
         self.name = "bundled-" + "+".join(f"{one}-v{VERSIONS[one]}" for one in self.networks)
         if dtype != "float32":
             self.name += f"-{dtype}"
@@ -171,6 +175,7 @@ class BundledReader(_Bundled):
     """
 
     networks = ("reader",)
+    settles_ties = True
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         """An answer for each (question, context), ``None`` where there is none."""
@@ -178,10 +183,9 @@ class BundledReader(_Bundled):
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         found = self._decided(pairs, self._forward)
-        if self._dtype == "int8":
+        if self._exact:
             close = [i for i, one in enumerate(found) if one.lead < TIE]
-            exact = self._open(*self.networks, dtype="float32")
-            again = self._decided([pairs[i] for i in close], exact)
+            again = self._decided([pairs[i] for i in close], self._exact)
             for i, one in zip(close, again, strict=True):
                 found[i] = one
         return [one.answer for one in found]
