@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from q2_metric.errors import ModelError
 
 WEIGHTS = Path(__file__).parent / "weights"
-VERSIONS = {"reader": "2", "entailment": "4", "wide": "2"}
+VERSIONS = {"reader": "2", "entailment": "4", "wide": "3"}
 """Of each network's weights: part of every signature, raised with each retraining. The reader;
 two entailment networks, of which the second is twice as wide."""
 SHARED = "bundled.safetensors"
