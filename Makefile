@@ -60,13 +60,15 @@ bench: $(VENV)/test.done
 	$(BIN)/python -m benchmarks quoted
 
 # The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
-# make agreement METRICS=q2,scale,f1,bleu,nli,bertscore MODELS="--bertscore-model ./encoder"
-METRICS ?= q2,scale,knowledge_f1,knowledge_bleu,nli
+# make agreement METRICS=q2,scale,knowledge_f1,bertscore MODELS="--bertscore-model ./encoder"
+METRICS ?= q2,scale,groundedness,knowledge_f1,word_share,knowledge_bleu,nli
 agreement: $(VENV)/test.done
-	$(BIN)/q2 meta-eval wow --metrics $(METRICS) $(MODELS) \
+	$(BIN)/q2 meta-eval wow --dtype int8 --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md
-	$(BIN)/q2 meta-eval true --metrics $(METRICS) $(MODELS) \
+	$(BIN)/q2 meta-eval true q2 dialfact_a qags_cnndm summeval --dtype int8 --metrics $(METRICS) $(MODELS) \
 	  --out docs/results/true.json --out docs/results/true.md
+	$(BIN)/q2 meta-eval dev --dtype int8 --metrics q2,scale,groundedness,knowledge_f1,word_share \
+	  --out docs/results/dev.json --out docs/results/dev.md
 	$(BIN)/python -m benchmarks quoted
 
 # Knowledge selection on DSTC10 (q2 data download dstc10): a minute or two.

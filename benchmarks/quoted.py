@@ -40,19 +40,12 @@ METRICS = {
     "q2": "Q²",
     "q2_no_nli": "Q² without NLI",
     "scale": "SCALE",
-    "knowledge_f1": "token F1",
-    "knowledge_bleu": "BLEU",
-    "nli": "end-to-end NLI",
-}
-SHIPPED = {
-    "q2": "Q²",
-    "scale": "SCALE",
     "groundedness": "groundedness",
     "knowledge_f1": "token F1",
     "word_share": "content words found",
+    "knowledge_bleu": "BLEU",
     "nli": "end-to-end NLI",
 }
-"""The metrics that the shipped weights were scored with (the others have an older generation's)."""
 GAMING = {
     "supported": "supported",
     "copy": "copy",
@@ -90,16 +83,11 @@ def hundred(cell: dict[str, float]) -> str:
 
 def agreement() -> Iterator[tuple[str, Figure]]:
     """AUC by metric and set, and what the Wizard of Wikipedia says of Q² at 0.5."""
-    true = read("true.json")
-    facts = {key: true["facts"][key] for key in ("command", "date")}
-    yield "date.agreement", {"value": facts["date"], **facts}
-    rows = {row["metric"]: row for row in table(true, "auc")}
-    for name, title in METRICS.items():
-        for key, cell in rows[title].items():
-            if key not in ("metric", "average"):
-                yield f"auc.{name}.{key}", {"value": hundred(cell), **facts}
+    yield from _aucs("auc", "true.json")
+    yield from _aucs("dev", "dev.json")
     wow = read("wow.json")
     facts = {key: wow["facts"][key] for key in ("command", "date")}
+    yield "date.agreement", {"value": facts["date"], **facts}
     for row in table(wow, "absolute"):
         if row["responses are"] != "random":
             value = f"{row['Q²']:.3f}"
@@ -107,22 +95,14 @@ def agreement() -> Iterator[tuple[str, Figure]]:
             yield name, {"value": value, **facts}
 
 
-def shipped() -> Iterator[tuple[str, Figure]]:
-    """AUC of the shipped weights, on sets of TRUE and on the development sets.
-
-    Those of ``bundled`` are in 8 bits; "small" has ``bundled-small`` in float32, whose Q² is that
-    of ``bundled``.
-    """
-    for prefix, file in (("shipped", "shipped.json"), ("shipped", "shipped-summeval.json"),
-                         ("dev", "dev.json"),
-                         ("small", "shipped-small.json"), ("small.dev", "dev-small.json")):
-        found = read(file)
-        facts = {key: found["facts"][key] for key in ("command", "date")}
-        rows = {row["metric"]: row for row in table(found, "auc")}
-        for name, title in SHIPPED.items():
-            for key, cell in rows.get(title, {}).items():
-                if isinstance(cell, dict):
-                    yield f"{prefix}.{name}.{key}", {"value": hundred(cell), **facts}
+def _aucs(prefix: str, file: str) -> Iterator[tuple[str, Figure]]:
+    found = read(file)
+    facts = {key: found["facts"][key] for key in ("command", "date")}
+    rows = {row["metric"]: row for row in table(found, "auc")}
+    for name, title in METRICS.items():
+        for key, cell in rows.get(title, {}).items():
+            if isinstance(cell, dict):
+                yield f"{prefix}.{name}.{key}", {"value": hundred(cell), **facts}
 
 
 def ratio(found: dict[str, float]) -> str:
@@ -189,7 +169,7 @@ def knowledge() -> Iterator[tuple[str, Figure]]:
 
 def measured() -> dict[str, Figure]:
     """All figures that stand in the JSON of a benchmark or an experiment."""
-    return dict([*agreement(), *shipped(), *speed(), *knowledge(), *gaming()])
+    return dict([*agreement(), *speed(), *knowledge(), *gaming()])
 
 
 def filled(text: str, figures: dict[str, Figure]) -> str:

@@ -52,6 +52,6 @@ def test_the_first_result_of_the_readme_is_what_its_command_prints() -> None:
 
 def test_the_card_quotes_the_signatures_of_its_figures() -> None:
     card = (quoted.ROOT / "hf_metric_card" / "README.md").read_text(encoding="utf-8")
-    # Q² is the same in both presets, and quoted in float32.
-    assert quoted.read("shipped-small.json")["signatures"]["q2"] in card
-    assert quoted.read("shipped.json")["signatures"]["scale"] in card
+    signatures = quoted.read("true.json")["signatures"]
+    assert signatures["q2"] in card
+    assert signatures["scale"] in card
