@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -99,11 +99,13 @@ class _Bundled:
             # A number that is rounded to 8 bits may fall to either side by its last bit, which
             # padding changes.
             self.budget.step = MULTIPLE
-        opened = partial(forward_of, runtime=runtime, device=device, threads=threads)
-        self._forward = _mean([opened(one, dtype=dtype) for one in self.networks])
-        self._exact: Forward | None = None
-        if dtype == "int8" and self.settles_ties:
-            self._exact = _mean([opened(one, dtype="float32") for one in self.networks])
+
+        def opened(dtype: str) -> Forward:
+            return _mean([forward_of(one, runtime, device, dtype, threads)
+                          for one in self.networks])
+
+        self._forward = opened(dtype)
+        self._exact = opened("float32") if dtype == "int8" and self.settles_ties else None
         self.name = "bundled-" + "+".join(f"{one}-v{VERSIONS[one]}" for one in self.networks)
         if dtype != "float32":
             self.name += f"-{dtype}"
