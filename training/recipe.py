@@ -151,23 +151,11 @@ class Recipe:
     def train_wide_again(self) -> None:
         """The third of the wide, from the shipped weights on: other rows of the same, and other
         responses with what both shipped networks make of them in the mean."""
-        network = shipped_entailment(GENERAL_DROPOUT, "wide")
-        sources = split(entailment_data.with_other_orders(
-            self.data, rates.WIDE_RATES, 10, replayed=rates.WIDE_SUMMARISED_RATES))[0]
-        said = self._said(WIDTH_SEED + 1, network, WIDE[2].length, UNLABELLED,
-                          UNLABELLED_RATE)
-        freeze_below(network, WIDE_FROZEN)
-        self._run(network, WIDE[2], "wide-3", [*sources, said], entailment.loss, WIDTH_SEED + 2)
+        self._train_wide_on(3, 10, WIDTH_SEED + 1, UNLABELLED, UNLABELLED_RATE)
 
     def train_wide_on(self) -> None:
         """The fourth of the wide, from the shipped weights on: four times as many rows."""
-        network = shipped_entailment(GENERAL_DROPOUT, "wide")
-        sources = split(entailment_data.with_other_orders(
-            self.data, rates.WIDE_RATES, 11, replayed=rates.WIDE_SUMMARISED_RATES))[0]
-        said = self._said(WIDTH_SEED + 3, network, WIDE[3].length, UNLABELLED_LAST,
-                          UNLABELLED_LAST_RATE)
-        freeze_below(network, WIDE_FROZEN)
-        self._run(network, WIDE[3], "wide-4", [*sources, said], entailment.loss, WIDTH_SEED + 4)
+        self._train_wide_on(4, 11, WIDTH_SEED + 3, UNLABELLED_LAST, UNLABELLED_LAST_RATE)
 
     def train_unanswered(self) -> None:
         """The fourth of the reader: questions of the generator that lose their answer by little."""
@@ -221,6 +209,18 @@ class Recipe:
         freeze_below(self.entailment, frozen)
         self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
                   split(sources)[0], entailment.loss, seed)
+
+    def _train_wide_on(
+        self, number: int, drawn: int, seed: int, count: int, rate: float
+    ) -> None:
+        """A stage of the wide from the shipped weights on, its lower layers frozen: the sources
+        as ``drawn`` has them, and ``count`` responses that the shipped networks judged."""
+        network, stage = shipped_entailment(GENERAL_DROPOUT, "wide"), WIDE[number - 1]
+        sources = split(entailment_data.with_other_orders(
+            self.data, rates.WIDE_RATES, drawn, replayed=rates.WIDE_SUMMARISED_RATES))[0]
+        said = self._said(seed, network, stage.length, count, rate)
+        freeze_below(network, WIDE_FROZEN)
+        self._run(network, stage, f"wide-{number}", [*sources, said], entailment.loss, seed + 1)
 
     def _said(self, seed: int, wide: EntailmentNetwork, length: int, count: int,
               rate: float) -> Source:
