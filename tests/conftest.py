@@ -54,6 +54,12 @@ MARKED = {
 """Whole files, by what they need; single tests carry their mark themselves."""
 
 
+@pytest.fixture(scope="session")
+def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for stand-ins of the published models (``published_models.build``), shared."""
+    return tmp_path_factory.mktemp("published")
+
+
 def marks(path: Path) -> set[str]:
     """The marks of a whole file."""
     name = path.relative_to(TESTS).as_posix()
