@@ -27,5 +27,5 @@ def tasks_folder() -> Path:
         MissingExtra: lm-evaluation-harness is not installed.
     """
     if find_spec("lm_eval") is None:
-        raise MissingExtra("lm-evaluation-harness tasks", "lm_eval", "lm-eval")
+        raise MissingExtra("the folder of tasks", "lm_eval", "lm-eval")
     return Path(__file__).parent / "tasks"

@@ -21,4 +21,5 @@ def state() -> str:
     Raises:
         MissingExtra: lm-evaluation-harness is not installed.
     """
-    return f"lm-eval {version('lm_eval')}: --include_path {tasks_folder()}"
+    folder = tasks_folder()  # first, since it says what is missing
+    return f"lm-eval {version('lm_eval')}: --include_path {folder}"

@@ -47,10 +47,16 @@ def doctor() -> None:
         _show(part())
     try:
         _show(_trial())
-    except Q2Error as error:
+    except Exception as error:
         works = False
-        _show([("missing", str(error))])
+        _show([("missing", _said(error))])
     sys.exit(0 if works else 2)
+
+
+def _said(error: Exception) -> str:
+    """An error in one line; of a library's own also its kind."""
+    words = " ".join(str(error).split())
+    return words if isinstance(error, Q2Error) else f"{type(error).__name__}: {words}"
 
 
 def _show(lines: list[Line] | Iterator[Line]) -> None:
@@ -114,14 +120,19 @@ def _presets() -> Iterator[Line]:
     for preset in PRESETS.values():
         stages = [one for one in (preset.questions, preset.reader, preset.nli, preset.scale)
                   if isinstance(one, Stage) and one.model]
-        if preset.extra and not _version(preset.extra):
-            how = f'needs {preset.extra}: pip install "q2-metric[{preset.extra}]"'
+        lacks = [name for name in _NEEDED.get(preset.extra, ()) if not _version(name)]
+        if lacks:
+            how = f'needs {" and ".join(lacks)}: pip install "q2-metric[{preset.extra}]"'
         elif stages:
             away = [one.model for one in stages if not _is_here(one.model)]
             how = f"would download {', '.join(away)}" if away else "all models are on this machine"
         else:
             how = "models of the package, ONNX Runtime on the CPU, no network"
         yield f"{preset.name}", how
+
+
+_NEEDED = {"torch": ("torch", "transformers")}
+"""The packages of an extra without which its presets do nothing."""
 
 
 def _is_here(model: str) -> bool:
@@ -136,8 +147,8 @@ def _frameworks() -> Iterator[Line]:
         try:
             state: Callable[[], str] = getattr(import_module(module), function)
             yield name, state()
-        except Q2Error as error:
-            yield name, f"not usable: {error}"
+        except Exception as error:  # whatever is broken there, the rest is still of use
+            yield name, f"not usable: {_said(error)}"
 
 
 def _trial() -> list[Line]:

@@ -63,10 +63,8 @@ def identity(metric: str, request: Mapping[str, Any], known: Known | None = None
         known: keeps the digests of files.
     """
     of = entry(metric)
-    folders = ("metrics", "models", "text") if of.neural else ("metrics", "text")
     models = [request[name] for name in of.models if name in request]
-    return {**request, **contents(models, known), **_commits(of.models, request),
-            CODE: code(folders)}
+    return {**request, **contents(models, known), **_commits(of.models, request), CODE: code()}
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
@@ -137,23 +135,16 @@ _SETTLED = 2_000_000_000
 
 
 @cache
-def code(folders: tuple[str, ...]) -> str:
-    """A digest of the code and weights in folders of this package, and of the libraries.
+def code() -> str:
+    """A digest of all files of this package, its tables and weights among them, and of the
+    libraries' versions. Compiled files (``.pyc``) are left out.
 
-    Signatures name versions, which a change in a checkout does not raise.
+    Signatures name versions, which a change in a checkout does not raise. What a file is for
+    makes no difference: a table that is missed here would leave old scores in the cache.
     """
     root = Path(q2_metric.__file__).parent
-    files = [root / "types.py"]
-    for folder in folders:
-        files += sorted(
-            path for path in (root / folder).rglob("*")
-            if path.suffix in (".py", ".safetensors", ".onnx", ".json")
-        )
-    parts = []
-    for path in files:
-        with open(path, "rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        parts.append(f"{path.relative_to(root)} {found}")
+    parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))
+             if path.is_file() and path.suffix != ".pyc"]
     for library in _LIBRARIES:
         try:
             parts.append(f"{library} {metadata.version(library)}")

@@ -178,7 +178,7 @@ class Job:
         if self.choice is not None:
             found["knowledge"] = {
                 **self.choice.request, **contents(self.choice.paths, known),
-                CODE: code(("knowledge", "models")),
+                CODE: code(),
             }
         known.close()
         return found

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from q2_metric.errors import InputError
 from q2_metric.files import read_json, write_text
 from q2_metric.metrics.signature import parse, signature
+from q2_metric.text import given
 from q2_metric.types import Example, Metric, Score
 
 FORMAT = "q2-calibration-1"
@@ -150,6 +151,8 @@ class Calibration:
         Raises:
             InputError: the file is missing or is no calibration.
         """
+        if not isinstance(path, (str, Path)):
+            raise InputError(f"a calibration is a file, not {given.kind(path)}")
         fields = read_json(path)
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
             raise InputError(f"{path}: is not a calibration; make one with q2 calibrate")

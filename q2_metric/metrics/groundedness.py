@@ -18,6 +18,7 @@ from typing import Any
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
 from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.settings import check_stages
 from q2_metric.metrics.signature import signature
 from q2_metric.running import RUNNING
 from q2_metric.text.overlap import UNKNOWN, overlap
@@ -80,6 +81,7 @@ class Groundedness:
     name = "groundedness"
 
     def __init__(self, scale: Scale, head: Head, preset: str = "custom") -> None:
+        check_stages(("scale", scale, "score"), ("head", head, "probability"))
         self.scale, self.head = scale, head
         self.signature = signature(self.name, {
             "preset": preset,

@@ -7,7 +7,7 @@ from typing import Any
 
 from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.q2 import FALLBACK_SCORE
-from q2_metric.metrics.settings import refuse_unknown
+from q2_metric.metrics.settings import check_stages, refuse_unknown
 from q2_metric.metrics.signature import signature
 from q2_metric.running import RUNNING, Running
 from q2_metric.types import Entailment, Example, Score
@@ -27,6 +27,7 @@ class EndToEndNli:
     name = "nli"
 
     def __init__(self, entailment: Entailment, *, preset: str = "custom") -> None:
+        check_stages(("entailment", entailment, "judge"))
         self._entailment = entailment
         self.signature = signature(self.name, {"preset": preset, "nli": entailment.name})
 

@@ -15,7 +15,7 @@ from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import agrees, answer_sentence, compare
 from q2_metric.metrics.claims import claims_only, without_marks
-from q2_metric.metrics.settings import settings_and_running
+from q2_metric.metrics.settings import check_stages, settings_and_running
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import normalise
 from q2_metric.text.passages import in_passages
@@ -125,6 +125,9 @@ class Q2:
         settings: Q2Settings | None = None,
         preset: str = "custom",
     ) -> None:
+        check_stages(("spans", spans, "find"), ("questions", questions, "generate"),
+                     ("reader", reader, "read"), ("entailment", entailment, "judge"),
+                     ("personal", personal, "personal"))
         self.spans, self.questions, self.reader = spans, questions, reader
         self.entailment, self.personal, self.coreference = entailment, personal, coreference
         self.settings = settings or Q2Settings()

@@ -18,6 +18,7 @@ from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.running import RUNNING
+from q2_metric.text.given import all_text, kind
 from q2_metric.types import Metric, Score
 
 _LOG = logging.getLogger(__name__)
@@ -252,6 +253,8 @@ def check_names(names: Iterable[str] | str) -> list[str]:
 def listed(names: Iterable[str] | str) -> list[str]:
     """Names as they are known, each once, whether there is such a metric or not."""
     several = names.split(",") if isinstance(names, str) else names
+    if not isinstance(several, Iterable) or not all_text(several := list(several)):
+        raise InputError(f"metrics are {kind(several)}, not a list of names or \"q2,scale\"")
     return [name for name in dict.fromkeys(one.strip().lower() for one in several) if name]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
 from q2_metric.metrics.claims import claims_only, without_marks
-from q2_metric.metrics.settings import settings_and_running
+from q2_metric.metrics.settings import check_stages, settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.running import Running
 from q2_metric.text.claims import has_claim
@@ -156,6 +156,7 @@ class Scale:
         preset: str = "custom",
         chooser: Entailment | None = None,
     ) -> None:
+        check_stages(("backbone", backbone, "judge"), ("sentences", sentences, "split"))
         self.backbone, self.sentences = backbone, sentences
         self.settings = settings or ScaleSettings()
         self.chooser = chooser if self.settings.judged_chunks else None

@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 
 from q2_metric.errors import InputError
 from q2_metric.running import RUNNING, Running
+from q2_metric.text.given import kind
 
 T = TypeVar("T")
 
 
 def settings_and_running(
-    kind: type[T], given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+    settings: type[T], given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> tuple[T, Running]:
     """A settings dataclass and :class:`Running`, out of one call's keywords.
 
@@ -23,11 +24,26 @@ def settings_and_running(
     Raises:
         InputError: a name that neither has, with the nearest that one has.
     """
-    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    names = [field.name for field in dataclasses.fields(settings)]  # type: ignore[arg-type]
     refuse_unknown(given, [*names, *RUNNING], "setting")
-    settings = {name: value for name, value in given.items()
-                if name in names and value is not None}
-    return kind(**{**(defaults or {}), **settings}), Running.of(given)
+    chosen = {name: value for name, value in given.items()
+              if name in names and value is not None}
+    return settings(**{**(defaults or {}), **chosen}), Running.of(given)
+
+
+def check_stages(*stages: tuple[str, object, str]) -> None:
+    """Nothing where each stage that a metric is made of can do its work.
+
+    Args:
+        stages: the keyword, what was given, and the method that it must have.
+
+    Raises:
+        InputError: one that has no such method.
+    """
+    for role, stage, method in stages:
+        if not callable(getattr(stage, method, None)):
+            raise InputError(f"{role} is {kind(stage)}, which has no method {method!r}; "
+                             "from_preset makes a metric with all its stages")
 
 
 def refuse_unknown(given: Iterable[str], known: Sequence[str], what: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
+from q2_metric.text.given import kind
 
 Kind = Literal["syntactic", "bundled", "seq2seq", "reader", "nli", "yes-no"]
 
@@ -137,6 +138,10 @@ def preset(name: str | Preset = DEFAULT) -> Preset:
     """
     if isinstance(name, Preset):
         return name
+    if not isinstance(name, str):
+        raise InputError(
+            f"a preset is named by a string, not {kind(name)}: the presets are "
+            f"{', '.join(PRESETS)}")
     if name not in PRESETS:
         near = difflib.get_close_matches(name.lower(), PRESETS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models.presets import DEFAULT, SMALL, Kind, Preset, Stage, preset
 from q2_metric.running import Running
+from q2_metric.text import given
 
 if TYPE_CHECKING:
     from q2_metric.models.bundled.runtimes import Runtime
@@ -82,7 +83,7 @@ def load_coreference(model: str | None = None) -> CoreferenceResolver:
     """
     from q2_metric.models.english.coreference import CorefereeResolver
 
-    return CorefereeResolver(model)
+    return CorefereeResolver(_name(model))
 
 
 DEFAULT_RUNNING = Running()
@@ -210,10 +211,11 @@ def _entailment(
     prompt: str | Prompt | None = None,
     runtime: Runtime = "auto",
 ) -> Backbone:
-    if model is not None and model != stage.model:
-        kind = entailment_kind(model)
-        template = "minicheck" if "minicheck" in Path(model).name.lower() else "scale"
-        stage = Stage(kind, model, template if kind == "yes-no" else "")
+    name = _name(model)
+    if name is not None and name != stage.model:
+        kind = entailment_kind(name)
+        template = "minicheck" if "minicheck" in Path(name).name.lower() else "scale"
+        stage = Stage(kind, name, template if kind == "yes-no" else "")
     if prompt is not None and stage.kind != "yes-no":
         raise InputError(
             f"{stage.model or 'the bundled model'} is an NLI classifier and takes no prompt; "
@@ -268,7 +270,21 @@ def _transformers_only(running: Running) -> None:
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
     """The stage, or one of another model where that is asked for."""
-    return stage if model is None or model == stage.model else Stage(kind, model)
+    name = _name(model)
+    return stage if name in (None, stage.model) else Stage(kind, name or "")
+
+
+def _name(model: object) -> str | None:
+    """The name of a model that is asked for; a path may be given as one.
+
+    Raises:
+        InputError: it is of another type.
+    """
+    if model is None or isinstance(model, str):
+        return model
+    if isinstance(model, Path):
+        return str(model)
+    raise InputError(f"a model is a Hub name or a local folder, not {given.kind(model)}")
 
 
 def _weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:

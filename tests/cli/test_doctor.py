@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,51 @@ def test_a_framework_without_its_shell_says_what_to_do(monkeypatch: pytest.Monke
 
 def _not_found() -> str:
     raise InputError("install it")
+
+
+def test_an_installation_without_frameworks_and_a_broken_one(tmp_path: Path) -> None:
+    """As after ``pip install q2-metric``: no framework is there, and one that is breaks."""
+    lacking = ("evaluate", "datasets", "lm_eval", "parlai", "torch", "transformers",
+               "huggingface_hub", "scipy")
+    (tmp_path / "sitecustomize.py").write_text(f"""
+import importlib.metadata, importlib.util, sys
+there, found = importlib.metadata.distribution, importlib.util.find_spec
+def distribution(name):
+    if name in {lacking}:
+        raise importlib.metadata.PackageNotFoundError(name)
+    return there(name)
+importlib.metadata.distribution = distribution
+importlib.util.find_spec = lambda name, *a: None if name in {lacking} else found(name, *a)
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {lacking}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+""")
+    done = subprocess.run(
+        [sys.executable, "-m", "q2_metric", "doctor"], capture_output=True, text=True,
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if line.startswith(("evaluate ", "lm-eval ", "ParlAI "))] == [
+        "evaluate       not usable: evaluate.load(\"q2\") needs the package 'evaluate': "
+        'pip install "q2-metric[evaluate]"',
+        "lm-eval        not usable: the folder of tasks needs the package 'lm_eval': pip install "
+        '"q2-metric[lm-eval]"',
+        "ParlAI         not usable: ParlAI is not installed: pip install --no-deps parlai==1.7.2",
+    ]
+    assert 'paper          needs torch and transformers: pip install "q2-metric[torch]"' in lines
+
+
+def test_a_shell_that_breaks_does_not_end_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "SHELLS", {"mine": f"{__name__}:_breaks"})
+    found = run()
+    assert "mine           not usable: ImportError: libfoo.so.1: cannot open" in found.output
+    assert "scores         q2 0.000" in found.output
+
+
+def _breaks() -> str:
+    raise ImportError("libfoo.so.1:\ncannot open")
 
 
 def test_evaluate_is_said_to_find_the_package_only_where_it_does(

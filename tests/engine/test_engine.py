@@ -284,30 +284,33 @@ def test_a_model_is_what_is_in_its_files(tmp_path: Path, monkeypatch: pytest.Mon
     assert read == ["weights"] * 2, "what was just written may be written again at the same time"
 
 
-def test_the_code_is_what_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change in code, weights or graphs makes other scores, each in its folder."""
+def test_the_code_is_every_file_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change in code, weights or a table makes other scores; a compiled file does not."""
     import q2_metric
 
     package = tmp_path / "q2_metric"
-    for name in ("types.py", "metrics/a.py", "models/w.safetensors", "models/g.onnx",
-                 "models/h.json", "text/b.py", "models/README.md", "cli/c.py"):
+    names = ("types.py", "scoring.py", "metrics/a.py", "models/w.safetensors", "models/g.onnx",
+             "models/h.json", "text/b.py", "text/word_order.tsv", "text/words.txt.gz", "c/d")
+    for name in (*names, "text/__pycache__/b.cpython-311.pyc"):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("1")
     monkeypatch.setattr(q2_metric, "__file__", str(package / "__init__.py"))
-    for name, neural, plain in [
-        ("types.py", True, True), ("metrics/a.py", True, True), ("text/b.py", True, True),
-        ("models/w.safetensors", True, False), ("models/g.onnx", True, False),
-        ("models/h.json", True, False), ("models/README.md", False, False),
-        ("cli/c.py", False, False),
-    ]:
-        def both() -> list[object]:
-            identity.code.cache_clear()
-            return [identity.identity(metric, {})["code"] for metric in ("q2", "knowledge_f1")]
 
+    def both() -> list[object]:
+        identity.code.cache_clear()
+        return [identity.identity(metric, {})["code"] for metric in ("q2", "knowledge_f1")]
+
+    for name in names:
         before = both()
         (package / name).write_text("2")
-        after = both()
-        assert [after[0] != before[0], after[1] != before[1]] == [neural, plain], name
+        assert all(old != new for old, new in zip(before, both(), strict=True)), name
+    before = both()
+    (package / "text/__pycache__/b.cpython-311.pyc").write_text("2")
+    assert both() == before
+    (package / "text" / "new.tsv").write_text("1")
+    assert both() != before
     identity.code.cache_clear()
 
 
