@@ -21,7 +21,7 @@ ALBERT_SYMBOLS = ["(", ")", '"', "-", ".", "–", "£", "€"]
 """What ALBERT's SentencePiece model was trained to keep as pieces of their own."""
 EXTRA = [
     'Question: does this imply "the ship sails north"? Yes or no? Yes No yes no 0 1',
-    "Yes No Yes No Yes No Yes No",
+    "Yes No Yes No Yes No Yes No in 1994, 1994, 1994,",
     "answer: the king context: The king. generate question: predict: question: true false",
     "Who? What is it? When was it? Where does he live? How many? Which one? 1994, 25 % (ten)",
 ]

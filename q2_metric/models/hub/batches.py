@@ -193,7 +193,7 @@ class Batches:
 
 
 def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
-    """Pad rows on the right to the longest; the attention mask is 0 on padding."""
+    """Pad rows to the longest, on the tokenizer's side; the attention mask is 0 on padding."""
     lengths = [len(row["input_ids"]) for row in rows]
     fill = {
         "input_ids": tokenizer.pad_token_id or 0,
@@ -206,7 +206,9 @@ def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
         if name != "attention_mask"
     }
     padded["attention_mask"] = np.zeros(shape, dtype=np.int64)
+    left = tokenizer.padding_side == "left"  # XLNet's classifier reads the last token
     for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+        place = slice(shape[1] - length, None) if left else slice(length)
         for name in padded:
-            padded[name][i, :length] = 1 if name == "attention_mask" else row[name]
+            padded[name][i, place] = 1 if name == "attention_mask" else row[name]
     return padded

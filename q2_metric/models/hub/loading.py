@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.hub.names import CONFIG, commit, is_folder, parted
+from q2_metric.models.hub.pieces import restore
 
 if TYPE_CHECKING:
     import torch
@@ -188,6 +189,7 @@ def load_pretrained(
             output_loading_info=True,
             **attention,
         )
+        restore(tokenizer, _cached(folder, revision, "tokenizer.json"))
     _check_head(name, auto_class, model, info)
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
@@ -195,6 +197,15 @@ def load_pretrained(
     if compile:
         model.compile(dynamic=True)  # lengths differ from batch to batch
     return Loaded(_label(name, revision, dtype), tokenizer, model, place)
+
+
+def _cached(folder: str, revision: str, file: str) -> str | None:
+    """Where a model's file is on this machine, if it has one of that name."""
+    from transformers.utils.hub import cached_file
+
+    found: str | None = cached_file(
+        folder, file, revision=revision, _raise_exceptions_for_missing_entries=False)
+    return found
 
 
 def _label(name: str, revision: str, dtype: str) -> str:

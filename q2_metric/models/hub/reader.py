@@ -102,7 +102,10 @@ class TorchReader:
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]
-        best = best_span(start[: len(allowed)], end[: len(allowed)], self.max_answer, allowed)
+        left = self._loaded.tokenizer.padding_side == "left"
+        own = slice(len(start) - len(allowed), None) if left else slice(len(allowed))
+        start, end = start[own], end[own]
+        best = best_span(start, end, self.max_answer, allowed)
         return best, float(start[null]) + float(end[null])
 
     def _best(self, context: str, found: Sequence[tuple[Window, Best, float]]) -> Answer | None:

@@ -15,6 +15,20 @@ NO_LIMIT = 1_000_000
 DEFAULT_WINDOW = 512
 """Window in tokens where neither tokenizer nor config names one (T5, BERT: 512)."""
 
+SEGMENTED = frozenset({"funnel", "xlnet"})
+"""Types of model that tell two texts apart by segments, though their config counts none."""
+_NOT_INPUTS = frozenset({"offset_mapping", "overflow_to_sample_mapping"})
+
+
+def has_segments(config: Any) -> bool:
+    """Whether a model reads which of two texts a token belongs to (``token_type_ids``).
+
+    The tokenizers of transformers 5 do not say so for every model that does (ALBERT, XLNet,
+    RemBERT …), and without it such a model reads both texts as one.
+    """
+    segments = getattr(config, "type_vocab_size", None) or 0
+    return segments > 1 or config.model_type in SEGMENTED
+
 
 def window_size(loaded: Loaded) -> int:
     """How many tokens, special ones included, the model can read at once."""
@@ -145,11 +159,12 @@ def encode_pairs(
             max_length=max_length,
             stride=stride,
             split_special_tokens=True,
+            return_token_type_ids=has_segments(loaded.model.config),
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             verbose=False,
         )
-        names = [name for name in tokenizer.model_input_names if name in encoded]
+        names = [name for name in encoded if name not in _NOT_INPUTS]
         for row, place in enumerate(encoded["overflow_to_sample_mapping"]):
             item = items[place]
             offsets = [

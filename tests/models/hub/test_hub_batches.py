@@ -25,7 +25,7 @@ from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.reader import TorchReader
 from q2_metric.models.hub.yes_no import YesNoEntailment
 
-TOKENIZER = SimpleNamespace(pad_token_id=7, pad_token_type_id=3)
+TOKENIZER = SimpleNamespace(pad_token_id=7, pad_token_type_id=3, padding_side="right")
 CPU = Loaded("fake", TOKENIZER, None, "cpu")
 
 
