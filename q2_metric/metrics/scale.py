@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
 from q2_metric.metrics.claims import claims_only, without_marks
+from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_stages, settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.running import Running
 from q2_metric.text.claims import has_claim
 from q2_metric.text.nearest import Parts
 from q2_metric.text.search import Part, tree_search
-from q2_metric.text.windows import PAPER_CHUNK_SIZE, chunks
+from q2_metric.text.windows import chunks
 from q2_metric.types import (
     Backbone,
     Entailment,
@@ -35,9 +35,6 @@ from q2_metric.types import (
 
 if TYPE_CHECKING:
     from q2_metric.models.presets import Preset
-
-OVERLAP = 0.25
-"""Share of a chunk that the next repeats (the authors' code)."""
 
 NEUTRAL_WEIGHT = 0.1
 """How much P(neutral) counts against a sentence when ``support="consistent"``. At 0 an unrelated
@@ -55,68 +52,6 @@ class _Asked(NamedTuple):
 
     pair: _Pair
     place: tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class ScaleSettings:
-    """SCALE's settings.
-
-    Attributes:
-        chunk_size: tokens of a chunk, at least 1.
-        overlap: share of a chunk that the next repeats, in [0, 1).
-        chunking: what ``chunk_size`` counts: the tokens of the knowledge (section 3.1), or
-            of the whole prompt, windows and all as in the authors' package scale-score
-            (of Yes/No backbones only).
-        prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
-            package's) or "minicheck"; ``None`` for the one that fits the model.
-        aggregate: how a response's sentences make its score: their mean (the paper),
-            the least of them, or their harmonic mean.
-        top_chunks: of how many chunks a sentence is judged by, those that share most of its
-            words, rare ones above all; 0 for all (section 3.1). Where it is not 0, the
-            evidence is sought in the chunk that supports most, not in the whole knowledge.
-        judged_chunks: of how many of those a sentence is judged by the backbone itself, the ones
-            that the package's small entailment network finds to support it most; 0 for all.
-        branches: parts a level of the evidence search, at least 2.
-        support: what a three-way backbone's verdict is read as: "attributable", whether the
-            sentence stands in the knowledge, e; "consistent", whether it is not contradicted
-            or invented, e / (e + c + 0.1 n), with e, n, c the probabilities of entailment,
-            neutral and contradiction. The same for a Yes/No backbone, whose "No" is neither.
-        chat: "keep" sentences that claim nothing among the response's sentences (the paper),
-            or "skip" them where another sentence claims something.
-        markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
-            lists in response and knowledge, which claim nothing.
-    """
-
-    chunk_size: int = field(
-        default=PAPER_CHUNK_SIZE, metadata={"default": "the preset's; the paper's is 512"}
-    )
-    overlap: float = OVERLAP
-    chunking: Literal["knowledge", "prompt"] = "knowledge"
-    prompt: str | None = field(default=None, metadata={"option": "--scale-prompt"})
-    aggregate: Literal["mean", "min", "hmean"] = "mean"
-    top_chunks: int = 0
-    judged_chunks: int = 0
-    branches: int = 2
-    support: Literal["attributable", "consistent"] = "attributable"
-    chat: Literal["keep", "skip"] = "keep"
-    markup: Literal["keep", "skip"] = "keep"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        if self.chunk_size < 1:
-            raise InputError(f"chunk_size must be at least 1 token, not {self.chunk_size}")
-        if not 0 <= self.overlap < 1:
-            raise InputError(f"overlap must be at least 0 and below 1, not {self.overlap}")
-        for name in ("top_chunks", "judged_chunks"):
-            most = getattr(self, name)
-            if most < 0:
-                raise InputError(f"{name} must be at least 0 (all), not {most}")
-            if most and self.chunking == "prompt":
-                raise InputError(f"{name} goes with chunking='knowledge' only")
-        if self.branches < 2:
-            raise InputError(
-                f"branches must be at least 2, not {self.branches}: the search would never end"
-            )
 
 
 def resolved(
@@ -173,6 +108,7 @@ class Scale:
             "overlap": self.settings.overlap,
             **({"chunking": "prompt"} if by_prompt else {}),
             **self.signed_chunks(),
+            **({"unit": "response"} if self.settings.unit == "response" else {}),
             "aggregate": self.settings.aggregate,
             **({"support": "consistent"} if self.settings.support == "consistent" else {}),
             **({"chat": "skip"} if self.settings.chat == "skip" else {}),
@@ -250,7 +186,9 @@ class Scale:
                 for one, example in zip(read, examples, strict=True)]
 
     def _claims(self, examples: Sequence[Example]) -> list[list[tuple[int, int]]]:
-        """The sentences of each response; with ``chat="skip"`` those that claim something."""
+        """What is judged of each response: see ``unit`` and ``chat`` of the settings."""
+        if self.settings.unit == "response":
+            return [[(0, len(example.response))] for example in examples]
         split = self.sentences.split([example.response for example in examples])
         if self.settings.chat == "keep":
             return split

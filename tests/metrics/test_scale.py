@@ -39,6 +39,16 @@ def test_aggregates(aggregate: str, expected: float) -> None:
     assert score.value == pytest.approx(expected)
 
 
+def test_the_whole_response_is_judged_at_once_as_it_is_written() -> None:
+    written, knowledge = "red cat.\n blue dog. ", "a red cat and a dog"
+    metric = scale({(knowledge, written): Verdict(0.7, 0.2, 0.1)}, unit="response")
+    [score] = metric.score([Example(written, knowledge)])
+    assert score.value == 0.7
+    assert len(score.because) == 1
+    assert "|unit:response|" in metric.signature
+    assert "unit:" not in scale().signature
+
+
 def test_hmean_of_a_zero_is_next_to_zero() -> None:
     [score] = scale(aggregate="hmean").score([Example("red cat. xyz.", "red cat")])
     assert score.value == pytest.approx(0.0, abs=1e-6)

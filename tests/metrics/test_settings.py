@@ -47,7 +47,8 @@ def test_how_far_q2_cannot_shrink(shrink: float) -> None:
 
 @pytest.mark.parametrize("settings", [
     {"chunk_size": 1}, {"overlap": 0.0}, {"overlap": 0.99}, {"chunking": "knowledge"},
-    {"chunking": "prompt"}, {"aggregate": "mean"}, {"aggregate": "min"}, {"aggregate": "hmean"},
+    {"chunking": "prompt"}, {"unit": "sentence"}, {"unit": "response"},
+    {"aggregate": "mean"}, {"aggregate": "min"}, {"aggregate": "hmean"},
     {"support": "attributable"}, {"support": "consistent"}, {"chat": "keep"}, {"chat": "skip"},
     {"markup": "keep"}, {"markup": "skip"},
     {"top_chunks": 0}, {"top_chunks": 1}, {"branches": 2},
@@ -63,6 +64,7 @@ def test_values_of_scale(settings: dict[str, Any]) -> None:
     ({"overlap": 1.0}, "overlap must be at least 0 and below 1, not 1.0"),
     ({"overlap": -0.1}, "overlap must be at least 0 and below 1, not -0.1"),
     ({"chunking": "lines"}, "chunking must be one of knowledge, prompt, not 'lines'"),
+    ({"unit": "word"}, "unit must be one of sentence, response, not 'word'"),
     ({"aggregate": "sum"}, "aggregate must be one of mean, min, hmean, not 'sum'"),
     ({"support": "maybe"}, "support must be one of attributable, consistent, not 'maybe'"),
     ({"chat": "drop"}, "chat must be one of keep, skip, not 'drop'"),

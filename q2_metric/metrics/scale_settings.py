@@ -1,0 +1,78 @@
+"""SCALE's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from q2_metric.checks import check_fields
+from q2_metric.errors import InputError
+from q2_metric.text.windows import PAPER_CHUNK_SIZE
+
+OVERLAP = 0.25
+"""Share of a chunk that the next repeats (the authors' code)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleSettings:
+    """SCALE's settings.
+
+    Attributes:
+        chunk_size: tokens of a chunk, at least 1.
+        overlap: share of a chunk that the next repeats, in [0, 1).
+        chunking: what ``chunk_size`` counts: the tokens of the knowledge (section 3.1), or
+            of the whole prompt, windows and all as in the authors' package scale-score
+            (of Yes/No backbones only).
+        prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
+            package's) or "minicheck"; ``None`` for the one that fits the model.
+        unit: what is judged at a time: each "sentence" (section 3), or the whole "response" as it
+            is written, as in the authors' runs on TRUE.
+        aggregate: how a response's sentences make its score: their mean (the paper),
+            the least of them, or their harmonic mean.
+        top_chunks: of how many chunks a sentence is judged by, those that share most of its
+            words, rare ones above all; 0 for all (section 3.1). Where it is not 0, the
+            evidence is sought in the chunk that supports most, not in the whole knowledge.
+        judged_chunks: of how many of those a sentence is judged by the backbone itself, the ones
+            that the package's small entailment network finds to support it most; 0 for all.
+        branches: parts a level of the evidence search, at least 2.
+        support: what a three-way backbone's verdict is read as: "attributable", whether the
+            sentence stands in the knowledge, e; "consistent", whether it is not contradicted
+            or invented, e / (e + c + 0.1 n), with e, n, c the probabilities of entailment,
+            neutral and contradiction. The same for a Yes/No backbone, whose "No" is neither.
+        chat: "keep" sentences that claim nothing among the response's sentences (the paper),
+            or "skip" them where another sentence claims something.
+        markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
+            lists in response and knowledge, which claim nothing.
+    """
+
+    chunk_size: int = field(
+        default=PAPER_CHUNK_SIZE, metadata={"default": "the preset's; the paper's is 512"}
+    )
+    overlap: float = OVERLAP
+    chunking: Literal["knowledge", "prompt"] = "knowledge"
+    prompt: str | None = field(default=None, metadata={"option": "--scale-prompt"})
+    unit: Literal["sentence", "response"] = "sentence"
+    aggregate: Literal["mean", "min", "hmean"] = "mean"
+    top_chunks: int = 0
+    judged_chunks: int = 0
+    branches: int = 2
+    support: Literal["attributable", "consistent"] = "attributable"
+    chat: Literal["keep", "skip"] = "keep"
+    markup: Literal["keep", "skip"] = "keep"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.chunk_size < 1:
+            raise InputError(f"chunk_size must be at least 1 token, not {self.chunk_size}")
+        if not 0 <= self.overlap < 1:
+            raise InputError(f"overlap must be at least 0 and below 1, not {self.overlap}")
+        for name in ("top_chunks", "judged_chunks"):
+            most = getattr(self, name)
+            if most < 0:
+                raise InputError(f"{name} must be at least 0 (all), not {most}")
+            if most and self.chunking == "prompt":
+                raise InputError(f"{name} goes with chunking='knowledge' only")
+        if self.branches < 2:
+            raise InputError(
+                f"branches must be at least 2, not {self.branches}: the search would never end"
+            )
