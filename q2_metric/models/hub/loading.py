@@ -176,9 +176,8 @@ def load_pretrained(
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     folder, revision = _place(name)
     attention = {"attn_implementation": attn_implementation} if attn_implementation else {}
+    tokenizer = _load_tokenizer(name, folder, revision)
     with _errors_about(name), _quiet():
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            folder, revision=revision, trust_remote_code=False)
         model, info = getattr(transformers, auto_class).from_pretrained(
             folder,
             revision=revision,
@@ -189,23 +188,27 @@ def load_pretrained(
             output_loading_info=True,
             **attention,
         )
-        restore(tokenizer, _cached(folder, revision, "tokenizer.json"))
     _check_head(name, auto_class, model, info)
-    if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
     model = model.to(place).eval()
     if compile:
         model.compile(dynamic=True)  # lengths differ from batch to batch
     return Loaded(_label(name, revision, dtype), tokenizer, model, place)
 
 
-def _cached(folder: str, revision: str, file: str) -> str | None:
-    """Where a model's file is on this machine, if it has one of that name."""
+def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
+    """A model's tokenizer, which gives the places of its tokens."""
+    from transformers import AutoTokenizer
     from transformers.utils.hub import cached_file
 
-    found: str | None = cached_file(
-        folder, file, revision=revision, _raise_exceptions_for_missing_entries=False)
-    return found
+    with _errors_about(name), _quiet():
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, revision=revision, trust_remote_code=False)
+        saved = cached_file(folder, "tokenizer.json", revision=revision,
+                            _raise_exceptions_for_missing_entries=False)
+        restore(tokenizer, saved)
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(f"{name}: its tokenizer gives no character offsets (no tokenizer.json)")
+    return tokenizer
 
 
 def _label(name: str, revision: str, dtype: str) -> str:
