@@ -15,6 +15,7 @@ from q2_metric.cli.commands import Group
 
 COMMANDS = {
     "score": "q2_metric.cli.score:score",
+    "gate": "q2_metric.cli.gate:gate",
     "explain": "q2_metric.cli.explain:explain",
     "evidence": "q2_metric.cli.explain:evidence",
     "register": "hf_plugin.command:register",

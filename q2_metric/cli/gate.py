@@ -1,0 +1,134 @@
+"""``q2 gate``: a release is held back when its answers are less supported than before."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from q2_metric.cli.commands import TOO_LOW, Read, Written, command, warn
+from q2_metric.cli.options import CACHE_OPTIONS, cache_file, metric_names
+
+if TYPE_CHECKING:
+    from q2_metric.report.gate import Gate
+
+SHOWN = 10
+"""Failures that the terminal lists."""
+
+
+@command("gate")
+@click.argument("file", metavar="FILE", type=Read())
+@click.option("--baseline", metavar="FILE", type=Read(),
+              help="An earlier run. Only what is new since then fails.")
+@click.option("-m", "--metric", default="groundedness", show_default=True, callback=metric_names,
+              help="The score that decides.")
+@click.option("--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True,
+              help="A response with a lower score fails.")
+@click.option("--allow", "allowed", type=click.IntRange(min=0), default=0, show_default=True,
+              metavar="N", help="How many failures still pass.")
+@click.option("--junit", metavar="PATH", type=Written(),
+              help="JUnit XML: a test for each response.")
+@click.option("--json", "shows_json", is_flag=True, help="Print a JSON object instead of text.")
+@CACHE_OPTIONS
+def gate(**options: Any) -> None:
+    """Fail when responses are not supported, or less than in an earlier run.
+
+    FILE and the baseline are outputs of q2 score --out, or files of rows, which are scored first
+    (to choose models, columns or settings, run q2 score). Without --baseline every response under
+    --threshold fails. With it, a response fails only if it passed there, is not in it, or claims
+    nothing now; the gate also fails if the mean fell, by a paired 95 % interval. Rows are matched
+    by id, or by their knowledge and history.
+
+    On GitHub Actions the failures are also shown as annotations and in the step summary.
+
+    Exit code 4: the gate failed. The others are those of q2 score.
+    """
+    from q2_metric.report import ci
+    from q2_metric.report.gate import gate as decide
+    from q2_metric.report.read import read_scores
+
+    if len(options["metric"]) != 1:
+        raise click.UsageError("--metric takes one name")
+    [metric] = options["metric"]
+    with ExitStack() as stack:
+        read = [None if path is None else read_scores(
+                    [stack.enter_context(_scored(path, metric, options))], stack)
+                for path in (options["file"], options["baseline"])]
+        assert read[0] is not None
+        decided = decide(read[0], metric, options["threshold"], read[1], options["allowed"])
+    if options["junit"] is not None:
+        _write(options["junit"], ci.junit(decided))
+    if os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(os.environ["GITHUB_STEP_SUMMARY"], "a", encoding="utf-8") as file:
+            file.write(ci.summary(decided))
+    if options["shows_json"]:
+        click.echo(json.dumps(ci.as_json(decided), indent=2, ensure_ascii=False))
+    else:
+        _print(decided)
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in ci.workflow_commands(decided):
+                click.echo(line)
+    if not decided.passed:
+        sys.exit(TOO_LOW)
+
+
+@contextmanager
+def _scored(path: str, metric: str, options: dict[str, Any]) -> Iterator[str]:
+    """The path, or where the scores of its rows are if it holds none."""
+    if _has_scores(path):
+        yield path
+        return
+    from q2_metric.engine.job import Job
+    from q2_metric.engine.run import Listener, Run
+    from q2_metric.rows.columns import Columns
+
+    warn(f"{path}: has no scores yet; scoring its rows by {metric}")
+    job = Job(files=(path,), columns=Columns(), metrics=(metric,), texts=True, evidence=True,
+              cache=cache_file(options), cache_bytes=options["cache_size"] * 1_000_000)
+    with TemporaryDirectory() as folder:
+        out = str(Path(folder) / "scores.jsonl")
+        Run(job, listener=Listener(warn=warn)).run(out)
+        yield out
+
+
+def _has_scores(path: str) -> bool:
+    from q2_metric.errors import InputError
+    from q2_metric.files import rereadable
+    from q2_metric.metrics.registry import columns
+    from q2_metric.rows.formats import read_fields
+
+    if not rereadable(path):
+        raise InputError(f"{path}: q2 gate needs a file that can be read twice")
+    for _, row in read_fields(path):
+        return "id" in row and any(name in row for name in columns())
+    return False
+
+
+def _write(path: str, content: bytes) -> None:
+    from q2_metric.files import replacing
+
+    with replacing(Path(path)) as unfinished:
+        Path(unfinished).write_bytes(content)
+
+
+def _print(decided: Gate) -> None:
+    from q2_metric.cli.render import plain
+
+    click.echo(plain(decided.headline))
+    failed = decided.of("failed", "error")
+    for case in failed[:SHOWN]:
+        click.echo(plain(f"  row {case.id} {case.why}: {case.response}"))
+        for line in case.findings:
+            click.echo(plain(f"      {line}"))
+    if len(failed) > SHOWN:
+        click.echo(f"  and {len(failed) - SHOWN} more (--json or --junit lists all)")
+    for note in decided.notes():
+        click.echo(plain(note))
+    click.echo("gate passed" if decided.passed else "gate failed")

@@ -1,0 +1,106 @@
+"""What a gate leaves for CI: JUnit XML, a summary and annotations for GitHub, JSON.
+
+Texts come from users: each format escapes them.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import asdict
+from typing import Any
+from xml.etree import ElementTree
+
+from q2_metric.report.gate import Case, Gate
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+SHOWN = 20
+"""Failures that a summary lists; the JUnit file and the JSON have all."""
+
+
+def junit(gate: Gate) -> bytes:
+    """The cases as JUnit XML, which CI systems read.
+
+    A response is a test case. One that failed in the baseline too, or has no score, is skipped.
+    """
+    failed, errors = gate.of("failed"), gate.of("error")
+    suite = ElementTree.Element(
+        "testsuite", name=_xml(f"q2 gate {gate.metric}"), tests=str(len(gate.cases)),
+        failures=str(len(failed) + gate.worse), errors=str(len(errors)),
+        skipped=str(len(gate.of("known", "skipped"))))
+    for case in gate.cases:
+        test = ElementTree.SubElement(
+            suite, "testcase", classname=_xml(gate.name), name=_xml(case.id))
+        kind = {"failed": "failure", "error": "error", "known": "skipped",
+                "skipped": "skipped"}.get(case.outcome)
+        if kind is not None:
+            words = "failed in the baseline too: " if case.outcome == "known" else ""
+            found = ElementTree.SubElement(test, kind, message=_xml(words + case.why))
+            found.text = _xml("\n".join([case.response, *case.findings]))
+    if gate.worse:
+        test = ElementTree.SubElement(suite, "testcase", classname=_xml(gate.name), name="mean")
+        suite.set("tests", str(len(gate.cases) + 1))
+        ElementTree.SubElement(test, "failure", message=_xml(gate.notes()[-1]))
+    whole = ElementTree.Element("testsuites")
+    whole.append(suite)
+    text: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
+    return text
+
+
+def _xml(text: str) -> str:
+    """The text without the characters that XML cannot hold."""
+    return _NOT_XML.sub("�", text)
+
+
+def summary(gate: Gate) -> str:
+    """Markdown for a GitHub step summary: the verdict, then the worst responses."""
+    lines = [f"### q2 gate: {'passed' if gate.passed else 'failed'}", "", f"{gate.headline}.", ""]
+    lines += [f"- {note}" for note in gate.notes()]
+    failed = gate.of("failed", "error")
+    if failed:
+        lines += ["", f"| row | {gate.metric} | before | response |", "|---|---|---|---|"]
+        lines += [_line(case) for case in failed[:SHOWN]]
+    if len(failed) > SHOWN:
+        lines += ["", f"and {len(failed) - SHOWN} more"]
+    return "\n".join(lines) + "\n"
+
+
+def _line(case: Case) -> str:
+    said = "<br>".join([_cell(case.response), *map(_cell, case.findings)])
+    return f"| {_cell(case.id)} | {_number(case.score)} | {_number(case.before)} | {said} |"
+
+
+def _cell(text: str) -> str:
+    """A text that cannot end a table cell, and that Markdown does not format."""
+    escaped = html.escape(" ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", escaped)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def workflow_commands(gate: Gate) -> list[str]:
+    """The workflow commands that make GitHub show each failure beside the run."""
+    found = [(f"{gate.metric}: row {case.id}", " | ".join([case.why, *case.findings]))
+             for case in gate.of("failed", "error")[:SHOWN]]
+    if gate.worse:
+        found.append((f"{gate.metric}: mean", gate.notes()[-1]))
+    return [f"::error title={_command(title, value=True)}::{_command(message)}"
+            for title, message in found]
+
+
+def _command(text: str, *, value: bool = False) -> str:
+    """The text as GitHub's workflow commands escape it."""
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(":", "%3A").replace(",", "%2C") if value else text
+
+
+def as_json(gate: Gate) -> dict[str, Any]:
+    """The decision and all cases."""
+    return {
+        "passed": gate.passed, "headline": gate.headline, "file": gate.name,
+        "metric": gate.metric, "threshold": gate.threshold, "matched": gate.matched,
+        "change": None if gate.change is None else asdict(gate.change),
+        "cases": [asdict(case) for case in gate.cases],
+    }

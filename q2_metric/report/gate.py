@@ -1,0 +1,195 @@
+"""A release gate: which responses fail, and which of them are new since an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.signature import shortened
+from q2_metric.report.compare import Column, Difference, differences, match
+from q2_metric.report.read import Scored
+from q2_metric.rows.fields import OutputRow
+
+Outcome = Literal["passed", "failed", "known", "skipped", "error"]
+"""Of a response. "known" failed in the baseline too. "skipped" has no score because it claims
+nothing or has no knowledge. "error" could not be scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One response at the gate.
+
+    Attributes:
+        id: of the row.
+        response: its text, "" where the file holds no texts.
+        score: in [0, 1], or ``None`` without a score.
+        before: the baseline's score of the same row, if it has one.
+        outcome: see :data:`Outcome`.
+        why: one line for people.
+        findings: a line for each claim that is not supported, where the file has claims.
+    """
+
+    id: str
+    response: str
+    score: float | None
+    before: float | None
+    outcome: Outcome
+    why: str
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What the gate decided.
+
+    Attributes:
+        name: of the scored file.
+        metric, threshold: a response below ``threshold`` fails.
+        cases: in the order of the rows.
+        allowed: how many failures still pass.
+        change: the paired change of the mean since the baseline, if there is a baseline.
+        matched: rows that were found in the baseline.
+    """
+
+    name: str
+    metric: str
+    threshold: float
+    cases: tuple[Case, ...]
+    allowed: int = 0
+    change: Difference | None = None
+    matched: int = 0
+
+    def of(self, *outcomes: Outcome) -> list[Case]:
+        """The cases with these outcomes, the lowest score first."""
+        found = [case for case in self.cases if case.outcome in outcomes]
+        return sorted(found, key=lambda case: -1.0 if case.score is None else case.score)
+
+    @property
+    def worse(self) -> bool:
+        """Whether the mean fell: the 95 % interval of the paired change is below 0."""
+        change = self.change
+        return change is not None and change.interval is not None and change.interval[1] < 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the release may go out."""
+        return len(self.of("failed", "error")) <= self.allowed and not self.worse
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        failed = len(self.of("failed", "error"))
+        new = " newly" if self.change is not None else ""
+        return (f"{failed} of {len(self.cases)} responses{new} "
+                f"{'fails' if failed == 1 else 'fail'} "
+                f"({self.metric} under {self.threshold:g})")
+
+    def notes(self) -> list[str]:
+        """Further lines for people: known failures, skipped rows and the change of the mean."""
+        found = []
+        if known := len(self.of("known")):
+            found.append(f"{known} failed in the baseline too")
+        if skipped := len(self.of("skipped")):
+            found.append(f"{skipped} without a score: no claim or no knowledge")
+        if self.change is not None:
+            found.append(f"{self.matched} of {len(self.cases)} rows are in the baseline")
+        if self.change is not None and self.change.value is not None:
+            ends = self.change.interval
+            interval = f" (95 % interval {ends[0]:+.3f} to {ends[1]:+.3f})" if ends else ""
+            found.append(f"mean {self.metric} changed by {self.change.value:+.3f}{interval}")
+        return found
+
+
+def gate(
+    scored: Scored, metric: str, threshold: float, baseline: Scored | None = None,
+    allowed: int = 0,
+) -> Gate:
+    """Decides on the responses of one scored file.
+
+    Without a baseline every response below ``threshold`` fails. With one, a response fails only
+    if it passed there, is not in it, or had a score there and claims nothing now.
+
+    Raises:
+        InputError: a file has no such metric or several systems, the two were scored by different
+            models or settings, or no row of one is in the other.
+    """
+    name, rows = _one(scored, metric)
+    before: dict[int, float | None] = {}
+    change = None
+    if baseline is not None:
+        old_name, old = _one(baseline, metric)
+        _check_signatures(scored, baseline, metric)
+        first, second = _column(old, metric), _column(rows, metric)
+        matched = match(first, second)
+        if matched is None:
+            raise InputError(f"{name}: no row has an id or knowledge of {old_name}")
+        pairs = matched[1]
+        before = {here: old[there].get(metric) for there, here in pairs}
+        change = differences(first, second, pairs)[0]
+    cases = tuple(_case(row, metric, threshold, i in before, before.get(i))
+                  for i, row in enumerate(rows))
+    return Gate(name, metric, threshold, cases, allowed, change, len(before))
+
+
+def _one(scored: Scored, metric: str) -> tuple[str, list[OutputRow]]:
+    if len(scored.runs) != 1:
+        names = ", ".join(run.name for run in scored.runs)
+        raise InputError(f"the gate takes the scores of one file, not of several: {names}")
+    [run] = scored.runs
+    if metric not in {score.name for score in run.scores}:
+        raise InputError(f"{run.name}: has no scores of {metric}; it has "
+                         f"{', '.join(score.name for score in run.scores)}")
+    return run.name, list(scored)
+
+
+def _check_signatures(scored: Scored, baseline: Scored, metric: str) -> None:
+    signed = [{score.name: score.signature for score in one.runs[0].scores}[metric]
+              for one in (scored, baseline)]
+    if all(signed) and signed[0] != signed[1]:
+        raise InputError(
+            f"{metric} was computed by different models, settings or versions: "
+            f"{shortened(signed[0])} here, {shortened(signed[1])} in the baseline; "
+            "score both again with one version")
+
+
+def _column(rows: Iterable[OutputRow], metric: str) -> Column:
+    column = Column()
+    for row in rows:
+        column.add(row, [metric])
+    return column
+
+
+def _case(
+    row: Mapping[str, Any], metric: str, threshold: float, matched: bool, before: float | None,
+) -> Case:
+    outcome, why = _outcome(row, row.get(metric), threshold, before)
+    if matched and outcome in ("failed", "known") and before is not None:
+        why += f"; it was {before:.3f}"
+    return Case(row["id"], row.get("response") or "", row.get(metric), before, outcome, why,
+                tuple(_findings(row.get("claims") or ())))
+
+
+def _outcome(
+    row: Mapping[str, Any], score: float | None, threshold: float, before: float | None,
+) -> tuple[Outcome, str]:
+    if row.get("error") is not None:
+        return "error", f"could not be scored: {row['error']}"
+    if score is None:
+        words = f"has no score ({row.get('reason') or 'no reason is recorded'})"
+        silent = before is not None and row.get("reason") in ("no_claim", "empty")
+        return ("failed", f"{words}; it was {before:.3f}") if silent else ("skipped", words)
+    words = f"has {score:.3f}"
+    if score >= threshold:
+        return "passed", words
+    known = before is not None and before < threshold
+    return ("known" if known else "failed"), words
+
+
+def _findings(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    for claim in claims:
+        if claim.get("verdict") not in ("supported", "not checked"):
+            nearest = claim.get("passage")
+            says = f"; the nearest passage says: {nearest}" if nearest else ""
+            yield f"{claim.get('verdict')}: {claim.get('text')}{says}"

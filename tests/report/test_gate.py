@@ -1,0 +1,180 @@
+"""``q2 gate``: which responses fail, what is new since a baseline, and what CI is given."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from q2_metric.cli.main import main
+
+SOURCE = "Rome has seven hills and one river."
+GOOD, BAD, SILENT = "Rome has seven hills.", "Milan is tiny.", " "
+
+
+def rows(path: Path, *responses: str, ids: bool = True) -> Path:
+    path.write_text("".join(
+        json.dumps({"id": f"r{i}", "response": text, "context": f"{SOURCE} Row {i}."}
+                   if ids else {"response": text, "context": f"{SOURCE} Row {i}."}) + "\n"
+        for i, text in enumerate(responses)), encoding="utf-8")
+    return path
+
+
+def scored(path: Path, *more: str) -> Path:
+    out = path.with_suffix(".scored.jsonl")
+    result = CliRunner().invoke(
+        main, ["score", str(path), "--metrics", "word_share", "--out", str(out), *more])
+    assert result.exit_code == 0, result.output
+    return out
+
+
+def gate(*args: str | Path) -> Result:
+    return CliRunner().invoke(main, ["gate", *map(str, args), "-m", "word_share"])
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Path:
+    return scored(rows(tmp_path / "main.jsonl", GOOD, GOOD, BAD, GOOD))
+
+
+def test_without_a_baseline_every_low_response_fails(before: Path) -> None:
+    result = gate(before)
+    assert result.exit_code == 4
+    first, second, *_ = result.stdout.splitlines()
+    assert first == "1 of 4 responses fails (word_share under 0.5)"
+    assert second == f"  row r2 has 0.000: {BAD}"
+    assert result.stdout.endswith("gate failed\n")
+
+
+def test_threshold_and_allowed_failures(before: Path) -> None:
+    assert gate(before, "--threshold", "0").exit_code == 0
+    assert gate(before, "--allow", "1").exit_code == 0
+    assert gate(before, "--threshold", "1.5").exit_code == 2
+
+
+def test_what_failed_before_is_known(before: Path, tmp_path: Path) -> None:
+    same = scored(rows(tmp_path / "new.jsonl", GOOD, GOOD, BAD, GOOD))
+    result = gate(same, "--baseline", before)
+    assert result.exit_code == 0
+    assert "0 of 4 responses newly fail" in result.stdout
+    assert "1 failed in the baseline too" in result.stdout
+
+
+def test_a_regression_is_named_with_what_it_was(before: Path, tmp_path: Path) -> None:
+    result = gate(scored(rows(tmp_path / "new.jsonl", GOOD, BAD, BAD, GOOD)), "--baseline", before)
+    assert result.exit_code == 4
+    assert "1 of 4 responses newly fails" in result.stdout
+    assert "row r1 has 0.000; it was 1.000" in result.stdout
+    assert "row r2" not in result.stdout
+
+
+def test_an_answer_that_falls_silent_is_a_regression(before: Path, tmp_path: Path) -> None:
+    silent = scored(rows(tmp_path / "new.jsonl", SILENT, GOOD, SILENT, GOOD))
+    result = gate(silent, "--baseline", before)
+    assert result.exit_code == 4
+    assert "row r0 has no score (empty); it was 1.000" in result.stdout
+    alone = gate(silent)
+    assert alone.exit_code == 0
+    assert "2 without a score: no claim or no knowledge" in alone.stdout
+
+
+def test_a_row_that_the_baseline_lacks_must_pass(before: Path, tmp_path: Path) -> None:
+    more = scored(rows(tmp_path / "new.jsonl", GOOD, GOOD, BAD, GOOD, BAD))
+    result = gate(more, "--baseline", before)
+    assert result.exit_code == 4
+    assert "row r4" in result.stdout
+    assert "4 of 5 rows are in the baseline" in result.stdout
+
+
+def test_a_mean_that_falls_fails_although_each_response_passes(tmp_path: Path) -> None:
+    weaker = "Rome has seven hills and fountains."
+    old = scored(rows(tmp_path / "main.jsonl", *[GOOD] * 12))
+    new = scored(rows(tmp_path / "new.jsonl", *[weaker] * 12))
+    result = gate(new, "--baseline", old)
+    assert result.exit_code == 4
+    assert result.stdout.startswith("0 of 12 responses newly fail")
+    assert "mean word_share changed by -0." in result.stdout
+    assert gate(old, "--baseline", new).exit_code == 0
+
+
+def test_rows_without_ids_are_matched_by_their_knowledge(tmp_path: Path) -> None:
+    old = scored(rows(tmp_path / "main.jsonl", GOOD, BAD, ids=False))
+    lines = rows(tmp_path / "new.jsonl", GOOD, BAD, ids=False).read_text().splitlines()
+    (tmp_path / "new.jsonl").write_text("\n".join(reversed(lines)) + "\n")
+    result = gate(scored(tmp_path / "new.jsonl"), "--baseline", old)
+    assert result.exit_code == 0
+    assert "1 failed in the baseline too" in result.stdout
+
+
+def test_files_of_rows_are_scored_first(tmp_path: Path) -> None:
+    result = gate(rows(tmp_path / "new.jsonl", GOOD, BAD), "--no-cache")
+    assert result.exit_code == 4
+    assert "has no scores yet; scoring its rows by word_share" in result.stderr
+    assert "row r1" in result.stdout
+
+
+def test_scores_of_other_settings_are_refused(before: Path, tmp_path: Path) -> None:
+    other = scored(rows(tmp_path / "new.jsonl", GOOD))
+    manifest = Path(f"{other}.manifest.json")
+    manifest.write_text(manifest.read_text().replace("word_share|", "word_share|other:1|"))
+    result = gate(other, "--baseline", before)
+    assert result.exit_code == 2
+    assert "different models, settings or versions" in result.stderr
+
+
+def test_a_metric_that_the_file_lacks(before: Path) -> None:
+    result = CliRunner().invoke(main, ["gate", str(before)])
+    assert result.exit_code == 2
+    assert "has no scores of groundedness; it has word_share" in result.stderr
+
+
+HOSTILE = "Milan <b>&\x1b[31m | %0A::error::x ]]> `rm` \n new"
+
+
+def test_junit_has_a_test_for_each_response(before: Path, tmp_path: Path) -> None:
+    new = scored(rows(tmp_path / "new.jsonl", GOOD, HOSTILE, BAD, SILENT))
+    report = tmp_path / "junit.xml"
+    assert gate(new, "--baseline", before, "--junit", report).exit_code == 4
+    suite = ElementTree.parse(report).getroot()[0]
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "4", "failures": "2", "errors": "0", "skipped": "1"}
+    kinds = {case.get("name"): [part.tag for part in case] for case in suite}
+    assert kinds == {"r0": [], "r1": ["failure"], "r2": ["skipped"], "r3": ["failure"]}
+    assert "Milan <b>&�[31m" in (suite[1][0].text or "")
+
+
+def test_github_is_given_a_summary_and_annotations(
+    before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = scored(rows(tmp_path / "new.jsonl", GOOD, HOSTILE, BAD, GOOD))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    result = gate(new, "--baseline", before)
+    commands = [line for line in result.stdout.splitlines() if line.startswith("::")]
+    assert commands == ["::error title=word_share%3A row r1::has 0.000; it was 1.000"]
+    table = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "### q2 gate: failed" in table
+    assert "&lt;b&gt;" in table
+    assert "<b>" not in table
+    row = next(line for line in table.splitlines() if line.startswith("| r1"))
+    assert row.replace("\\|", "").count("|") == 5
+
+
+def test_json_has_every_case(before: Path) -> None:
+    found: Any = json.loads(gate(before, "--json").stdout)
+    assert found["passed"] is False
+    assert [case["outcome"] for case in found["cases"]] == ["passed", "passed", "failed", "passed"]
+
+
+def test_as_a_command(before: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "q2_metric", "gate", str(before), "-m", "word_share"],
+        capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "Traceback" not in done.stderr
