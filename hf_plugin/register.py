@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import sys
 import warnings
 from importlib.util import find_spec
@@ -25,8 +26,11 @@ OPT_OUT = "Q2_NO_REGISTER"
 """Environment variable: with any value, ``import q2_metric`` writes nothing."""
 
 
-OURS = b"from hf_plugin.modules import"
-"""What every script of ours has."""
+MARK = b"# A script of q2-metric:"
+"""Begins a line of every script of ours, whatever its release."""
+
+_BEFORE = re.compile(rb"^from (?:q2_metric\.hf|hf_plugin)\.modules import", re.MULTILINE)
+"""What the scripts had before there was the mark."""
 
 
 def path(name: str) -> str:
@@ -91,17 +95,27 @@ def register_quietly() -> None:
     """:func:`register` for ``import q2_metric``.
 
     Where it cannot be done, nothing is said, but for a warning of a name that is another
-    metric's.
+    metric's. The command ``q2`` loads nothing by that name and does not warn.
     """
     if OPT_OUT in os.environ:
         return
     try:
         register()
     except TakenError as error:
-        warnings.warn(f"{error} ({OPT_OUT}=1 ends this warning)", UserWarning, stacklevel=3)
+        if not _is_command():
+            warnings.warn(
+                f"{error} ({OPT_OUT}=1 ends this warning)", UserWarning, stacklevel=3)
     # ValueError: find_spec of a module that something put into sys.modules without a spec.
     except (MissingExtra, InputError, ValueError):
         pass
+
+
+def _is_command() -> bool:
+    """Whether this process is the command ``q2``, or ``python -m q2_metric``."""
+    program = sys.argv[0] if sys.argv else ""
+    if program == "-m":  # while the package is imported
+        return sys.orig_argv[sys.orig_argv.index("-m") + 1] == "q2_metric"
+    return Path(program).stem == "q2"
 
 
 def _written(name: str) -> Path:
@@ -119,12 +133,13 @@ def _folder(name: str) -> Path:
 
 
 def _of_others(name: str) -> Path | None:
-    """A script of this name that is not of this package, of whatever release."""
+    """A script of this name that no release of this package has written."""
     for script in sorted(_folder(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
             text = script.read_bytes()
             broken = not text.strip(b"\0 \r\n\t")  # of a disk that was full, nobody's
-            if not broken and script != _target(name) and OURS not in text:
+            ours = MARK in text or _BEFORE.search(text) or script == _target(name)
+            if not broken and not ours:
                 return script
     return None
 

@@ -22,7 +22,8 @@ ORDER = [
     {"cli"},
 ]
 # The import registers evaluate's modules, so that evaluate.load("q2") finds them.
-ALLOWED = {("q2_metric/__init__.py", "hf_plugin.register")}
+ALLOWED = {("q2_metric/__init__.py", "hf_plugin.register"),
+           ("q2_metric/evaluate_modules.py", "hf_plugin.modules")}
 # Beside models/: what trains an encoder (torch is its subject), and another package's own model.
 WITH_MODELS = {"q2_metric/metrics/bertscore.py", *(
     f"q2_metric/knowledge/{name}.py"
@@ -78,7 +79,7 @@ def level(name: str) -> int:
 
 
 def test_every_room_has_its_place() -> None:
-    found = {room(module(path)) for path in PACKAGE} - {"q2_metric", "__main__"}
+    found = {room(module(path)) for path in PACKAGE} - {"q2_metric", "__main__", "evaluate_modules"}
     assert found == set().union(*ORDER)
 
 

@@ -138,6 +138,53 @@ def test_what_is_anothers_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         register_quietly()
 
 
+OF_OTHER_RELEASES = [
+    "from q2_metric.hf.modules import Q2",
+    "from hf_plugin.modules import Q2",
+    "# A script of q2-metric: of a later release\nfrom q2_metric.evaluate_modules import Q2",
+]
+
+
+@pytest.mark.parametrize("theirs", OF_OTHER_RELEASES)
+def test_environments_with_other_releases_share_a_cache(theirs: str, tmp_path: Path) -> None:
+    """No command warns, each release puts its own script there, and both load."""
+    folder = tmp_path / "modules" / "evaluate_modules" / "metrics" / "evaluate-metric--q2"
+    older = folder / ("0" * 64) / "q2.py"
+    older.parent.mkdir(parents=True)
+    older.write_text(theirs)
+    os.utime(older, (2e9, 2e9))
+    q2 = str(Path(sys.executable).with_name("q2"))
+    settings = {**os.environ, "HF_HOME": str(tmp_path)}
+    settings.pop("HF_MODULES_CACHE", None)
+    for words in ([q2, "--version"], [sys.executable, "-m", "q2_metric", "presets"],
+                  [q2, "register"]):
+        done = subprocess.run(words, env=settings, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    os.utime(older, (1e9, 1e9))
+    found = _last_json(_python(
+        "import json, q2_metric, evaluate\n"
+        "print(json.dumps(evaluate.load('q2').__class__.__mro__[1].__module__))", tmp_path))
+    assert found == "hf_plugin.modules"
+    assert older.read_text() == theirs
+
+
+def test_the_command_is_silent_about_anothers_metric(tmp_path: Path) -> None:
+    folder = tmp_path / "modules" / "evaluate_modules" / "metrics" / "evaluate-metric--q2"
+    (folder / ("0" * 64)).mkdir(parents=True)
+    (folder / ("0" * 64) / "q2.py").write_text("class Q2: pass")
+    settings = {**os.environ, "HF_HOME": str(tmp_path)}
+    settings.pop("HF_MODULES_CACHE", None)
+    q2 = str(Path(sys.executable).with_name("q2"))
+    for words in ([q2, "presets"], [sys.executable, "-m", "q2_metric", "presets"]):
+        done = subprocess.run(words, env=settings, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    _, err = _python("import q2_metric", tmp_path).communicate(timeout=240)
+    assert "is another metric's" in err
+    done = subprocess.run([q2, "register"], env=settings, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "is another metric's" in done.stderr
+
+
 @pytest.mark.parametrize("damage", [b"", b"\0" * 50, b"from hf_pl"])
 def test_a_damaged_script_is_mended(
     damage: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
