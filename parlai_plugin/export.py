@@ -21,6 +21,7 @@ from parlai_plugin import hook
 from parlai_plugin.notices import NO_KNOWLEDGE, NO_RESPONSE
 from parlai_plugin.options import add_options
 from q2_metric.errors import InputError
+from q2_metric.files import check_free, replacing
 from q2_metric.rows.writers import check_output
 
 
@@ -36,6 +37,9 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         )
         parser.add_argument("--out", type=str, default="", help="File to write, .jsonl")
         parser.add_argument(
+            "--overwrite", type="bool", default=False, help="Replace a file that exists already"
+        )
+        parser.add_argument(
             "--system",
             type=str,
             default="",
@@ -50,24 +54,28 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         """Writes the rows; returns how many, and how many were left out by reason.
 
         Raises:
-            InputError: no file to write, or no example that has knowledge and a response.
+            InputError: no file to write, one that exists already, or no example that has knowledge
+                and a response.
         """
         hook.install()
         out = self.opt.get("out") or ""
         if not out.endswith(".jsonl"):
             raise InputError("--out: name a .jsonl file to write, such as --out responses.jsonl")
         check_output(out)
+        if not self.opt.get("overwrite"):
+            check_free(out)
         random.seed(42)  # as eval_model, for teachers that draw
         agent = create_agent(self.opt, requireModelExists=True)
-        with open(out, "w", encoding="utf-8") as file:
-            writer = _Writer(file, self.opt.get("system") or _system(self.opt))
-            hook.listeners.append(writer.take)
-            try:
-                for task in self.opt["task"].split(","):
-                    _answer(self.opt, agent, task)
-            finally:
-                hook.listeners.remove(writer.take)
-        return writer.close(out)
+        with replacing(Path(out), private=True) as unfinished:
+            with open(unfinished, "w", encoding="utf-8") as file:
+                writer = _Writer(file, self.opt.get("system") or _system(self.opt))
+                hook.listeners.append(writer.take)
+                try:
+                    for task in self.opt["task"].split(","):
+                        _answer(self.opt, agent, task)
+                finally:
+                    hook.listeners.remove(writer.take)
+            return writer.close(out)
 
 
 def _answer(opt: Any, agent: Any, task: str) -> None:

@@ -1,7 +1,8 @@
-"""Files: JSON read in one way, an output put in its place at once, and what none may overwrite.
+"""Files: JSON read in one way, an output put in its place at once, and what is not overwritten.
 
-The one rule for outputs: a file that a command writes is none that it reads and no other
-that it writes, whatever the paths are called (:func:`check_written`).
+A command never overwrites its inputs, and each output needs its own path, whatever the paths are
+called (:func:`check_written`). A file that is there already stays (:func:`check_free`), unless
+the command knows that it wrote the file itself.
 """
 
 from __future__ import annotations
@@ -143,6 +144,7 @@ def check_written(
             _is_there(path) and not path.is_file() and not path.is_dir()
         ):
             raise InputError(f"{path}: cannot be written: it is no plain file")
+        _followed(path)
         for other in read:
             if _same(path, other):
                 raise InputError(f"{path}: is read, so it cannot be written; choose another name")
@@ -190,6 +192,47 @@ def _same(one: Path, other: Path) -> bool:
         raise InputError(f"{one}: cannot be written: {error}") from error
 
 
+def _followed(path: Path) -> Path:
+    """The file behind a link; the path itself where it is none.
+
+    Raises:
+        InputError: the link leads to nothing.
+    """
+    if not path.is_symlink():
+        return path
+    if not _is_there(path):
+        raise InputError(
+            f"{path}: cannot be written: it is a link to {os.readlink(path)}, which does not exist"
+        )
+    return path.resolve()
+
+
+def is_taken(path: str | Path) -> bool:
+    """Whether a path is a file with contents; an empty one, as ``mktemp`` makes it, is free."""
+    try:
+        return os.path.isfile(path) and os.path.getsize(path) > 0
+    except OSError:
+        return False
+
+
+def check_free(path: str | Path, what: str = "") -> None:
+    """Refuses the path of a file that has contents already.
+
+    Args:
+        path: of the file.
+        what: what the file is not, in words, where a file of that kind would be replaced.
+
+    Raises:
+        InputError: there is such a file.
+    """
+    if is_taken(path):
+        raise InputError(f"{path}: exists already{what and f' and is not {what}'}; {CHOOSE}")
+
+
+CHOOSE = "choose another name, or replace it with --overwrite"
+"""What to do about an output that stays as it is."""
+
+
 def within(path: str | Path, folder: str | Path) -> bool:
     """Whether a path lies in a folder, links followed."""
     return Path(folder).resolve() in Path(path).resolve().parents
@@ -221,31 +264,42 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
 
 
 @contextmanager
-def replacing(path: Path, folder: Path | None = None) -> Iterator[Path]:
+def replacing(path: Path, folder: Path | None = None, *, private: bool = False) -> Iterator[Path]:
     """A name to write to; what was written is ``path`` afterwards, on disk, or not at all.
 
     The unfinished file is new and of this call alone: it has a random name, in the folder of
     ``path`` unless another one on its disk is given, and is made in a way that follows no link.
-    The mode of a file that was there is kept.
+    Where ``path`` is a link, the file behind it is replaced. The mode of a file that was there
+    is kept.
+
+    Args:
+        path: of the file.
+        folder: for the unfinished file.
+        private: whether a new file can be read by its owner alone, as texts of users should.
 
     Raises:
+        InputError: ``path`` is a stream, or a link that leads to nothing.
         WriteError: it cannot be written; what ``path`` held stays.
     """
     if _is_stream(path):
         raise InputError(f"{path}: cannot be written: it is no plain file")
-    unfinished = (folder or path.parent) / f".q2-{secrets.token_hex(8)}.tmp"
+    place = _followed(path)
+    if folder is None or place != path:  # a link may lead to another disk
+        folder = place.parent
+    unfinished = folder / f".q2-{secrets.token_hex(8)}.tmp"
+    mode = PRIVATE if private else 0o666
     try:
-        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
     try:
         with suppress(FileNotFoundError):
-            os.chmod(unfinished, stat.S_IMODE(os.stat(path).st_mode))
+            os.chmod(unfinished, stat.S_IMODE(os.stat(place).st_mode))
         yield unfinished
         _to_disk(unfinished)
-        os.replace(unfinished, path)
+        os.replace(unfinished, place)
         if os.name != "nt":  # where folders cannot be opened
-            _to_disk(path.parent)
+            _to_disk(place.parent)
     except Q2Error:
         raise
     except OSError as error:
@@ -253,6 +307,10 @@ def replacing(path: Path, folder: Path | None = None) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             unfinished.unlink()
+
+
+PRIVATE = 0o600
+"""The mode of a new file that holds texts of users: its owner reads and writes it."""
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -90,7 +90,8 @@ def calibrate(
     if len(metric) > 1:
         raise InputError("a calibration is of one metric; fit one for each")
     options["outs"] = ()
-    check(options)
+    name = name or Path(out).stem
+    check(options, f"calibration_{name}")
     check_place(out)
     if column is None:
         rows = labels.read_labelled(file, Names(response, knowledge, history), label, form)
@@ -110,7 +111,7 @@ def calibrate(
         metric = [column]
         signed = signature(column, {"file": file.name, "version": "unknown"})
     fitted = fitting.fit(
-        truth, scores, name=name or Path(out).stem, metric=metric[0], signature=signed,
+        truth, scores, name=name, metric=metric[0], signature=signed,
         kind=kind, precision=precision,
     )
     report = fitting.experiment(truth, scores, fitted, precision=precision)

@@ -2,6 +2,7 @@
 
 A command says with the types of its options which files it reads (:class:`Read`) and which it
 writes (:class:`Written`); before it runs, :func:`q2_metric.files.check_written` sees them all.
+What is there already is replaced with ``--overwrite`` only, which every such command has.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from q2_metric.errors import (
     Q2Error,
     WriteError,
 )
-from q2_metric.files import check_written
+from q2_metric.files import check_free, check_written
 
 ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
 """Exit codes: some rows could not be scored; an option or file is not what it should be; the
@@ -70,30 +71,68 @@ class Written(click.Path):
 
     Args:
         also: other paths that are written for a path.
+        guard: refuses a path whose file may not be replaced, unless ``--overwrite`` is given;
+            ``None`` where the command never replaces a file.
         keywords: of ``click.Path``.
     """
 
     def __init__(
-        self, also: Callable[[str], Iterable[str | os.PathLike[str]]] = lambda _path: (),
-        **keywords: Any,
+        self, also: Callable[[str], Iterable[str | os.PathLike[str]]] = lambda _path: (), *,
+        guard: Callable[[Any], None] | None = check_free, **keywords: Any,
     ) -> None:
         super().__init__(**{"readable": False, "dir_okay": True, **keywords})
-        self.also = also
+        self.also, self.guard = also, guard
+
+
+def _overwrite_option(words: str) -> click.Option:
+    """``--overwrite``; :func:`overwriting` tells whether it was given."""
+
+    def keep(ctx: click.Context, _option: click.Parameter, given: bool) -> None:
+        ctx.meta[_OVERWRITE] = given
+
+    return click.Option(
+        ["--overwrite"], is_flag=True, expose_value=False, callback=keep, help=words)
+
+
+_OVERWRITE = "q2_metric.overwrite"
+
+
+def overwriting() -> bool:
+    """Whether the command that runs may replace what exists already."""
+    return bool(click.get_current_context().meta.get(_OVERWRITE))
 
 
 class Command(click.Command):
-    """A command whose outputs overwrite nothing that it reads or writes under another name."""
+    """A command that never overwrites its inputs, writes each output to its own path, and replaces
+    a file of others with ``--overwrite`` only.
+
+    Args:
+        overwrites: what ``--overwrite`` does, for ``--help``.
+        keywords: of ``click.Command``.
+    """
+
+    def __init__(
+        self, *arguments: Any, overwrites: str = "Replace what exists already.", **keywords: Any
+    ) -> None:
+        super().__init__(*arguments, **keywords)
+        if any(isinstance(one.type, Written) and one.type.guard for one in self.params):
+            self.params.append(_overwrite_option(overwrites))
 
     def invoke(self, ctx: click.Context) -> Any:
         read: list[Any] = []
         written: list[Any] = []
+        guards: list[Callable[[], None]] = []
         for param in self.params:
             for path in _values(ctx.params.get(param.name or "")):
                 if isinstance(param.type, Read):
                     read.append(path)
                 elif isinstance(param.type, Written):
                     written += [path, *param.type.also(str(path))]
+                    if param.type.guard is not None:
+                        guards.append(partial(param.type.guard, path))
         check_written(written, [*read, *_data_sets(written)])
+        for guard in [] if ctx.meta.get(_OVERWRITE) else guards:
+            guard()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
@@ -110,6 +149,18 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
     from q2_metric.data.download import files_here
 
     return files_here()
+
+
+def check_page(path: str | Path) -> None:
+    """Refuses a page that would replace a file other than a report page.
+
+    Raises:
+        InputError: there is such a file.
+    """
+    from q2_metric.report.page import is_page
+
+    if not is_page(path):
+        check_free(path, "a report page of q2")
 
 
 def kept(options: Mapping[str, Any]) -> str:

@@ -38,7 +38,7 @@ def wow(control: bool, **options: Any) -> None:
     """Wizard of Wikipedia: the experiments of the Q² paper."""
     from q2_metric.evaluation.wow import experiment as protocol
 
-    check(options)
+    check(options, "wow")
     rows = [row.example for row in protocol.rows()]
     finish(protocol.experiment(columns_of(options, rows), control=control), options)
 
@@ -59,7 +59,7 @@ def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) 
     """
     from q2_metric.evaluation import true as protocol
 
-    check(options)
+    check(options, "true")
     read = protocol.read_sets(sets or protocol.sets_here())
     rows = [row.example for one in read.values() for row in one]
     columns = columns_of(options, rows)
@@ -80,7 +80,7 @@ def dnli(file: Path, threshold: float | None, dev: Path | None, **options: Any) 
     from q2_metric.data.dnli import read_dnli
     from q2_metric.evaluation import dnli as protocol
 
-    check(options)
+    check(options, "dnli")
     options["personal"] = options["personal"] or "keep"
     pairs = read_dnli(file)
     tuning = read_dnli(dev) if dev else []
@@ -109,7 +109,7 @@ def usr(file: Path, quality: str, leave_out: tuple[str, ...], **options: Any) ->
     from q2_metric.data.usr import REFERENCE, read_usr
     from q2_metric.evaluation import usr as protocol
 
-    check(options)
+    check(options, "usr")
     rated = read_usr(file, quality=quality, leave_out=leave_out or (REFERENCE,))
     columns = columns_of(options, [one.example for one in rated])
     finish(protocol.experiment(columns, rated, quality=quality), options)
@@ -128,10 +128,11 @@ def evidence(file: Path, **options: Any) -> None:
     from q2_metric.metrics.scale import resolved
     from q2_metric.models.presets import preset
 
-    check(options)
+    check(options, "evidence")
     rows = read_screeneval(file)
-    columns = columns_of(options, [row.example for row in rows])
-    scale = metric_source("scale", options, score_cache(options))
+    kept = score_cache(options)
+    columns = columns_of(options, [row.example for row in rows], kept)
+    scale = metric_source("scale", options, kept)
     settings, _ = resolved(preset(options["preset"]), options["scale_model"],
                            {"branches": options["branches"]})
     report = protocol.experiment(
@@ -151,7 +152,7 @@ def dev(limit: int | None, **options: Any) -> None:
     from q2_metric.data.dev import dev_files, read_dev
     from q2_metric.evaluation import dev as protocol
 
-    check(options)
+    check(options, "dev")
     sets = {name: read_dev(path, limit) for name, path in dev_files().items()}
     asked = {*options["metrics"], *protocol.COUNTS}
     options["metrics"] = [name for name in METRICS if name in asked]
@@ -166,9 +167,9 @@ def render(result: Path, **options: Any) -> None:
     """Show, write or draw again a RESULT that --out wrote as .json."""
     from q2_metric.evaluation.files import read_json
 
-    check(options)
     report = read_json(result)
     try:
+        check(options, report.name)
         finish(report, options)
     except InputError:
         raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from q2_metric._version import __version__
-from q2_metric.cli.commands import Read, Written, warn
+from q2_metric.cli.commands import Read, Written, overwriting, warn
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
     MODEL_OPTIONS,
@@ -44,7 +44,7 @@ def _drawn(folder: str) -> Iterable[Path]:
     return figures_in(folder)
 
 
-FIGURES = Written(_drawn, file_okay=False)
+FIGURES = Written(_drawn, guard=None, file_okay=False)
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 
 METRICS_OPTION = metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli")
@@ -71,13 +71,22 @@ EXPERIMENT_OPTIONS = all_options(
 )
 
 
-def check(options: Mapping[str, Any]) -> None:
-    """Refuses outputs that cannot be written, before hours of scoring."""
+def check(options: Mapping[str, Any], name: str) -> None:
+    """Refuses outputs that cannot be written, before hours of scoring.
+
+    Args:
+        options: of the command.
+        name: of the report, after which its figures are called.
+    """
+    from q2_metric.evaluation.figures import figures_of
     from q2_metric.evaluation.files import SUFFIXES
-    from q2_metric.files import check_place
+    from q2_metric.files import check_free, check_place
 
     for path in options["outs"]:
         check_place(path, SUFFIXES)
+    if options["figures"] and not overwriting():
+        for figure in figures_of(name, options["figures"]):
+            check_free(figure)
     needed = ["scipy", "scikit-learn", *(["matplotlib"] if options["figures"] else [])]
     for package in needed:
         if find_spec({"scikit-learn": "sklearn"}.get(package, package)) is None:
@@ -88,12 +97,20 @@ def check(options: Mapping[str, Any]) -> None:
         raise InputError("--scores needs --column, the column of the scores")
 
 
-def columns_of(options: Mapping[str, Any], rows: Sequence[Example]) -> Columns:
-    """The metrics that were asked for, ours and those of a file."""
+def columns_of(
+    options: Mapping[str, Any], rows: Sequence[Example], kept: Cache | None = None
+) -> Columns:
+    """The metrics that were asked for, ours and those of a file.
+
+    Args:
+        options: of the command.
+        rows: that will be scored.
+        kept: of :func:`score_cache`, where it is open already.
+    """
     from q2_metric.evaluation.scores import Columns, FileSource
     from q2_metric.rows.formats import read_fields
 
-    kept, file = score_cache(options), options["scores_file"]
+    file, kept = options["scores_file"], kept or score_cache(options)
     lines = list(read_fields(file, options["form"])) if file else []  # once: it may be a pipe
     foreign = [FileSource(file, lines, column, rows) for column in options["score_columns"]]
     ours = [metric_source(name, options, kept) for name in options["metrics"]]

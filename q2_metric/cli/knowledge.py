@@ -11,7 +11,8 @@ import click
 
 from q2_metric.cli.commands import Read, Written
 from q2_metric.cli.options import all_options
-from q2_metric.files import check_place, replacing
+from q2_metric.errors import InputError
+from q2_metric.files import CHOOSE, check_place, replacing
 
 if TYPE_CHECKING:
     from q2_metric.knowledge.training import Progress, TrainSettings
@@ -19,7 +20,17 @@ if TYPE_CHECKING:
 
 FILE = Read(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = Written(dir_okay=False, path_type=Path)
-NEW_FOLDER = Written(file_okay=False, path_type=Path)
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuses a folder that has something, unless a training left it."""
+    from q2_metric.knowledge.training import ABOUT, STATE
+
+    if folder.is_dir() and any(folder.iterdir()) and not any((folder / STATE).rglob(ABOUT)):
+        raise InputError(f"{folder}: is not empty and is not the folder of a training; {CHOOSE}")
+
+
+NEW_FOLDER = Written(guard=_check_folder, file_okay=False, path_type=Path)
 RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
                  default=["bundled"],
@@ -123,7 +134,8 @@ def combined_ranker(options: dict[str, Any]) -> Ranker:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[str]]:
-    """Opens a text file that takes its place when it is complete."""
+    """Opens a text file that takes its place when it is complete; a new one is private."""
     check_place(path)
-    with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
+    with replacing(path, private=True) as unfinished, \
+            open(unfinished, "w", encoding="utf-8") as file:
         yield file

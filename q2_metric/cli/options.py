@@ -184,7 +184,8 @@ def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
 CACHE_OPTIONS = all_options(
     click.option(
         "--cache", metavar="PATH", envvar="Q2_CACHE",
-        type=Written(lambda path: [f"{path}-journal"], dir_okay=False, path_type=Path),
+        type=Written(
+            lambda path: [f"{path}-journal"], guard=None, dir_okay=False, path_type=Path),
         help="File that keeps scores for the next run.  [default: in the user's cache]",
     ),
     click.option(
@@ -194,7 +195,8 @@ CACHE_OPTIONS = all_options(
     ),
     click.option(
         "--cache-size", metavar="MB", type=click.IntRange(min=1), default=1000,
-        show_default=True, help="What was longest unused leaves a larger cache.",
+        show_default=True,
+        help="When the cache is full, the least recently used entries are removed.",
     ),
 )
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import click
 
-from q2_metric.cli.commands import Read, Written, command
+from q2_metric.cli.commands import Read, Written, check_page, command
 from q2_metric.cli.options import format_option
 from q2_metric.errors import InputError
 
@@ -15,7 +15,7 @@ from q2_metric.errors import InputError
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=Read())
 @format_option("SCORES and --texts")
 @click.option("-o", "--out", metavar="PATH", default="report.html", show_default=True,
-              type=Written(),
+              type=Written(guard=check_page),
               help="The page to write.")
 @click.option("--texts", metavar="FILE", multiple=True, type=Read(),
               help="A file that was scored, for scores without texts; may be repeated, in order.")

@@ -23,7 +23,9 @@ from q2_metric.cli.commands import (
     OneLineError,
     Read,
     Written,
+    check_page,
     command,
+    overwriting,
     warn,
 )
 from q2_metric.cli.options import (
@@ -61,6 +63,15 @@ def _beside(out: str) -> Iterable[str | PathLike[str]]:
     return beside(out), parts_folder(out)
 
 
+def _replaceable(out: str) -> None:
+    """Refuses an output that is somebody else's, before a model is loaded."""
+    from q2_metric.engine.manifest import check_replaceable
+    from q2_metric.engine.parts import left_over
+
+    if not left_over(out):  # else the run knows which file it may replace
+        check_replaceable(out)
+
+
 def _threshold(
     _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[str, float]:
@@ -79,7 +90,7 @@ def _threshold(
 
 
 OUTPUT_OPTIONS = all_options(
-    click.option("--out", metavar="PATH", type=Written(_beside),
+    click.option("--out", metavar="PATH", type=Written(_beside, guard=_replaceable),
                  help=f"Scores by row: {', '.join(SUFFIXES)}."),
     click.option(
         "--texts/--no-texts",
@@ -89,7 +100,7 @@ OUTPUT_OPTIONS = all_options(
     ),
     click.option("--raw-csv", is_flag=True,
                  help="With --out as .csv: no ' before texts that a spreadsheet might run."),
-    click.option("--report", metavar="PATH", type=Written(),
+    click.option("--report", metavar="PATH", type=Written(guard=check_page),
                  help="A web page: scores, and what they rest on."),
     click.option(
         "--calibration",
@@ -133,9 +144,6 @@ RUN_OPTIONS = all_options(
     ),
     click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored."),
     click.option("--quiet", is_flag=True, help="No table and no progress bar."),
-    click.option(
-        "--restart", is_flag=True, help="Begin anew where a run that was broken off would go on."
-    ),
 )
 ENGINE_OPTIONS = all_options(
     click.option(
@@ -157,7 +165,7 @@ ENGINE_OPTIONS = all_options(
 )
 
 
-@command("score")
+@command("score", overwrites="Replace what exists already; a run that was broken off begins anew.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")
 @COLUMN_OPTIONS
@@ -197,15 +205,16 @@ def score(**options: Any) -> None:
     )
     running = Run(job, cluster, strict=options["strict"], listener=listener)
     try:
-        results = running.run(out, page, restart=options["restart"])
+        results = running.run(out, page, overwrite=overwriting())
     except (KeyboardInterrupt, ModelError) as error:
         if out is None or not parts_folder(out).exists():
             raise
         words, code = ("stopped", STOPPED) if isinstance(error, KeyboardInterrupt) else (
             str(error), COULD_NOT)
+        same = "the same command without --overwrite" if overwriting() else "the same command"
         raise OneLineError(
-            f"{words}; {parts_folder(out)} keeps what is finished: the same command goes on "
-            "from there, --restart begins anew", code
+            f"{words}; {parts_folder(out)} keeps what is finished: {same} goes on from there",
+            code
         ) from error
     if options["as_json"]:
         click.echo(json.dumps(_summary(results), indent=2, ensure_ascii=False, allow_nan=False))
@@ -248,9 +257,11 @@ def _below(
 
 def _check_together(options: Mapping[str, Any]) -> None:
     """Refuses options that would do nothing, or could not be followed, beside the others."""
+    if overwriting() and options["out"] is None and options["report"] is None:
+        raise InputError("--overwrite needs --out or --report")
     if options["out"] is None:
-        for name, given in (("--no-texts", not options["texts"]), ("--raw-csv", options["raw_csv"]),
-                            ("--restart", options["restart"])):
+        for name, given in (("--no-texts", not options["texts"]),
+                            ("--raw-csv", options["raw_csv"])):
             if given:
                 raise InputError(f"{name} needs --out")
     known = columns(options["metrics"])

@@ -1,7 +1,11 @@
 """JSON values by key in one SQLite file: what the cache of scores keeps them in.
 
 The file may be shared by several processes, is kept under a size, and is never needed: where it
-cannot be used, a warning says so and work goes on without it.
+cannot be used, or another process locks it for :data:`WAITS` seconds, a warning says so and work
+goes on without it. A new file can be read by its owner alone, since it holds pieces of texts.
+
+Each value has a seal, the digest of its key and its text: one that was changed, or that stands at
+another key, is not found.
 
 diskcache would do much of it and was weighed: it keeps values as pickles unless told not to,
 and runs SQLite with a write-ahead log, which a home folder on a network cannot have; reading a
@@ -10,7 +14,9 @@ page of keys in one statement and giving up with one warning would still be ours
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import sqlite3
 import time
 import warnings
@@ -18,6 +24,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from q2_metric.files import PRIVATE
+
+WAITS = 5
+"""Seconds that another process may lock the file."""
 
 LARGEST = 1_000_000_000
 """Bytes that the file may have by default; beyond, what was longest unused goes."""
@@ -68,10 +79,15 @@ class Cache:
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
+                with suppress(FileExistsError):
+                    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
             # Rollback journal, not WAL: home folders may be on a network.
             # An actor's calls may come from different threads, one at a time.
             database = self._database = sqlite3.connect(
-                path or ":memory:", timeout=60, check_same_thread=False)
+                path or ":memory:", timeout=WAITS, check_same_thread=False)
+            tables = [name for name, in database.execute("select name from sqlite_master")]
+            if tables and "scores" not in tables:
+                raise sqlite3.DatabaseError("it is a database of something else")
             database.execute("pragma auto_vacuum = incremental")
             database.execute("pragma synchronous = normal")
             with database:
@@ -98,8 +114,8 @@ class Cache:
                     f"select key, value, used from scores where key in ({_marks(some)})", some
                 )
                 for key, value, used in rows:
-                    with suppress(TypeError, ValueError, RecursionError):  # then made anew
-                        found[key] = json.loads(value)
+                    if (text := _opened(key, value)) is not None:  # else it is made anew
+                        found[key] = json.loads(text)
                     if not isinstance(used, int) or now - used > _FRESH:
                         stale.append(key)
             with self._database:
@@ -120,7 +136,7 @@ class Cache:
                 self._database.executemany(
                     "insert or replace into scores values (?, ?, ?)",
                     [
-                        (key, json.dumps(value, allow_nan=False), now)
+                        (key, _sealed(key, json.dumps(value, allow_nan=False)), now)
                         for key, value in items.items()
                     ],
                 )
@@ -160,6 +176,22 @@ class Cache:
         self._warn(
             f"{self._path}: cannot be used as a cache of scores ({error}); going on without"
         )
+
+
+_SEAL = 16
+"""Hexadecimal digits of a seal."""
+
+
+def _sealed(key: str, text: str) -> str:
+    return hashlib.sha256(f"{key} {text}".encode()).hexdigest()[:_SEAL] + text
+
+
+def _opened(key: str, value: object) -> str | None:
+    """The text that was put at a key; ``None`` where it has been changed."""
+    if not isinstance(value, str) or not value.isascii():
+        return None
+    text = value[_SEAL:]
+    return text if value == _sealed(key, text) else None
 
 
 def _marks(items: Sequence[object]) -> str:

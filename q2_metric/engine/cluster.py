@@ -31,8 +31,15 @@ RETRIES = 2
 """Times that a block is begun again where the actor died."""
 
 
-def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Identity]]:
+def prepared(
+    job: Job, cluster: Cluster, warn: Callable[[str], None]
+) -> tuple[dict[str, str], dict[str, Identity]]:
     """The metrics' signatures and identities, found out where the models are.
+
+    Args:
+        job: what is scored.
+        cluster: where.
+        warn: told in one line why the cache cannot be used there.
 
     Raises:
         Q2Error: what loading the metrics raises.
@@ -41,11 +48,13 @@ def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Iden
 
     folder = os.getcwd()
 
-    def find() -> tuple[dict[str, str], dict[str, Identity]] | Q2Error:
+    def find() -> tuple[dict[str, str], dict[str, Identity], list[str]] | Q2Error:
+        told: list[str] = []
         with suppress(OSError):
             os.chdir(folder)
         try:
-            return job.load().signatures, job.identities()
+            store = job.store(told.append)
+            return job.load(store).signatures, job.identities(store), told
         except Q2Error as error:
             return error
 
@@ -56,8 +65,10 @@ def prepared(job: Job, cluster: Cluster) -> tuple[dict[str, str], dict[str, Iden
         raise ModelError(f"Ray could not load the models: {cause(error)}") from error
     if isinstance(found, Q2Error):
         raise found
-    both: tuple[dict[str, str], dict[str, Identity]] = found
-    return both
+    signatures, identities, told = found
+    for line in told:
+        warn(line)
+    return signatures, identities
 
 
 def fill(

@@ -167,10 +167,22 @@ class Job:
             ],
         }
 
-    def identities(self) -> dict[str, Identity]:
-        """What makes the scores, by metric, and what chooses the knowledge."""
-        # Where it cannot be used, "load" says so.
-        known = Cache(self.cache, largest=self.cache_bytes, warn=lambda _line: None)
+    def store(self, warn: Warn | None = None) -> Cache:
+        """The cache of scores, in memory where the job has no file for it.
+
+        Args:
+            warn: told in one line why the file cannot be used.
+        """
+        told: dict[str, Warn] = {} if warn is None else {"warn": warn}
+        return Cache(self.cache, largest=self.cache_bytes, **told)
+
+    def identities(self, store: Cache | None = None) -> dict[str, Identity]:
+        """What makes the scores, by metric, and what chooses the knowledge.
+
+        Args:
+            store: of :meth:`store`; opened here where none is given.
+        """
+        known = self.store() if store is None else store
         found = {
             name: identity(name, entry(name).request(self.preset, self.keywords), known)
             for name in self.metrics
@@ -180,7 +192,6 @@ class Job:
                 **self.choice.request, **contents(self.choice.paths, known),
                 CODE: code(),
             }
-        known.close()
         return found
 
     def check(self, *, strict: bool = False) -> None:
@@ -201,11 +212,11 @@ class Job:
                 if isinstance(row, BadRow):
                     raise BadRowError(row.error)
 
-    def load(self, warn: Warn | None = None) -> Loaded:
+    def load(self, store: Cache | None = None) -> Loaded:
         """What scores the job; with a cache, models are loaded when they are needed.
 
         Args:
-            warn: told in one line why the cache cannot be used.
+            store: of :meth:`store`; opened here where none is given.
 
         Raises:
             As :func:`q2_metric.metrics.load_metrics`,
@@ -214,9 +225,8 @@ class Job:
         if self.cache is None:
             found = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
         else:
-            told: dict[str, Warn] = {} if warn is None else {"warn": warn}
-            store = Cache(self.cache, largest=self.cache_bytes, **told)
-            found = [self._cached(name, store) for name in self.metrics]
+            kept = self.store() if store is None else store
+            found = [self._cached(name, kept) for name in self.metrics]
         selector = None if self.choice is None else self.choice.load()
         cached = [metric for metric in found if isinstance(metric, CachedMetric)]
         return Loaded(calibrate(found, self.calibrations), selector, cached)

@@ -10,19 +10,30 @@
     files        for each: file, sha256 (null for standard input), rows, failed, columns
     systems      for each file, what "q2 score --json" shows
     output       SHA-256 of the output
+
+The manifest of a run that has not finished lies in its folder of parts (``engine/parts.py``).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from q2_metric._version import __version__
-from q2_metric.engine.identity import CODE, CONTENTS, Identity
+from q2_metric.engine.identity import CODE, COMMIT, CONTENTS, Identity
 from q2_metric.errors import InputError
-from q2_metric.files import fingerprint, read_json, replacing, rereadable
+from q2_metric.files import (
+    CHOOSE,
+    check_free,
+    fingerprint,
+    is_taken,
+    read_json,
+    replacing,
+    rereadable,
+)
 from q2_metric.metrics.signature import parse
 
 Manifest = dict[str, Any]
@@ -65,37 +76,67 @@ def once(found: Manifest) -> bool:
 
 def difference(begun: Manifest, now: Manifest) -> str | None:
     """What is not as it was when a run began, in words; ``None`` where all is."""
+    return _first(chain(_asked(begun, now), _since(begun, now)))
+
+
+def asked_otherwise(begun: Manifest, now: Manifest) -> str | None:
+    """How another run is asked for than the one that began, in words.
+
+    ``None`` where it is the same, although its files, models or code may have changed since.
+    """
+    return _first(_asked(begun, now))
+
+
+def _first(words: Iterator[str]) -> str | None:
     try:
-        return next(_differences(begun, now), None)
+        return next(words, None)
     except (KeyError, TypeError, AttributeError, InputError):
         return "its manifest cannot be understood"
 
 
-def _differences(begun: Manifest, now: Manifest) -> Iterator[str]:
+def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
+    """What was asked for otherwise: files, settings, models."""
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["file"] != given["file"]:
             yield f"it read {was['file']}, now {given['file']}"
-        if was["sha256"] != given["sha256"]:
-            yield f"{given['file']} has changed since"
     if len(begun["files"]) != len(now["files"]):
         yield f"it read {len(begun['files'])} files, now {len(now['files'])}"
-    for name, was, given in _changed(begun["settings"], now["settings"]):
-        yield f"{name} was {was}, now {given}"
+    for name, old, new in _changed(begun["settings"], now["settings"]):
+        if name not in BLOCKS:
+            yield f"{name} was {old}, now {new}"
     for metric, one in now["identities"].items():
-        for name, was, given in _changed(begun["identities"][metric], one):
+        for name, old, new in _changed(begun["identities"][metric], one):
+            if name != CODE and not name.startswith((CONTENTS, COMMIT)):
+                yield f"{metric}'s {name} was {old}, now {new}"
+
+
+def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
+    """What has changed since, where the same was asked for."""
+    for was, given in zip(begun["files"], now["files"], strict=False):
+        if was["sha256"] != given["sha256"]:
+            yield f"{given['file']} has changed since"
+    for metric, one in now["identities"].items():
+        for name, old, new in _changed(begun["identities"][metric], one):
             if name.startswith(CONTENTS):
                 yield f"the {name} have changed"
-            elif name != CODE:
-                yield f"{metric}'s {name} was {was}, now {given}"
+            elif name.startswith(COMMIT):
+                yield f"{metric}'s {name} was {old}, now {new}"
     for column, signed in now["signatures"].items():
-        old, new = parse(begun["signatures"][column])[1], parse(signed)[1]
-        for name, was, given in _changed(old, new):
-            yield f"{column}'s {name} was {was}, now {given}"
+        before, after = parse(begun["signatures"][column])[1], parse(signed)[1]
+        for name, old, new in _changed(before, after):
+            yield f"{column}'s {name} was {old}, now {new}"
+    for name, old, new in _changed(begun["settings"], now["settings"]):
+        if name in BLOCKS:
+            yield f"{name} was {old}, now {new}"
     if begun["version"] != now["version"]:
         yield f"q2-metric was {begun['version']}, now {now['version']}"
     for metric, one in now["identities"].items():
         if begun["identities"][metric][CODE] != one[CODE]:
             yield "the code of q2-metric or a library that it uses has changed"
+
+
+BLOCKS = ("block", "block_characters")
+"""Settings that say where rows are cut: finished blocks depend on them, a whole output does not."""
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -139,15 +180,48 @@ def beside(out: str | Path) -> Path:
     return Path(f"{out}.manifest.json")
 
 
-def check_replaceable(out: str | Path) -> None:
-    """Refuses an output that would take the place of somebody else's file.
+def contents(out: str | Path) -> str | None:
+    """The SHA-256 of what an output holds; ``None`` where nothing is there, or an empty file.
 
     Raises:
-        InputError: the file has contents and no manifest, as outputs have.
+        InputError: it cannot be read.
     """
-    place = Path(out)
-    if place.is_file() and place.stat().st_size and read_manifest(beside(out)) is None:
-        raise InputError(
-            f"{out} is there already, and no output of q2 score ({beside(out).name} is not "
-            "beside it); choose another name, or replace it with --restart"
-        )
+    return fingerprint(out) if is_taken(out) else None
+
+
+def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
+    """Refuses an output that would replace anything but an output of the same command.
+
+    An output of ours has a manifest beside it, which knows its SHA-256.
+
+    Args:
+        out: of ``q2 score``.
+        now: of the run that would replace it, where it is known already.
+
+    Raises:
+        InputError: the file, or the one beside it, is somebody else's, has changed since it was
+            written, or is of another command.
+    """
+    record = beside(out)
+    found = _of_output(record)
+    if found is None:
+        check_free(record, "a manifest of q2 score")
+    held = contents(out)
+    if held is None:
+        return
+    if found is None:
+        problem = f"is not an output of q2 score ({record.name} is not beside it)"
+    elif found["output"] != held:
+        problem = "has changed since q2 score wrote it"
+    elif other := now and asked_otherwise(found, now):
+        problem = f"is of another command: {other}"
+    else:
+        return
+    raise InputError(f"{out}: exists already and {problem}; {CHOOSE}")
+
+
+def _of_output(path: Path) -> Manifest | None:
+    """The manifest of an output, ``None`` where the file is something else."""
+    found = read_manifest(path)
+    fields = {*manifest([], {}, {}, {}), "systems", "output"}
+    return found if found is not None and fields <= found.keys() else None

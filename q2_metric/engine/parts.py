@@ -3,20 +3,26 @@
 While ``scores.jsonl`` is not complete, ``scores.jsonl.parts`` holds a file for each finished
 block and ``manifest.json``, which says from which files and settings they come. A file there
 is complete or not there at all, so that a run that was killed at any moment goes on after
-its last finished block; with another input or setting it is refused.
+its last finished block; with another input or setting it is refused. Where the manifest cannot
+be read, nobody knows what the blocks are of: they are kept, and the run is refused.
+
+A part begins with a seal: the SHA-256 of its lines, its place and its run. A part that was
+changed, or that belongs in another place or to another run, is scored again.
 
 The folder is ours: it has our mark (:data:`MARK`), and one without it is left alone. The mark
-is locked while a process is at work. At the end the manifest goes first and the mark last:
-whatever a kill leaves is either a run that goes on or an empty rest that is swept away.
+is locked while a process is at work. At the end the manifest is renamed first (:data:`SWEPT`) and
+the mark goes last: whatever a kill leaves is either a run that goes on or a rest that is swept
+away.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
-import shutil
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,18 +31,22 @@ from typing import IO
 
 from q2_metric.engine.manifest import (
     Manifest,
+    check_replaceable,
+    contents,
     difference,
     once,
-    read_manifest,
     write_manifest,
 )
 from q2_metric.errors import InputError, WriteError
-from q2_metric.files import replacing
+from q2_metric.files import PRIVATE, read_json, replacing
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.writers import json_line
 
 MARK = ".q2-metric-parts"
 """File of a folder of parts that says whose it is; locked by the process that writes there."""
+
+SWEPT = "swept.json"
+"""What the manifest is called while the parts are removed."""
 
 _IN_FOLDER = 1000
 """Parts of one folder: listing a folder of a million files is slow."""
@@ -62,20 +72,32 @@ class Parts:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.run = ""
+        """Stands for the run in seals."""
 
     def path(self, file: int, block: int) -> Path:
         """Of the part, which may not be there."""
         return self.folder / f"{file}-{block // _IN_FOLDER}" / f"{block % _IN_FOLDER}.jsonl"
 
     def done(self) -> set[tuple[int, int]]:
-        """(file, block) of the parts that are there."""
+        """(file, block) of the parts that are there; links are not followed."""
         found = set()
-        for path in self.folder.glob("*-*/*.jsonl"):
-            folder, part = _FOLDER.fullmatch(path.parent.name), _PART.fullmatch(path.name)
-            if folder and part:  # else it is not ours
-                file, thousand = map(int, folder.groups())
-                found.add((file, thousand * _IN_FOLDER + int(part[1])))
+        for folder in self._folders():
+            file, thousand = map(int, folder.name.split("-"))
+            for path in folder.iterdir():
+                part = _PART.fullmatch(path.name)
+                if part and not path.is_symlink():  # else it is not ours
+                    found.add((file, thousand * _IN_FOLDER + int(part[1])))
         return found
+
+    def _folders(self) -> list[Path]:
+        """Those that hold the parts."""
+        try:
+            places = [*self.folder.iterdir()]
+        except FileNotFoundError:
+            return []
+        return [path for path in places
+                if _FOLDER.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
     def read(self, file: int, block: int, rows: int) -> list[OutputRow] | None:
         """The rows of a part; ``None`` where it is missing or damaged.
@@ -85,11 +107,25 @@ class Parts:
             rows: that the part must have.
         """
         try:
-            with open(self.path(file, block), "rb") as lines:
-                found = [json.loads(line) for line in lines]
-        except (OSError, ValueError, RecursionError):
+            found = [json.loads(line) for line in (self._lines(file, block) or b"").splitlines()]
+        except (ValueError, RecursionError):
             return None
         return found if len(found) == rows else None
+
+    def _lines(self, file: int, block: int) -> bytes | None:
+        """The lines of a part as they were written, without its seal."""
+        path = self.path(file, block)
+        if _is_link(path):
+            return None
+        try:
+            seal, _, lines = path.read_bytes().partition(b"\n")
+        except OSError:
+            return None
+        return lines if seal == self._seal(file, block, lines) else None
+
+    def _seal(self, file: int, block: int, lines: bytes) -> bytes:
+        place = f"{self.run} {file} {block}\n".encode()
+        return hashlib.sha256(place + lines).hexdigest().encode()
 
     def write(self, file: int, block: int, lines: bytes) -> None:
         """Keeps a finished block: its rows as :func:`encoded`.
@@ -99,43 +135,58 @@ class Parts:
         """
         path = self.path(file, block)
         try:
+            if _is_link(path):
+                raise FileExistsError(errno.EEXIST, "it is a link, or lies behind one")
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
             raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
-        with replacing(path) as unfinished, open(unfinished, "wb") as out:
-            out.write(lines)
+        with replacing(path, private=True) as unfinished, open(unfinished, "wb") as out:
+            out.write(self._seal(file, block, lines) + b"\n" + lines)
 
     def damaged(self, file: int, block: int) -> InputError:
         """Removes a part that cannot be read, so that its block is missing; the error to raise."""
         path = self.path(file, block)
-        path.unlink(missing_ok=True)
+        if not _is_link(path):
+            path.unlink(missing_ok=True)
         return InputError(f"{path}: was damaged; the same command scores its rows anew")
 
     def copy(self, blocks: Iterable[tuple[int, int]], out: IO[bytes]) -> None:
-        """Writes the parts of these (file, block) one after the other."""
+        """Writes the parts of these (file, block) one after the other.
+
+        Raises:
+            InputError: one of them is damaged.
+        """
         for file, block in blocks:
-            with open(self.path(file, block), "rb") as lines:
-                shutil.copyfileobj(lines, out)
+            lines = self._lines(file, block)
+            if lines is None:
+                raise self.damaged(file, block)
+            out.write(lines)
 
     @property
     def manifest(self) -> Path:
         """Of the run that the parts are of."""
         return self.folder / "manifest.json"
 
+    @property
+    def swept(self) -> bool:
+        """Whether the parts were being removed."""
+        return (self.folder / SWEPT).exists()
+
     def clear(self) -> None:
-        """Removes what a run has put there, the manifest first; what others put there stays."""
-        self.manifest.unlink(missing_ok=True)
+        """Removes what a run has put there; what others put there stays."""
+        with suppress(FileNotFoundError):
+            os.replace(self.manifest, self.folder / SWEPT)
         for file, block in self.done():
             self.path(file, block).unlink(missing_ok=True)
-        folders = [path for path in self.folder.iterdir() if _FOLDER.fullmatch(path.name)]
+        folders = self._folders()
         for place in (self.folder, *folders):
-            if place.is_dir() and not place.is_symlink():
-                for path in place.iterdir():
-                    if _UNFINISHED.fullmatch(path.name):
-                        path.unlink(missing_ok=True)
+            for path in place.iterdir():
+                if _UNFINISHED.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
         for folder in folders:
             with suppress(OSError):  # something of others is in it
                 folder.rmdir()
+        (self.folder / SWEPT).unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Removes the parts and, unless others have put something there, the folder."""
@@ -144,6 +195,11 @@ class Parts:
             (self.folder / MARK).unlink(missing_ok=True)
             with suppress(OSError):  # something of others, or a process that begins here
                 self.folder.rmdir()
+
+
+def _is_link(part: Path) -> bool:
+    """Whether a part is a link, or its folder is one: neither is of ours."""
+    return part.is_symlink() or part.parent.is_symlink()
 
 
 def encoded(rows: Sequence[OutputRow]) -> bytes:
@@ -181,33 +237,60 @@ def open_parts(out: str | Path) -> Iterator[Parts]:
             os.close(mark)
 
 
-def begin(parts: Parts, out: str | Path, now: Manifest, *, restart: bool = False) -> None:
+def begin(parts: Parts, out: str | Path, now: Manifest, *, overwrite: bool = False) -> str | None:
     """Makes the parts those of this run: what a run that was broken off left, or none.
 
     Args:
         parts: of the output.
         out: the output.
         now: the run's :func:`~q2_metric.engine.manifest.manifest`.
-        restart: begin anew, whatever is there.
+        overwrite: begin anew and replace the output, whatever is there.
+
+    Returns:
+        The SHA-256 of what the output holds and may lose, if there is anything.
 
     Raises:
-        InputError: the run that was broken off had another input or setting or read standard
-            input, or the folder cannot be written.
+        InputError: the run that was broken off had another input or setting, read standard input or
+            cannot be known; the output is something else; or the folder cannot be written.
     """
-    begun = read_manifest(parts.manifest)
-    if restart or begun is None or not parts.done():
+    begun = None
+    if not overwrite and not parts.swept and (done := len(parts.done())):
+        begun = _begun(parts, out, now, done)
+    held = contents(out)
+    if not overwrite and (held is None or begun is None or held != begun.get("replaces")):
+        check_replaceable(out, now)
+    if begun is None:
         parts.clear()
-        write_manifest(parts.manifest, now)
-        return
+        begun = {**now, "run": secrets.token_hex(8), "replaces": held}
+        write_manifest(parts.manifest, begun)
+    parts.run = str(begun.get("run"))
+    return held
+
+
+def _begun(parts: Parts, out: str | Path, now: Manifest, done: int) -> Manifest:
+    """The manifest of a run that was broken off, where this run may go on from there.
+
+    Raises:
+        InputError: it may not, or it cannot be read.
+    """
+    try:
+        begun = read_json(parts.manifest)
+    except InputError as error:
+        raise InputError(
+            f"{error}; so nobody knows what the {done} finished blocks in {parts.folder} are of, "
+            "and they are kept; put the file back, move the folder, or start over with --overwrite"
+        ) from error
     other = difference(begun, now)
-    again = "run it as before, or start over with --restart"
+    again = "run it as before, or start over with --overwrite"
     if other is None and once(now):
         other = "it read standard input or a pipe, which cannot be read again"
-        again = "start over with --restart"
+        again = "start over with --overwrite"
     if other is not None:
         raise InputError(
             f"{out}: a run that was broken off left {parts.folder}, but {other}; {again}"
         )
+    found: Manifest = begun
+    return found
 
 
 def ours(folder: Path) -> bool:
@@ -243,7 +326,7 @@ def _hold(folder: Path, out: str | Path) -> int:
     for _ in range(_TRIES):
         try:
             with suppress(FileExistsError):
-                folder.mkdir()
+                folder.mkdir(0o700)
             if not ours(folder):
                 # Looked at once more: another process may have been in the midst of things.
                 looks += 1
@@ -254,7 +337,7 @@ def _hold(folder: Path, out: str | Path) -> int:
                     f"{folder}: is not of q2 score and stays as it is; move it, or choose "
                     "another --out"
                 )
-            mark = os.open(folder / MARK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+            mark = os.open(folder / MARK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
         except FileNotFoundError:
             if folder.parent.is_dir():
                 continue  # another process has just removed it

@@ -2,8 +2,7 @@
 
     run         is the output complete already? Else:
     _score        each file, block by block; what an earlier run finished is taken from there
-    _assemble     the output, in the order of the rows
-    _finish       the manifest beside it; the finished blocks go
+    _finish       the output, in the order of the rows, and the manifest beside it
 
 Memory does not grow with the rows.
 """
@@ -23,7 +22,7 @@ from q2_metric.engine.job import Job, Loaded
 from q2_metric.engine.manifest import (
     Manifest,
     beside,
-    check_replaceable,
+    contents,
     difference,
     manifest,
     once,
@@ -39,7 +38,7 @@ from q2_metric.metrics.system import Tally
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import REASON, OutputRow, with_texts
 from q2_metric.rows.tally import tally_row
-from q2_metric.rows.writers import open_writer
+from q2_metric.rows.writers import check_output, writer_of
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
@@ -114,8 +113,9 @@ class Run:
         # From before anything is read: what the files and models are like must stay so.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
-            self._identities = job.identities()
-            self._loaded = job.load(self.listener.warn)
+            store = job.store(self.listener.warn)
+            self._identities = job.identities(store)
+            self._loaded = job.load(store)
             signed = self._loaded.signatures
         else:
             only_once = [file for file in job.files if file not in self._states]
@@ -123,22 +123,23 @@ class Run:
                 raise InputError(f"{only_once[0]}: can be read only once; --engine ray needs files")
             from q2_metric.engine.cluster import prepared
 
-            signed, self._identities = prepared(job, cluster)
+            signed, self._identities = prepared(job, cluster, self.listener.warn)
         self.signatures = signatures(signed)
 
     def run(
-        self, out: str | None = None, page: OpenPage | None = None, *, restart: bool = False
+        self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
     ) -> list[FileResult]:
         """Scores all files; a run into ``out`` that was broken off goes on.
 
         Args:
             out: file for the output rows.
             page: opens the page that takes them too.
-            restart: begin anew.
+            overwrite: begin anew, and replace what ``out`` is.
 
         Raises:
             InputError: a file cannot be read or written, changes while it is read, ``out`` is
-                a file of something else, or what was broken off had another input or setting.
+                something else than an output of the same command, or what was broken off had
+                another input or setting.
             BadRowError: ``strict``, and a row cannot be scored.
             ModelError: a model is broken.
         """
@@ -146,11 +147,9 @@ class Run:
             return self._score(page, None)
         now = manifest(self.job.files, self.signatures, self._identities, self.job.settings)
         # A page needs the rows again, which only scoring gives (from the cache).
-        may_be_complete = not restart and page is None
+        may_be_complete = not overwrite and page is None
         if may_be_complete and (done := _finished(out, now)) and not left_over(out):
             return self._complete(out, done)
-        if not restart and not left_over(out):
-            check_replaceable(out)
         if once(now):
             self.listener.note(
                 "standard input cannot be read again: a run that is broken off is lost"
@@ -160,19 +159,18 @@ class Run:
             if may_be_complete and (done := _finished(out, now)):
                 parts.remove()
                 return self._complete(out, done)
-            begin(parts, out, now, restart=restart)
+            held = begin(parts, out, now, overwrite=overwrite)
             if done_before := len(parts.done()):
                 self.listener.note(f"going on: {parts.folder} has {done_before} finished blocks")
             results = self._score(page, parts)
-            _assemble(self.job, parts, results, out)
-            _finish(out, parts, now, results)
+            _finish(self.job, out, parts, results, now, held)
         return results
 
     def _complete(self, out: str, found: Manifest) -> list[FileResult]:
         results = [FileResult.from_json(one) for one in found["systems"]]
         rows, _ = total(results)
         self.listener.note(
-            f"{out} is complete already ({rows} rows); --restart scores them anew"
+            f"{out} is complete already ({rows} rows); --overwrite scores them anew"
         )
         return results
 
@@ -301,11 +299,46 @@ def _finished(out: str, now: Manifest) -> Manifest | None:
     return found
 
 
-def _assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str) -> None:
+def _finish(
+    job: Job, out: str, parts: Parts, results: Sequence[FileResult], begun: Manifest,
+    held: str | None,
+) -> None:
+    """Puts the output and its manifest in their places and removes the parts.
+
+    The manifest goes first: whenever a kill comes, the output that is there is either the one that
+    the manifest knows, or the one that the parts' manifest says may be replaced.
+
+    Args:
+        held: SHA-256 of what the output held when the run began.
+
+    Raises:
+        InputError: something cannot be written, or the output has changed; the parts stay.
+    """
+    files = [
+        {**one, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
+        for one, result in zip(begun["files"], results, strict=True)
+    ]
+    whole = {**begun, "complete": True, "files": files,
+             "systems": [result.as_json() for result in results]}
+    with replacing(Path(out), parts.folder, private=True) as unfinished:
+        _assemble(job, parts, results, out, unfinished)
+        if contents(out) not in (None, held):
+            raise InputError(
+                f"{out}: has changed while it was scored, so it stays; move it away, and the same "
+                f"command puts the scores there ({parts.folder} keeps them)"
+            )
+        whole["output"] = fingerprint(unfinished)
+        write_manifest(beside(out), whole, parts.folder)
+    parts.remove()
+
+
+def _assemble(
+    job: Job, parts: Parts, results: Sequence[FileResult], out: str, unfinished: Path
+) -> None:
     """Writes the output from the parts, in the order of the rows.
 
     Raises:
-        InputError: it cannot be written; the parts stay.
+        InputError: it cannot be written, or a part is damaged.
     """
     blocks = [
         (number, n, size)
@@ -313,32 +346,13 @@ def _assemble(job: Job, parts: Parts, results: Sequence[FileResult], out: str) -
         for n, size in enumerate(result.blocks)
     ]
     if Path(out).suffix.lower() == ".jsonl":
-        with replacing(Path(out), parts.folder) as unfinished, open(unfinished, "wb") as file:
+        with open(unfinished, "wb") as file:
             parts.copy(((number, n) for number, n, _ in blocks), file)
         return
-    with open_writer(
-        out, job.layout, inputs=job.files, folder=parts.folder, raw_csv=job.raw_csv
-    ) as writer:
+    check_output(out, job.files)
+    with writer_of(out)(unfinished, job.layout, job.raw_csv) as writer:
         for number, n, size in blocks:
             rows = parts.read(number, n, size)
             if rows is None:
                 raise parts.damaged(number, n)
             writer.write(rows)
-
-
-def _finish(out: str, parts: Parts, begun: Manifest, results: Sequence[FileResult]) -> None:
-    """Puts the manifest beside the complete output and removes the parts.
-
-    Raises:
-        InputError: it cannot be written; the parts stay.
-    """
-    files = [
-        {**one, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
-        for one, result in zip(begun["files"], results, strict=True)
-    ]
-    whole = {
-        **begun, "complete": True, "files": files,
-        "systems": [result.as_json() for result in results], "output": fingerprint(out),
-    }
-    write_manifest(beside(out), whole, parts.folder)
-    parts.remove()

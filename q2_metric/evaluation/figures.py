@@ -57,6 +57,16 @@ def figures_in(folder: str | Path) -> list[Path]:
         return []
 
 
+def figures_of(name: str, folder: str | Path) -> list[Path]:
+    """The files that :func:`draw` may write for a report of this name."""
+    return [Path(folder) / f"{_stem(name)}_{kind}.{suffix}"
+            for kind in DRAWINGS for suffix in SUFFIXES]
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[^\w-]+", "_", name)
+
+
 def draw(report: Report, folder: str | Path) -> list[Path]:
     """Draws all figures of a report into a folder, as ``NAME_KIND.png`` and ``.svg``.
 
@@ -72,13 +82,12 @@ def draw(report: Report, folder: str | Path) -> list[Path]:
     except OSError as error:
         raise WriteError(f"{folder}: cannot be written: {error.strerror or error}") from error
     paths: list[Path] = []
-    name = re.sub(r"[^\w-]+", "_", report.name)
     with _pyplot() as plt:
         for kind, drawing in DRAWINGS.items():
             panels = report.curves.get(kind)
             if panels:
                 figure = drawing(plt, panels, _styles(panels))
-                paths += _save(figure, folder / f"{name}_{kind}")
+                paths += _save(figure, folder / f"{_stem(report.name)}_{kind}")
                 plt.close(figure)
     return paths
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,8 +77,25 @@ def write_page(path: str | Path, runs: Sequence[Run], rows: Iterable[OutputRow])
     Raises:
         InputError: the file cannot be written.
     """
-    with replacing(Path(path)) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
+    with replacing(Path(path), private=True) as unfinished, \
+            open(unfinished, "w", encoding="utf-8") as file:
         file.writelines(_rendered(runs, rows))
+
+
+def is_page(path: str | PathLike[str]) -> bool:
+    """Whether a file is a page that :func:`write_page` wrote."""
+    try:
+        with open(path, "rb") as file:
+            return _MADE_BY in file.read(_HEAD)
+    except OSError:
+        return False
+
+
+_MADE_BY = b'<meta name="generator" content="q2-metric">'
+"""Of the template: tells our pages from other files."""
+
+_HEAD = 4096
+"""Bytes of a page among which this is."""
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:

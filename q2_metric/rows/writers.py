@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -34,10 +34,13 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
         pyarrow()
 
 
+OpenWriter = Callable[[Path, Layout, bool], AbstractContextManager[Writer]]
+"""Called with a path, the layout of the rows, and whether texts in csv are as they are."""
+
+
 @contextmanager
 def open_writer(
-    path: str | Path, layout: Layout, *, inputs: Sequence[str | Path] = (),
-    folder: Path | None = None, raw_csv: bool = False,
+    path: str | Path, layout: Layout, *, inputs: Sequence[str | Path] = (), raw_csv: bool = False,
 ) -> Iterator[Writer]:
     """A writer for one of :data:`SUFFIXES`; UTF-8, no NaN.
 
@@ -49,7 +52,6 @@ def open_writer(
         path: file to write.
         layout: the fields of its rows.
         inputs: files that must not be overwritten.
-        folder: for the unfinished file (:func:`q2_metric.files.replacing`).
         raw_csv: whether texts in csv are as they are.
 
     Raises:
@@ -57,11 +59,15 @@ def open_writer(
             cannot be written.
         MissingExtra: parquet without pyarrow.
     """
-    path = Path(path)
     check_output(path, inputs)
-    opened = _OPENED[path.suffix.lower()]
-    with replacing(path, folder) as unfinished, opened(unfinished, layout, raw_csv) as writer:
+    with replacing(Path(path), private=True) as unfinished, \
+            writer_of(path)(unfinished, layout, raw_csv) as writer:
         yield writer
+
+
+def writer_of(path: str | Path) -> OpenWriter:
+    """Opens a writer of the format that a path's suffix tells, at any path."""
+    return _OPENED[Path(path).suffix.lower()]
 
 
 @contextmanager
@@ -88,7 +94,7 @@ def _text(path: Path) -> IO[str]:
     return open(path, "w", encoding="utf-8", errors="backslashreplace", newline="")
 
 
-_OPENED = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+_OPENED: Mapping[str, OpenWriter] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
 SUFFIXES = tuple(_OPENED)
 """Of the formats that can be written."""
 

@@ -271,7 +271,7 @@ def test_evidence_is_searched_for_outputs_only(
     out = str(tmp_path / "scores.csv")
     run("score", path, "--metrics", "scale")
     run("score", path, "--metrics", "scale", "--out", out)
-    run("score", path, "--metrics", "scale", "--out", out, "--no-evidence")
+    run("score", path, "--metrics", "scale", "--out", out, "--no-evidence", "--overwrite")
     run("score", path, "--metrics", "scale", "--report", str(tmp_path / "report.html"))
     assert scale.evidence == [False, True, False, True]
 
@@ -312,7 +312,8 @@ def test_report_is_left_alone_by_a_run_that_fails(tmp_path: Path, loader: Loader
     report = tmp_path / "report.html"
     report.write_text("earlier")
     path = write(tmp_path / "rows.jsonl", *ROWS)
-    assert run("score", path, "--strict", "--report", str(report)).exit_code == 1
+    command = ("score", path, "--strict", "--report", str(report), "--overwrite")
+    assert run(*command).exit_code == 1
     assert report.read_text() == "earlier"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["report.html", "rows.jsonl"]
 
@@ -423,7 +424,7 @@ def test_our_errors_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     out = tmp_path / "scores.jsonl"
     out.write_text("earlier results\n")
     path = write(tmp_path / "rows.jsonl", ROWS[0])
-    result = run("score", path, "--out", str(out))
+    result = run("score", path, "--out", str(out), "--overwrite")
     assert result.exit_code == 3
     assert result.stderr == "q2: error: no model �[31m'x'\n"
     assert out.read_text() == "earlier results\n"  # not lost to a run that never began

@@ -113,7 +113,7 @@ def test_no_mean_is_too_low(tmp_path: Path) -> None:
     (("--fail-under", "word_share=nan"), "'word_share=nan': a mean is in 0 to 1"),
     (("--no-texts",), "--no-texts needs --out"),
     (("--raw-csv",), "--raw-csv needs --out"),
-    (("--restart",), "--restart needs --out"),
+    (("--overwrite",), "--overwrite needs --out"),
 ])
 def test_options_that_cannot_be(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
     result = run(tmp_path, *options)

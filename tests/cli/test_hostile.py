@@ -55,7 +55,7 @@ def with_fakes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def score(path: Path, out: Path, *arguments: str) -> Result:
-    command = ["score", str(path), "--out", str(out), "--restart", *arguments]
+    command = ["score", str(path), "--out", str(out), "--overwrite", *arguments]
     return CliRunner().invoke(main, command, catch_exceptions=False)
 
 
@@ -306,6 +306,6 @@ def test_a_corrupt_parquet_file_among_others(
     files[1].write_bytes(whole)
     refused = CliRunner().invoke(main, command)
     assert f"{files[1]} has changed since" in refused.stderr
-    assert CliRunner().invoke(main, [*command, "--restart"]).exit_code == 0
+    assert CliRunner().invoke(main, [*command, "--overwrite"]).exit_code == 0
     assert sum(f1.batches) == kept + 1800
     assert len(out.read_text().splitlines()) == 1800

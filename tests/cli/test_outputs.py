@@ -1,11 +1,13 @@
-"""No command writes over what it reads, or writes one file twice."""
+"""No command overwrites its inputs or a file of others, or writes one file twice."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -123,19 +125,144 @@ def test_figures_replace_no_input(folder: Path) -> None:
     assert (drawn / "true_roc.svg").read_text() == "a note"
 
 
-def test_figures_stay_in_their_folder_and_follow_no_link(folder: Path) -> None:
+def test_figures_stay_in_their_folder(folder: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need q2-metric[meta]")
     words = ("calibrate lab.jsonl --metric knowledge_f1 --no-cache --out c.json --quiet "
-             "--figures drawn")
-    assert run(f"{words} --name ../../lab").exit_code == 0
-    names = [f"calibration_lab_reliability.{suffix}" for suffix in ("png", "svg")]
-    names = [name.replace("_lab", "__lab") for name in names]
+             "--figures drawn --name ../../lab")
+    assert run(words).exit_code == 0
+    names = [f"calibration__lab_reliability.{suffix}" for suffix in ("png", "svg")]
     assert sorted(path.name for path in (folder / "drawn").iterdir()) == names
+    (folder / "c.json").unlink()
+    (folder / "drawn" / names[0]).unlink()
     (folder / "drawn" / names[1]).unlink()
     (folder / "drawn" / names[1]).symlink_to("../lab.csv")
-    assert run(f"{words} --name ../../lab").exit_code == 0
-    assert not (folder / "drawn" / names[1]).is_symlink()
+    refused = run(words)
+    assert (refused.exit_code, f"{names[1]}: exists already; choose" in refused.stderr) == (2, True)
     assert (folder / "lab.csv").read_text() == TABLE
+
+
+# --- what exists already -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    ("calibrate lab.jsonl --column s --out mine", ""),
+    ("calibrate lab.jsonl --metric knowledge_f1 --no-cache --out mine", ""),
+    ("meta-eval true lab.csv --metrics knowledge_f1 --no-cache --out mine.md", ""),
+    ("meta-eval true lab.csv --metrics knowledge_f1 --no-cache --out new.md --out mine.json", ""),
+    ("meta-eval dev --out mine.csv", ""),
+    ("meta-eval usr result.json --out mine.json", ""),
+    ("meta-eval evidence result.json --out mine.json", ""),
+    ("meta-eval dnli lab.jsonl --out mine.json", ""),
+    ("meta-eval wow --out mine.json", ""),
+    ("meta-eval render result.json --out mine.json", ""),
+    ("select rank dialogue.json --pool pool.json --ranker bm25 --out mine.jsonl", ""),
+    ("select evaluate --pool pool.json --logs logs.json --labels labels.json --out mine.md", ""),
+    ("select train --pool pool.json --logs logs.json --labels labels.json --dev-logs logs.json "
+     "--dev-labels labels.json --base m --out folder", "is not empty and is not the folder of a"),
+    ("respond write --pool pool.json --logs logs.json --out mine.jsonl", ""),
+    ("report lab.jsonl --out mine.html", "exists already and is not a report page of q2"),
+    ("score lab.jsonl --metrics knowledge_f1 --out new.jsonl --report thesis.tex",
+     "exists already and is not a report page of q2"),
+    ("score lab.jsonl --metrics knowledge_f1 --out mine.csv",
+     "exists already and is not an output of q2 score"),
+])
+def test_a_file_of_others_is_not_overwritten(folder: Path, words: str, said: str) -> None:
+    name = next(word for word in reversed(words.split()) if word.startswith(("mine", "t", "f")))
+    mine = folder / name / "notes" if name == "folder" else folder / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("my work")
+    result = run(words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{name}: {said or 'exists already; choose another name, or replace it'}" in (
+        result.stderr)
+    assert "--overwrite" in result.stderr
+    assert mine.read_text() == "my work"
+    assert {path.name for path in folder.iterdir()} == {*FILES, name}
+
+
+@pytest.mark.parametrize(("words", "out"), [
+    ("calibrate lab.jsonl --column s --quiet --out c.json", "c.json"),
+    ("calibrate lab.jsonl --metric knowledge_f1 --no-cache --out c.json --quiet --figures .",
+     "calibration_c_reliability.svg"),
+    ("meta-eval true lab.csv --metrics knowledge_f1 --no-cache --quiet --out r.csv", "r.csv"),
+    ("meta-eval true lab.csv --metrics knowledge_f1 --no-cache --quiet --figures .",
+     "true_roc.png"),
+    ("select rank dialogue.json --pool pool.json --ranker bm25 --out r.jsonl", "r.jsonl"),
+])
+def test_with_overwrite_it_is(folder: Path, words: str, out: str) -> None:
+    if "--figures" in words:
+        pytest.importorskip("matplotlib", reason="figures need q2-metric[meta]")
+    assert run(words).exit_code == 0
+    first = (folder / out).read_bytes()
+    assert run(words).exit_code == 2
+    (folder / out).write_text("my work")
+    refused = run(f"{words} --overwrite")
+    assert refused.exit_code == 0, refused.stderr
+    assert (folder / out).read_bytes() == first
+
+
+def test_a_report_page_of_ours_is_replaced(folder: Path) -> None:
+    words = "score lab.jsonl --metrics knowledge_f1 --out a.jsonl --report page.html --quiet"
+    (folder / "page.html").touch()  # as mktemp leaves it
+    assert run(words).exit_code == 0
+    pages = [(folder / "page.html").read_text()]
+    for again in (words, "report a.jsonl --out page.html", "report a.jsonl -o page.html"):
+        assert run(again).exit_code == 0
+        pages.append((folder / "page.html").read_text())
+    assert all(page.startswith("<!DOCTYPE html>") for page in pages)
+    (folder / "page.html").write_text("<!DOCTYPE html>my page")
+    assert run(words).exit_code == 2
+    assert (folder / "page.html").read_text() == "<!DOCTYPE html>my page"
+    assert run(f"{words} --overwrite").exit_code == 0
+    assert (folder / "page.html").read_text() == pages[0]
+
+
+def test_every_command_that_writes_has_the_option(folder: Path) -> None:
+    """And no file is written but by an option that says so."""
+
+    def commands(group: click.Command, words: str = "") -> Iterator[tuple[str, click.Command]]:
+        if not isinstance(group, click.Group):
+            yield words.strip(), group
+            return
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            yield from commands(command, f"{words} {name}")
+
+    writing = {words for words, command in commands(main)
+               if any(param.name == "overwrite" for param in command.params)}
+    named = {words for words, command in commands(main)
+             if any(isinstance(one, click.Option) and {"--out", "--report"} & {*one.opts}
+                    for one in command.params)}
+    assert writing == named
+    assert "score" in writing
+    result = run("score lab.jsonl --metrics knowledge_f1 --overwrite")
+    assert (result.exit_code, result.stderr) == (
+        2, "q2: error: --overwrite needs --out or --report\n")
+
+
+def test_a_link_that_leads_to_nothing_is_no_output(folder: Path) -> None:
+    (folder / "link.jsonl").symlink_to("gone.jsonl")
+    for words in ("--out link.jsonl", "--report link.jsonl", "--out link.jsonl --overwrite"):
+        result = run(f"score lab.jsonl --metrics knowledge_f1 {words}")
+        assert (result.exit_code, result.stderr) == (
+            2, "q2: error: link.jsonl: cannot be written: it is a link to gone.jsonl, which does "
+            "not exist\n")
+    assert (folder / "link.jsonl").is_symlink()
+
+
+def test_an_output_behind_a_link_is_replaced_where_it_is(folder: Path) -> None:
+    (folder / "disk").mkdir()
+    (folder / "disk" / "out.jsonl").touch()
+    (folder / "link.jsonl").symlink_to("disk/out.jsonl")
+    words = "score lab.jsonl --metrics knowledge_f1 --out link.jsonl --quiet"
+    assert run(words).exit_code == 0
+    assert (folder / "link.jsonl").is_symlink()
+    assert len((folder / "disk" / "out.jsonl").read_text().splitlines()) == len(ROWS)
+    (folder / "disk" / "out.jsonl").write_text("my work")
+    assert run(words).exit_code == 2
+    assert (folder / "disk" / "out.jsonl").read_text() == "my work"
 
 
 @pytest.mark.parametrize("hard", [True, False])

@@ -200,7 +200,71 @@ def test_no_pickles(tmp_path: Path) -> None:
     assert len(rows) == len(EXAMPLES) + 1  # and the signature
     for key, value in rows:
         int(key, 16)
-        json.loads(value)
+        int(value[:16], 16)  # the seal
+        json.loads(value[16:])
+
+
+@pytest.mark.parametrize("change", [
+    lambda value: value[:16] + value[16:].replace('"value": 0.25', '"value": "abc"'),
+    lambda value: value[:16] + value[16:].replace('"value": 0.25', '"value": 9.9'),
+    lambda value: value[:16] + value[16:].replace('"value": 0.25', '"value": -5'),
+    lambda value: value[:16] + value[16:].replace('"value": 0.25', '"value": 0.5'),
+    lambda value: value[16:], lambda _value: "1", lambda _value: "{}", lambda _value: 1,
+    lambda _value: "é" * 20, lambda value: value.encode(), lambda value: value[:-1],
+])
+def test_a_value_that_was_changed_is_not_found(tmp_path: Path, change: Any) -> None:
+    examples = [Example("a", "k"), Example("b", "k")]
+    metric = FakeMetric("nli", {"a": 0.25, "b": 0.75})
+    CachedMetric("nli", lambda: metric, Cache(tmp_path / "c")).score(examples)
+    with sqlite3.connect(tmp_path / "c") as database:
+        for key, value in database.execute("select key, value from scores").fetchall():
+            if '"value": 0.25' in value:
+                database.execute("update scores set value = ? where key = ?", (change(value), key))
+    cached = CachedMetric("nli", lambda: metric, Cache(tmp_path / "c"))
+    assert [one.value for one in cached.score(examples)] == [0.25, 0.75]
+    assert (metric.batches, cached.looked_up) == ([2, 1], 1)
+
+
+def test_values_at_the_keys_of_others_are_not_found(tmp_path: Path) -> None:
+    Cache(tmp_path / "c").put({"a": 1, "b": 2})
+    with sqlite3.connect(tmp_path / "c") as database:
+        one, other = (value for value, in database.execute("select value from scores order by key"))
+        database.execute("update scores set value = ? where key = 'a'", (other,))
+        database.execute("update scores set value = ? where key = 'b'", (one,))
+    assert Cache(tmp_path / "c").get(["a", "b"]) == {}
+
+
+def test_a_locked_cache_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It blocked for two minutes in silence: twice the 60 s that SQLite was given."""
+    assert module.WAITS <= 5
+    monkeypatch.setattr(module, "WAITS", 0.2)
+    monkeypatch.setattr(metrics, "load_metrics", lambda *_a, **_k: [FakeMetric("scale", {"a": 1})])
+    rows, path = tmp_path / "rows.jsonl", tmp_path / "c"
+    rows.write_text('{"response": "a", "knowledge": "k"}\n')
+    Cache(path).put({"k": 1})
+    other = sqlite3.connect(path)
+    other.execute("begin exclusive")
+    command = ["score", str(rows), "--metrics", "scale", "--cache", str(path), "--quiet"]
+    began = time.monotonic()
+    result = CliRunner().invoke(main, command)
+    assert time.monotonic() - began < 2
+    other.close()
+    assert (result.exit_code, result.stderr) == (
+        0, f"q2: {path}: cannot be used as a cache of scores (database is locked); going on "
+        "without\n")
+
+
+def test_a_database_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
+    path, told = tmp_path / "c", list[str]()
+    with sqlite3.connect(path) as database:
+        database.execute("create table mine (a)")
+    before = path.read_bytes()
+    Cache(path, warn=told.append).put({"k": 1})
+    assert told == [f"{path}: cannot be used as a cache of scores (it is a database of something "
+                    "else); going on without"]
+    assert path.read_bytes() == before
 
 
 def test_the_least_recently_used_leave_a_full_cache(

@@ -84,11 +84,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     run.out.write_text("earlier")
-    stopped = run("--restart", stop_at="r7")
+    stopped = run("--overwrite", stop_at="r7")
     assert stopped.exit_code == 130
     assert stopped.stderr == (
-        f"q2: error: stopped; {run.out}.parts keeps what is finished: the same command goes on "
-        "from there, --restart begins anew\n"
+        f"q2: error: stopped; {run.out}.parts keeps what is finished: the same command without "
+        "--overwrite goes on from there\n"
     )
     assert run.out.read_text() == "earlier"  # until the new output is complete
     assert len(list((run.folder / "out.jsonl.parts").glob("*/*.jsonl"))) == 2
@@ -109,9 +109,9 @@ def test_a_file_of_something_else_is_not_written_over(run: Runner) -> None:
     refused = run()
     assert refused.exit_code == 2
     assert refused.stderr == (
-        f"q2: error: {run.out} is there already, and no output of q2 score "
+        f"q2: error: {run.out}: exists already and is not an output of q2 score "
         "(out.jsonl.manifest.json is not beside it); choose another name, or replace it with "
-        "--restart\n"
+        "--overwrite\n"
     )
     assert run.out.read_text() == "my thesis"
     run.out.write_text("")  # as mktemp leaves it
@@ -145,21 +145,121 @@ def test_a_complete_output_is_not_scored_again(run: Runner) -> None:
     first = run("--json")
     again = run("--json")
     assert run.fakes["knowledge_f1"].batches == []
-    assert "is complete already (10 rows); --restart scores them anew" in again.stderr
+    assert "is complete already (10 rows); --overwrite scores them anew" in again.stderr
     scores = [json.loads(done.stdout)["files"][0]["scores"] for done in (first, again)]
     assert scores[0] == scores[1]
-    run("--restart")
+    run("--overwrite")
     assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
     run("--report", str(run.folder / "page.html"))  # which needs the rows
     assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
-    # Another setting, another input or an output that someone changed: scored anew.
-    run(names="knowledge_f1,knowledge_bleu")
-    assert run.fakes["knowledge_bleu"].batches == [3, 3, 3, 1]
+
+
+def test_an_output_of_another_command_stays(run: Runner) -> None:
+    """Its scores may have taken days; the same command brings its own output up to date."""
     run()
-    assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]
-    run.out.write_text("changed")
-    assert run().exit_code == 0
+    other = run(names="knowledge_f1,knowledge_bleu")
+    assert other.exit_code == 2
+    assert other.stderr == (
+        f"q2: error: {run.out}: exists already and is of another command: metrics was "
+        "['knowledge_f1'], now ['knowledge_f1', 'knowledge_bleu']; choose another name, or "
+        "replace it with --overwrite\n")
+    assert run.fakes["knowledge_bleu"].batches == []
     assert run.values() == list(VALUES.values())
+    run.write_rows([*VALUES][:4])
+    assert run().exit_code == 0
+    assert run.values() == [0, 0.1, 0.2, 0.3]
+    assert run("--overwrite", names="knowledge_bleu").exit_code == 0
+    assert "knowledge_f1" not in json.loads(run.out.read_text().splitlines()[0])
+
+
+def test_an_output_that_was_edited_stays(run: Runner) -> None:
+    run()
+    whole = run.out.read_bytes()
+    run.out.write_bytes(whole + b"\n")
+    for arguments in ((), ("--report", str(run.folder / "page.html"))):
+        refused = run(*arguments)
+        assert refused.exit_code == 2
+        assert refused.stderr == (
+            f"q2: error: {run.out}: exists already and has changed since q2 score wrote it; choose "
+            "another name, or replace it with --overwrite\n")
+    assert run.out.read_bytes() == whole + b"\n"
+    assert run("--overwrite").exit_code == 0
+    assert run.out.read_bytes() == whole
+
+
+@pytest.mark.parametrize("output", ["mine", None])
+@pytest.mark.parametrize("beside", ["{}", '{"output": "x"}', "[1]", "not JSON"])
+def test_what_is_beside_an_output_must_be_our_manifest(
+    run: Runner, output: str | None, beside: str
+) -> None:
+    record = run.folder / "out.jsonl.manifest.json"
+    record.write_text(beside)
+    if output is not None:
+        run.out.write_text(output)
+    refused = run()
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        f"q2: error: {record}: exists already and is not a manifest of q2 score; choose another "
+        "name, or replace it with --overwrite\n")
+    assert record.read_text() == beside
+    assert run.out.exists() == (output is not None)
+    assert run("--overwrite").exit_code == 0
+    assert run.values() == list(VALUES.values())
+
+
+def test_an_empty_folder_of_parts_frees_no_file(run: Runner) -> None:
+    run.out.write_text("my thesis")
+    (run.folder / "out.jsonl.parts").mkdir()
+    refused = run()
+    assert (refused.exit_code, run.out.read_text()) == (2, "my thesis")
+    assert f"{run.out}: exists already and is not an output of q2 score" in refused.stderr
+
+
+def test_an_output_that_changes_while_it_is_scored_stays(
+    run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Stopping.score
+
+    def score(fake: Stopping, examples: Sequence[Example], **keywords: bool) -> list[Score]:
+        run.out.write_text("written meanwhile")
+        return real(fake, examples, **keywords)
+
+    monkeypatch.setattr(Stopping, "score", score)
+    refused = run()
+    assert (refused.exit_code, run.out.read_text()) == (2, "written meanwhile")
+    assert refused.stderr == (
+        f"q2: error: {run.out}: has changed while it was scored, so it stays; move it away, and "
+        f"the same command puts the scores there ({run.out}.parts keeps them)\n")
+    run.out.rename(run.folder / "moved")
+    assert run().exit_code == 0
+    assert run.fakes["knowledge_f1"].batches == []
+    assert run.values() == list(VALUES.values())
+
+
+@pytest.mark.parametrize("moment", ["manifest", "output"])
+def test_killed_between_the_output_and_its_manifest(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Whichever of them is in its place, the next run knows its own output."""
+    run()
+    run.write_rows([*VALUES][:4])
+    real = os.replace
+
+    def dying(one: Any, place: Any) -> None:
+        named = Path(place).name == f"out.jsonl{'.manifest.json' * (moment == 'manifest')}"
+        if named and moment == "manifest":
+            raise Killed
+        real(one, place)
+        if named:
+            raise Killed
+
+    monkeypatch.setattr(os, "replace", dying)
+    with pytest.raises(Killed):
+        run()
+    monkeypatch.setattr(os, "replace", real)
+    assert run().exit_code == 0
+    assert run.values() == [0, 0.1, 0.2, 0.3]
+    assert "is complete already" in run().stderr
 
 
 @pytest.mark.parametrize(
@@ -202,9 +302,9 @@ def test_another_input_or_setting_is_refused(
     result = run(*arguments, names="scale")
     assert result.exit_code == 2
     assert words in result.stderr
-    assert "run it as before, or start over with --restart" in result.stderr
+    assert "run it as before, or start over with --overwrite" in result.stderr
     assert run.fakes["scale"].batches == []
-    assert run(*arguments, "--restart", names="scale").exit_code == 0
+    assert run(*arguments, "--overwrite", names="scale").exit_code == 0
 
 
 @pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
@@ -236,7 +336,7 @@ def test_a_model_that_is_trained_on_in_its_folder_is_another(run: Runner) -> Non
     retrain(model)
     assert "complete" not in run(*options, names="scale").stderr
     assert run.fakes["scale"].batches == [3, 3, 3, 1]
-    run(*options, "--restart", names="scale", stop_at="r7")
+    run(*options, "--overwrite", names="scale", stop_at="r7")
     retrain(model)
     refused = run(*options, names="scale")
     assert refused.exit_code == 2
@@ -356,23 +456,136 @@ def test_standard_input_cannot_go_on(run: Runner) -> None:
     assert "standard input or a pipe, which cannot be read again; start over with" in refused.stderr
     run(stdin=rows)
     assert run(stdin=rows, out="other.jsonl").exit_code == 0
-    assert run("--restart", stdin=rows).exit_code == 0
+    assert run("--overwrite", stdin=rows).exit_code == 0
     assert run.values() == list(VALUES.values())
     run(stdin=rows)
     assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]  # never "complete already"
 
 
-@pytest.mark.parametrize("damage", ["", "{", '{"knowledge_f1": 1}\n', "gone"])
-def test_a_damaged_part_is_scored_again(run: Runner, damage: str) -> None:
+def _swap(parts: Parts) -> None:
+    first, second = parts.path(0, 0), parts.path(0, 1)
+    texts = first.read_bytes(), second.read_bytes()
+    first.write_bytes(texts[1])
+    second.write_bytes(texts[0])
+
+
+def _edited(old: str, new: str) -> Callable[[Parts], None]:
+    def edit(parts: Parts) -> None:
+        text = parts.path(0, 1).read_text()
+        assert old in text
+        parts.path(0, 1).write_text(text.replace(old, new))
+
+    return edit
+
+
+@pytest.mark.parametrize(("damage", "batches"), [
+    (lambda parts: parts.path(0, 1).unlink(), [3, 3, 1]),
+    *((lambda parts, text=text: parts.path(0, 1).write_text(text), [3, 3, 1])
+      for text in ("", "{", '{"knowledge_f1": 1}\n', "1\n1\n1\n", "{}\n{}\n{}\n")),
+    (_edited('"knowledge_f1": 0.4', '"knowledge_f1": "abc"'), [3, 3, 1]),
+    (_edited('"knowledge_f1": 0.4', '"knowledge_f1": 9.9'), [3, 3, 1]),
+    (_edited('"knowledge_f1": 0.4', '"knowledge_f1": -5'), [3, 3, 1]),
+    (_edited('"knowledge_f1": 0.4', '"knowledge_f1": 0.5'), [3, 3, 1]),
+    (_swap, [3, 3, 3, 1]),
+])
+def test_a_damaged_part_is_scored_again(
+    run: Runner, damage: Callable[[Parts], None], batches: list[int]
+) -> None:
     run(stop_at="r7")
-    part = Parts(run.folder / "out.jsonl.parts").path(0, 1)
-    if damage == "gone":
-        part.unlink()
-    else:
-        part.write_text(damage)
+    damage(Parts(run.folder / "out.jsonl.parts"))
     assert run().exit_code == 0
-    assert run.fakes["knowledge_f1"].batches == [3, 3, 1]
+    assert run.fakes["knowledge_f1"].batches == batches
     assert run.values() == list(VALUES.values())
+
+
+def test_a_part_of_another_run_is_scored_again(run: Runner) -> None:
+    """Of the same size and name, with scores of other responses."""
+    run(stop_at="r7")
+    given = run.rows.read_text()
+    run.write_rows([f"x{i}" for i in range(ROWS)])
+    run.fakes["knowledge_f1"].values = {**VALUES, **{f"x{i}": 1.0 for i in range(ROWS)}}
+    run(stop_at="x7", out="other.jsonl")
+    run.rows.write_text(given)
+    mine, other = (Parts(run.folder / f"{name}.jsonl.parts") for name in ("out", "other"))
+    mine.path(0, 1).write_bytes(other.path(0, 1).read_bytes())
+    assert run().exit_code == 0
+    assert run.values() == list(VALUES.values())
+
+
+@pytest.mark.parametrize(("damage", "words"), [
+    (b'{"version": "0.', "is not JSON"),
+    (None, "there is no such file"),
+    (b"[" * 100_000, "nested too deeply"),
+    (b"\xff", "is not UTF-8"),
+    ("folder", "cannot be read: Is a directory"),
+    (b"1", "its manifest cannot be understood"),
+    (b"[]", "its manifest cannot be understood"),
+    (b"null", "its manifest cannot be understood"),
+])
+def test_blocks_whose_manifest_is_damaged_are_kept(
+    run: Runner, damage: bytes | str | None, words: str
+) -> None:
+    run(stop_at="r7")
+    parts = Parts(run.folder / "out.jsonl.parts")
+    whole = parts.manifest.read_bytes()
+    parts.manifest.unlink()
+    if damage == "folder":
+        parts.manifest.mkdir()
+    elif isinstance(damage, bytes):
+        parts.manifest.write_bytes(damage)
+    for _ in range(2):
+        refused = run()
+        assert refused.exit_code == 2
+        assert words in refused.stderr
+        assert "start over with --overwrite" in refused.stderr
+        assert parts.done() == {(0, 0), (0, 1)}
+    if damage == "folder":
+        parts.manifest.rmdir()
+    parts.manifest.write_bytes(whole)
+    assert run().exit_code == 0
+    assert run.fakes["knowledge_f1"].batches == [3, 1]
+
+
+def test_a_folder_of_parts_that_is_a_link_is_not_followed(run: Runner) -> None:
+    run(stop_at="r7")
+    parts, elsewhere = run.folder / "out.jsonl.parts", run.folder / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("0.jsonl", ".q2-00.tmp"):
+        (elsewhere / name).write_text("mine")
+    (parts / "7-0").symlink_to(elsewhere)
+    assert Parts(parts).done() == {(0, 0), (0, 1)}
+    assert run("--overwrite").exit_code == 0
+    assert [path.read_text() for path in elsewhere.iterdir()] == ["mine", "mine"]
+
+
+def test_a_part_behind_a_link_is_neither_read_nor_written(run: Runner) -> None:
+    run(stop_at="r7")
+    parts, elsewhere = run.folder / "out.jsonl.parts", run.folder / "elsewhere"
+    (parts / "0-0").rename(elsewhere)
+    (parts / "0-0").symlink_to(elsewhere)
+    before = {path.name: path.read_bytes() for path in elsewhere.iterdir()}
+    refused = run()
+    assert refused.exit_code == 3
+    assert "0.jsonl: cannot be written: it is a link, or lies behind one" in refused.stderr
+    assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
+
+
+def test_what_holds_texts_is_read_by_its_owner_alone(run: Runner) -> None:
+    before = os.umask(0)
+    try:
+        run(stop_at="r7")
+        folder = run.folder / "out.jsonl.parts"
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert {path.stat().st_mode & 0o777 for path in folder.glob("*/*.jsonl")} == {0o600}
+        run("--report", str(run.folder / "page.html"), "--cache", str(run.folder / "c"))
+        assert run(out="out.csv").exit_code == 0
+    finally:
+        os.umask(before)
+    for name in ("out.jsonl", "out.csv", "page.html", "c"):
+        assert (run.folder / name).stat().st_mode & 0o777 == 0o600, name
+    run.out.chmod(0o644)
+    run("--overwrite")
+    assert run.out.stat().st_mode & 0o777 == 0o644
 
 
 def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Path) -> None:
@@ -450,7 +663,7 @@ def test_a_full_disk(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     assert writes > 8
     for moment in range(1, writes + 1):
         calls, at = 0, [moment]
-        result = run("--restart")
+        result = run("--overwrite")
         if result.exit_code:
             assert result.exit_code == 3
             assert "cannot be written: No space left on device" in result.stderr
@@ -498,7 +711,7 @@ def test_a_folder_of_others_stays_as_it_is(run: Runner) -> None:
     (folder / "0-0").mkdir(parents=True)
     (folder / "0-0" / "0.jsonl").write_text("mine")
     (folder / "notes.txt").write_text("mine")
-    for arguments in ((), ("--restart",)):
+    for arguments in ((), ("--overwrite",)):
         result = run(*arguments)
         assert result.exit_code == 2
         assert "out.jsonl.parts: is not of q2 score and stays as it is" in result.stderr
@@ -555,7 +768,7 @@ def test_an_input_among_the_parts_is_refused(run: Runner) -> None:
     folder = run.folder / "out.jsonl.parts"
     folder.mkdir()
     run.rows = run.rows.rename(folder / "rows.jsonl")
-    result = run("--restart")
+    result = run("--overwrite")
     assert result.exit_code == 2
     assert "is where --out keeps its parts" in result.stderr
     assert run.rows.exists()
@@ -620,7 +833,7 @@ def test_killed_in_the_last_clean_up(
     assert (run.folder / "out.jsonl.parts").exists()
     again = run()
     assert run.fakes["knowledge_f1"].batches == []
-    assert ("going on" if step == 1 else "is complete already") in again.stderr
+    assert "is complete already" in again.stderr
     assert run.values() == list(VALUES.values())
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "out.jsonl", "out.jsonl.manifest.json", "rows.jsonl",
@@ -710,7 +923,7 @@ rows, out, times = sys.argv[1:]
 done = 0
 while done < int(times):
     try:
-        Run(Job((rows,), Columns(), ("knowledge_f1",), block=3)).run(out, restart=True)
+        Run(Job((rows,), Columns(), ("knowledge_f1",), block=3)).run(out, overwrite=True)
         done += 1
     except InputError as error:
         assert "writing it" in str(error), error

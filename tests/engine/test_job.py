@@ -87,8 +87,9 @@ def test_a_cache_that_cannot_be_used_is_said_once(
 ) -> None:
     told: list[str] = []
     job = Job((str(rows),), Columns(), ("scale",), cache=rows / "c")
-    assert job.identities()["scale"]["preset"] == "bundled"
-    assert job.load(told.append).metrics[0].signature == "scale|version:test"
+    store = job.store(told.append)
+    assert job.identities(store)["scale"]["preset"] == "bundled"
+    assert job.load(store).metrics[0].signature == "scale|version:test"
     assert len(told) == 1
     assert told[0].endswith("; going on without")
     with pytest.warns(RuntimeWarning, match="going on without"):

@@ -110,7 +110,7 @@ def test_a_run_that_goes_on_says_what_was_there(
     again, told = heard()
     [complete] = Run(job, listener=again).run(str(out))
     assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0, blocks=())
-    assert told["note"] == [f"{out} is complete already (10 rows); --restart scores them anew"]
+    assert told["note"] == [f"{out} is complete already (10 rows); --overwrite scores them anew"]
     assert complete.rows_per_second == 0
 
 
@@ -202,7 +202,9 @@ def test_a_choice_of_knowledge_is_said_in_place_of_a_column(
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
-    def prepared(job: Job, _cluster: on_ray.Cluster) -> tuple[dict[str, str], dict[str, Any]]:
+    def prepared(
+        job: Job, _cluster: on_ray.Cluster, _warn: Callable[[str], None]
+    ) -> tuple[dict[str, str], dict[str, Any]]:
         return job.load().signatures, job.identities()
 
     def fill(job: Job, parts: Parts, _cluster: on_ray.Cluster,

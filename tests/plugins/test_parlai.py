@@ -544,6 +544,19 @@ def test_export_errors(
     given = [argument.format(tmp=tmp_path) for argument in arguments]
     options = ["-dp", wow, "-t", WOW, "-m", "repeat_label", *given]
     assert problem in one_line(capsys, "q2_export", *options)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_an_export_replaces_no_file_of_others(
+    wow: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("mine")
+    options = ["-dp", wow, "-t", WOW, "-m", "repeat_label", "--out", str(out)]
+    assert f"{out}: exists already" in one_line(capsys, "q2_export", *options)
+    assert out.read_text() == "mine"
+    command("q2_export", *options, "--overwrite", "true")
+    assert len(out.read_text().splitlines()) == 4
 
 
 # --- the lazy metric ---------------------------------------------------------------------
