@@ -229,6 +229,18 @@ def check_free(path: str | Path, what: str = "") -> None:
         raise InputError(f"{path}: exists already{what and f' and is not {what}'}; {CHOOSE}")
 
 
+def has_mark(path: str | Path, mark: bytes) -> bool:
+    """Whether a file begins with something that has our mark in it."""
+    try:
+        with open(path, "rb") as file:
+            return mark in file.read(_HEAD)
+    except OSError:
+        return False
+
+
+_HEAD = 4096
+"""Bytes among which a mark is."""
+
 CHOOSE = "choose another name, or replace it with --overwrite"
 """What to do about an output that stays as it is."""
 

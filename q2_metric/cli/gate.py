@@ -23,6 +23,15 @@ SHOWN = 10
 """Failures that the terminal lists."""
 
 
+def _check_junit(path: str) -> None:
+    """Refuses a file that would replace something else than an earlier JUnit file."""
+    from q2_metric.files import check_free
+    from q2_metric.report.ci import is_junit
+
+    if not is_junit(path):
+        check_free(path, "a JUnit file of q2 gate")
+
+
 @command("gate")
 @click.argument("file", metavar="FILE", type=Read())
 @click.option("--baseline", metavar="FILE", type=Read(),
@@ -33,7 +42,7 @@ SHOWN = 10
               help="A response with a lower score fails.")
 @click.option("--allow", "allowed", type=click.IntRange(min=0), default=0, show_default=True,
               metavar="N", help="How many failures still pass.")
-@click.option("--junit", metavar="PATH", type=Written(),
+@click.option("--junit", metavar="PATH", type=Written(guard=_check_junit),
               help="JUnit XML: a test for each response.")
 @click.option("--json", "shows_json", is_flag=True, help="Print a JSON object instead of text.")
 @CACHE_OPTIONS
@@ -114,7 +123,7 @@ def _has_scores(path: str) -> bool:
 def _write(path: str, content: bytes) -> None:
     from q2_metric.files import replacing
 
-    with replacing(Path(path)) as unfinished:
+    with replacing(Path(path), private=True) as unfinished:
         Path(unfinished).write_bytes(content)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from q2_metric.files import has_mark
 from q2_metric.report.gate import Case, Gate
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -45,6 +47,11 @@ def junit(gate: Gate) -> bytes:
     whole.append(suite)
     text: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
     return text
+
+
+def is_junit(path: str | Path) -> bool:
+    """Whether a file is one that :func:`junit` made."""
+    return has_mark(path, b'<testsuites><testsuite name="q2 gate ')
 
 
 def _xml(text: str) -> str:

@@ -13,12 +13,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric._version import __version__
-from q2_metric.files import replacing
+from q2_metric.files import has_mark, replacing
 from q2_metric.metrics.registry import columns, of_column
 from q2_metric.metrics.signature import shortened
 from q2_metric.report.compare import How
@@ -82,20 +81,13 @@ def write_page(path: str | Path, runs: Sequence[Run], rows: Iterable[OutputRow])
         file.writelines(_rendered(runs, rows))
 
 
-def is_page(path: str | PathLike[str]) -> bool:
+def is_page(path: str | Path) -> bool:
     """Whether a file is a page that :func:`write_page` wrote."""
-    try:
-        with open(path, "rb") as file:
-            return _MADE_BY in file.read(_HEAD)
-    except OSError:
-        return False
+    return has_mark(path, _MADE_BY)
 
 
 _MADE_BY = b'<meta name="generator" content="q2-metric">'
 """Of the template: tells our pages from other files."""
-
-_HEAD = 4096
-"""Bytes of a page among which this is."""
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:

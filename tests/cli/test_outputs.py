@@ -160,6 +160,7 @@ def test_figures_stay_in_their_folder(folder: Path) -> None:
     ("select train --pool pool.json --logs logs.json --labels labels.json --dev-logs logs.json "
      "--dev-labels labels.json --base m --out folder", "is not empty and is not the folder of a"),
     ("respond write --pool pool.json --logs logs.json --out mine.jsonl", ""),
+    ("gate lab.jsonl --junit mine.xml", "exists already and is not a JUnit file of q2 gate"),
     ("report lab.jsonl --out mine.html", "exists already and is not a report page of q2"),
     ("score lab.jsonl --metrics knowledge_f1 --out new.jsonl --report thesis.tex",
      "exists already and is not a report page of q2"),
@@ -233,7 +234,7 @@ def test_every_command_that_writes_has_the_option(folder: Path) -> None:
     writing = {words for words, command in commands(main)
                if any(param.name == "overwrite" for param in command.params)}
     named = {words for words, command in commands(main)
-             if any(isinstance(one, click.Option) and {"--out", "--report"} & {*one.opts}
+             if any(isinstance(one, click.Option) and {"--out", "--report", "--junit"} & {*one.opts}
                     for one in command.params)}
     assert writing == named
     assert "score" in writing

@@ -69,7 +69,7 @@ def test_a_csv_of_ones_own(loader: Loader, rows: Path, tmp_path: Path) -> None:
     assert "auc,SCALE,mine,0.75," in outs[1].read_text()
     assert "How to read it.\n\n## ROC-AUC" in outs[2].read_text()
 
-    second = run(*given, "--quiet")
+    second = run(*given, "--quiet", "--overwrite")
     assert second.exit_code == 0
     assert second.stdout == ""
     assert len(loader.asked) == 2, "the second run scores nothing"

@@ -140,7 +140,8 @@ HOSTILE = "Milan <b>&\x1b[31m | %0A::error::x ]]> `rm` \n new"
 def test_junit_has_a_test_for_each_response(before: Path, tmp_path: Path) -> None:
     new = scored(rows(tmp_path / "new.jsonl", GOOD, HOSTILE, BAD, SILENT))
     report = tmp_path / "junit.xml"
-    assert gate(new, "--baseline", before, "--junit", report).exit_code == 4
+    for _ in range(2):  # its own file is replaced
+        assert gate(new, "--baseline", before, "--junit", report).exit_code == 4
     suite = ElementTree.parse(report).getroot()[0]
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "4", "failures": "2", "errors": "0", "skipped": "1"}
