@@ -23,7 +23,7 @@ from q2_metric import Example, Scale
 from q2_metric.data.dev import dev_files, read_dev
 from q2_metric.data.labelled import Labelled
 from q2_metric.data.true import read_true
-from q2_metric.types import Score
+from q2_metric.types import Judgement, Score
 
 SEED = 11
 
@@ -70,7 +70,7 @@ def agreement(name: str, whole: Scale, part: Scale) -> dict[str, Any]:
 
 
 def _of(score: Score) -> list[float]:
-    return [one.score for one in score.because]
+    return [one.support for one in score.because if isinstance(one, Judgement)]
 
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:

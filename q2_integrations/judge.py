@@ -13,7 +13,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.rows.plain import REASONS
-from q2_metric.types import Comparison, Evidence, Example, Part, Score
+from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
 _LOG = logging.getLogger(__name__)
 
@@ -106,13 +106,13 @@ def said(score: Score) -> str:
     return "\n  ".join([*lines, *(_item(item) for item in score.because)])
 
 
-def _item(item: Comparison | Evidence | Part) -> str:
+def _item(item: Comparison | Judgement | Part) -> str:
     if isinstance(item, Comparison):
         answer = "no answer" if item.knowledge_answer is None else f'"{item.knowledge_answer}"'
         return (f"{item.score:.2f} {item.question.text} response: "
                 f'"{item.response_answer}", knowledge: {answer}')
-    if isinstance(item, Evidence):
-        return f"{item.score:.2f} {item.sentence}"
+    if isinstance(item, Judgement):
+        return f"{item.support:.2f} {item.claim.text} ({item.verdict})"
     return f"{item.name} {item.value:.2f}"
 
 

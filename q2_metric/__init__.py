@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from q2_metric.metrics.scale import Scale
     from q2_metric.metrics.system import system_score
     from q2_metric.types import (
+        Claim,
         Comparison,
-        Evidence,
         Example,
+        Judgement,
         Question,
         Score,
         Span,
@@ -30,19 +31,20 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Q2": "metrics.q2", "Scale": "metrics.scale", "system_score": "metrics.system",
-    **dict.fromkeys(("Comparison", "Evidence", "Example", "Question", "Score", "Span",
-                     "SystemScore", "Verdict"), "types"),
+    **dict.fromkeys(("Claim", "Comparison", "Example", "Judgement", "Question", "Score",
+                     "Span", "SystemScore", "Verdict"), "types"),
     **dict.fromkeys(("DataError", "InputError", "MissingExtra", "ModelError", "Q2Error"),
                     "errors"),
 }
 
 __all__ = [
     "Q2",
+    "Claim",
     "Comparison",
     "DataError",
-    "Evidence",
     "Example",
     "InputError",
+    "Judgement",
     "MissingExtra",
     "ModelError",
     "Q2Error",

@@ -2,7 +2,8 @@
 
 A response travels one way::
 
-    Example -> Span -> Question -> Comparison -> Score
+    Example -> Span -> Question -> Comparison -> Score      (Q²)
+    Example -> Claim -> Judgement -> Score                  (SCALE)
 
 Each item carries its parent, so a stage may flatten the items of many
 responses into one batch and regroup them afterwards. Nothing here imports a model.
@@ -136,21 +137,49 @@ class Comparison:
     knowledge_start: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """SCALE's finding for one sentence of a response.
+ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell"]
+"""What of a response a claim is: a whole sentence, a clause of one, what a relative clause or an
+apposition says of a noun, an item of a list, or a cell of a table."""
 
-    ``score`` is P(sentence follows from the best chunk), in [0, 1]. ``support`` is the
-    knowledge sentence that supports it best (``None`` until the tree search was asked
-    for), ``support_start`` its place in the knowledge, in characters.
+Decision = Literal["supported", "contradicted", "not found", "not checked"]
+"""What the knowledge says of a claim: yes, no, nothing, or nobody looked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A part of a response that is true or false by itself.
+
+    ``text`` is what the judge reads: with its subject ("The inn allows pets." of "The inn has 12
+    rooms and allows pets."), without its frame ("I know that ..."). ``start`` and ``end`` are
+    characters of the response as it was written. Claims are in the order of their ends, and the
+    place of one may lie inside that of another.
     """
 
-    sentence: str
+    text: str
     start: int
-    score: float
-    support: str | None = None
-    support_start: int | None = None
-    support_score: float | None = None
+    end: int
+    kind: ClaimKind = "sentence"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How far the knowledge supports a claim.
+
+    ``support`` is in [0, 1]. ``passage`` is the sentence of the knowledge that decides (``None``
+    until it was searched for), ``passage_start`` its place in the knowledge, in characters,
+    ``passage_number`` the line of the knowledge that it stands in, blank ones not counted, from
+    1, and ``passage_support`` how far it supports the claim alone. ``questions`` are
+    those of Q² about the claim.
+    """
+
+    claim: Claim
+    support: float
+    verdict: Decision
+    passage: str | None = None
+    passage_start: int | None = None
+    passage_number: int | None = None
+    passage_support: float | None = None
+    questions: tuple[Comparison, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +201,9 @@ class Score:
 
     ``value`` is in [0, 1], or ``None`` where the metric does not apply (Q² without a
     valid question and without fallback). ``because`` holds the questions (Q²), the
-    sentences (SCALE) or the parts of a combined score. ``fallback`` marks a Q² score that
-    is end-to-end NLI. ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics.
+    judged claims (SCALE) or the parts of a combined score and its judged claims.
+    ``fallback`` marks a Q² score that is end-to-end NLI. ``no_nli`` is "Q² without NLI" (token F1
+    only), ``None`` for other metrics.
     ``consistent`` is the decision of a calibration's threshold, ``None`` without one.
     ``reason`` says why there is no value, where the response and not the metric is why.
     ``dropped`` holds the questions of Q² that were not asked, one a span.
@@ -181,7 +211,7 @@ class Score:
 
     example: Example
     value: float | None
-    because: tuple[Comparison, ...] | tuple[Evidence, ...] | tuple[Part, ...] = ()
+    because: tuple[Comparison | Judgement | Part, ...] = ()
     fallback: bool = False
     no_nli: float | None = None
     verdict: Verdict | None = None

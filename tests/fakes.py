@@ -16,8 +16,10 @@ from collections.abc import Mapping, Sequence
 from q2_metric.metrics.claims import claims_only
 from q2_metric.types import (
     Answer,
-    Evidence,
+    Claim,
+    Decision,
     Example,
+    Judgement,
     Label,
     Score,
     Span,
@@ -211,8 +213,19 @@ class FakeMetric:
         if self.name != "scale":
             return Score(example, value)
         support = (example.knowledge, 0, value) if evidence else (None, None, None)
-        found = Evidence(example.response, 0, value if value is not None else 0.0, *support)
+        found = judged(example.response, 0, value if value is not None else 0.0, *support)
         return Score(example, value, because=(found,))
+
+
+def judged(
+    text: str, start: int, support: float, passage: str | None = None,
+    passage_start: int | None = None, passage_support: float | None = None,
+) -> Judgement:
+    """A claim that is written as it is read, and how far it is supported."""
+    verdict: Decision = "supported" if support > 0.5 else "not found"
+    number = None if passage is None else 1
+    return Judgement(Claim(text, start, start + len(text)), support, verdict,
+                     passage, passage_start, number, passage_support)
 
 
 class FakeClaims(FakeMetric):

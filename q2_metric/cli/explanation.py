@@ -129,12 +129,12 @@ def _how(item: Mapping[str, Any]) -> str:
 
 def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
     only = _one_sentence(row)
-    for item in row["evidence"]:
-        yield (_sign(item), _text(item["sentence"]),
-               _text(f"{value(item['score'])}{_share(item, 'sentences', measured)}", "dim"))
-        support = item["support_score"]
+    for item in row["claims"]:
+        yield (_sign(item), _text(item["text"]),
+               _text(f"{value(item['support'])}{_share(item, 'sentences', measured)}", "dim"))
+        support = item["passage_support"]
         if support is not None and support >= NO_SUPPORT and not only:
-            yield Text(), _text(f"support: {item['support']}"), _text(value(support), "dim")
+            yield Text(), _text(f"support: {item['passage']}"), _text(value(support), "dim")
         elif support is not None and support < NO_SUPPORT:
             yield Text(), _text(_unsupported(row, item), "dim"), Text()
         if item["against"] is not None:
@@ -146,13 +146,13 @@ def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     found = "supported by several sentences together" if supported(item) else "no support found"
     if not row["nearest"]:
         return found
-    return f"{found}; nearest ({value(item['support_score'])}): {item['support']}"
+    return f"{found}; nearest ({value(item['passage_support'])}): {item['passage']}"
 
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:
     """Whether the knowledge is the one sentence that would be repeated as support."""
-    return all(one["support"] is None or one["support"].strip() == row["knowledge"].strip()
-               for one in row["evidence"])
+    return all(one["passage"] is None or one["passage"].strip() == row["knowledge"].strip()
+               for one in row["claims"])
 
 
 def _parts(row: Mapping[str, Any], _measured: set[str]) -> Iterator[Sequence[Text]]:

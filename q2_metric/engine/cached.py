@@ -18,10 +18,11 @@ from q2_metric.errors import Q2Error
 from q2_metric.metrics import score_with
 from q2_metric.metrics.registry import entry
 from q2_metric.types import (
+    Claim,
     Comparison,
     Dropped,
-    Evidence,
     Example,
+    Judgement,
     Metric,
     Part,
     Question,
@@ -169,13 +170,7 @@ class _Shared(CachedMetric):
 
 def to_json(score: Score) -> dict[str, Any]:
     """A score as a JSON object, without its example; :func:`from_json` reads it back."""
-    because = []
-    for item in score.because:
-        part = _fields(item)
-        if isinstance(item, Comparison):
-            part["question"] = _question(item.question)
-            part["verdict"] = asdict(item.verdict) if item.verdict else None
-        because.append(part)
+    because = [_part(item) for item in score.because]
     whole = _fields(score)
     del whole["example"]
     whole["verdict"] = asdict(score.verdict) if score.verdict else None
@@ -185,18 +180,29 @@ def to_json(score: Score) -> dict[str, Any]:
     return {**whole, "because": because}
 
 
+def _part(item: Comparison | Judgement | Part) -> dict[str, Any]:
+    part = _fields(item)
+    if isinstance(item, Comparison):
+        part["question"] = _question(item.question)
+        part["verdict"] = asdict(item.verdict) if item.verdict else None
+    elif isinstance(item, Judgement):
+        part["claim"] = asdict(item.claim)
+        part["questions"] = [_part(one) for one in item.questions]
+    return part
+
+
 def _question(question: Question) -> list[Any]:
     span = question.span
     return [question.text, span.text, span.start, span.label]
 
 
-def _fields(item: Score | Comparison | Dropped | Evidence | Part) -> dict[str, Any]:
+def _fields(item: Score | Comparison | Dropped | Judgement | Part) -> dict[str, Any]:
     return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
 
 
 _KINDS: dict[frozenset[str], Callable[..., Any]] = {
     frozenset(field.name for field in dataclasses.fields(kind)): kind
-    for kind in (Comparison, Evidence, Part)
+    for kind in (Comparison, Judgement, Part)
 }
 """What a score may rest on, by the names of its fields."""
 
@@ -212,14 +218,18 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
         text, answer, start, label = item["question"]
         return {**item, "question": Question(Span(example, answer, start, label), text)}
 
-    because: list[Any] = []
-    for item in fields["because"]:
+    def part(item: Mapping[str, Any]) -> Any:
         kind = _KINDS[frozenset(item)]
         if kind is Comparison:
             item = {**asked(item), "verdict": _verdict(item["verdict"])}
-        because.append(kind(**item))
+        elif kind is Judgement:
+            item = {**item, "claim": Claim(**item["claim"]),
+                    "questions": tuple(map(part, item["questions"]))}
+        return kind(**item)
+
+    because = tuple(map(part, fields["because"]))
     dropped = tuple(Dropped(**asked(item)) for item in fields["dropped"])
-    known = {**fields, "because": tuple(because), "dropped": dropped,
+    known = {**fields, "because": because, "dropped": dropped,
              "verdict": _verdict(fields["verdict"])}
     return Score(example, **known)
 

@@ -22,7 +22,7 @@ from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import token_f1
-from q2_metric.types import Evidence, Example
+from q2_metric.types import Example, Judgement
 
 UNITS = "utterance"
 
@@ -99,15 +99,15 @@ def search(
         own = Scale(metric.backbone, Utterances(), metric.settings, chooser=metric.chooser)
         scores = own.score(block, evidence=True)
         return [
-            _line(score.example.knowledge, cast("tuple[Evidence, ...]", score.because))
+            _line(score.example.knowledge, cast("tuple[Judgement, ...]", score.because))
             for score in scores
         ]
 
     return scale.cached(f"evidence by {UNITS}", examples, find, progress)
 
 
-def _line(knowledge: str, because: Sequence[Evidence]) -> int | None:
-    start = because[0].support_start if because else None
+def _line(knowledge: str, because: Sequence[Judgement]) -> int | None:
+    start = because[0].passage_start if because else None
     return None if start is None else knowledge.count("\n", 0, start)
 
 

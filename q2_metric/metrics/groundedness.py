@@ -22,7 +22,7 @@ from q2_metric.metrics.settings import check_stages
 from q2_metric.metrics.signature import signature
 from q2_metric.running import RUNNING
 from q2_metric.text.overlap import UNKNOWN, overlap
-from q2_metric.types import Evidence, Example, Part, Score
+from q2_metric.types import Example, Judgement, Part, Score
 
 MOST_SURE = 1e-3
 """Probabilities are cut at this and at 1 less this before their logits are taken."""
@@ -149,7 +149,7 @@ def evidence(judged: Score) -> dict[str, float]:
         ``sentences``: mean logit of the sentences' support; ``weakest``: the least of them;
         ``words``, ``numbers``, ``phrases``: :class:`q2_metric.text.overlap.Overlap`.
     """
-    sentences = [_logit(one.score) for one in judged.because if isinstance(one, Evidence)]
+    sentences = [_logit(one.support) for one in judged.because if isinstance(one, Judgement)]
     shared = overlap(judged.example.response, judged.example.knowledge)
     return {
         "sentences": math.fsum(sentences) / len(sentences),

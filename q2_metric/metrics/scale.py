@@ -8,25 +8,26 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.claims import claims_only, without_marks
+from q2_metric.metrics.judgements import as_written, decided, decision
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_stages, settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.running import Running
 from q2_metric.text.claims import has_claim
+from q2_metric.text.markup import squeezed
 from q2_metric.text.nearest import Parts
 from q2_metric.text.search import Part, tree_search
 from q2_metric.text.windows import chunks
 from q2_metric.types import (
     Backbone,
+    Claim,
     Entailment,
-    Evidence,
     Example,
+    Judgement,
     PromptBackbone,
     Score,
     SentenceSplitter,
@@ -43,8 +44,10 @@ sentence would be scored by the noise of two tiny probabilities; at 1 it would b
 
 _Pair = tuple[str, str]
 """A premise and a sentence."""
-_Best = tuple[float, tuple[int, int]]
-"""How far the best chunk supports a sentence, and that chunk's characters."""
+_Best = tuple[Verdict, tuple[int, int]]
+"""What the best chunk says of a claim, and that chunk's characters."""
+_Claimed = tuple[int, Claim]
+"""A claim, and the place of its response among the examples."""
 
 
 class _Asked(NamedTuple):
@@ -157,46 +160,51 @@ class Scale:
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.
 
-        ``because`` holds the response's sentences with their scores; with ``evidence``
+        ``because`` holds the judgement of each claim of the response; with ``evidence``
         also the knowledge sentence that supports each best. The value is ``None`` for a
         response or knowledge without any sentence.
         """
         skip = self.settings.markup == "skip"
         read = list(map(without_marks, examples)) if skip else list(examples)
         unique = list(dict.fromkeys(read))
-        split = self._claims(unique)
-        claims = [
-            (i, start, end) for i, found in enumerate(split) for start, end in found
-        ]
-        because: list[list[Evidence]] = [[] for _ in unique]
+        claims = [(i, claim) for i, found in enumerate(self._claims(unique)) for claim in found]
+        judged: list[list[Judgement]] = [[] for _ in unique]
         places: list[tuple[int, int]] = []
-        known: dict[_Pair, float] = {}
+        known: dict[_Pair, Verdict] = {}
         best_chunks = self._judge_chunks(unique, claims, known)
-        for (i, start, end), best in zip(claims, best_chunks, strict=True):
+        for (i, claim), best in zip(claims, best_chunks, strict=True):
             if best is not None:
-                because[i].append(Evidence(unique[i].response[start:end], start, best[0]))
-                places.append(best[1])
+                verdict, place = best
+                support = self._read(verdict)
+                judged[i].append(Judgement(claim, support, decision(verdict, support)))
+                places.append(place)
         if evidence:
-            because = self._with_support(unique, because, places, known)
+            judged = self._with_passages(unique, judged, places, known)
         totals = {
-            example: Score(example, self._aggregate([e.score for e in found]), tuple(found))
-            for example, found in zip(unique, because, strict=True)
+            example: Score(example, self._aggregate([e.support for e in found]), tuple(found))
+            for example, found in zip(unique, judged, strict=True)
         }
-        return [_as_written(totals[one], example)
+        return [as_written(totals[one], example)
                 for one, example in zip(read, examples, strict=True)]
 
-    def _claims(self, examples: Sequence[Example]) -> list[list[tuple[int, int]]]:
+    def _claims(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """What is judged of each response: see ``unit`` and ``chat`` of the settings."""
         if self.settings.unit == "response":
-            return [[(0, len(example.response))] for example in examples]
+            return [[Claim(e.response, 0, len(e.response))] for e in examples]
         split = self.sentences.split([example.response for example in examples])
+        shown = squeezed if self.settings.markup == "skip" else str
+        sentences = [[Claim(shown(example.response[start:end]), start, end)
+                      for start, end in found]
+                     for example, found in zip(examples, split, strict=True)]
         if self.settings.chat == "keep":
-            return split
-        claims = [
-            [(start, end) for start, end in found if has_claim(e.response[start:end], e.history)]
-            for e, found in zip(examples, split, strict=True)
+            return sentences
+        return [
+            [one for one in found if has_claim(one.text, example.history)] or found
+            for example, found in zip(examples, sentences, strict=True)
         ]
-        return [some or found for some, found in zip(claims, split, strict=True)]
+
+    def _support(self, best: _Best) -> float:
+        return self._read(best[0])
 
     def _read(self, verdict: Verdict) -> float:
         """How far a verdict is support, in [0, 1]."""
@@ -206,28 +214,28 @@ class Scale:
         return e / (e + c + NEUTRAL_WEIGHT * n)
 
     def _judge_chunks(
-        self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]],
-        known: dict[_Pair, float],
+        self, examples: Sequence[Example], claims: Sequence[_Claimed],
+        known: dict[_Pair, Verdict],
     ) -> list[_Best | None]:
-        """Support for each claim from the best chunk (section 3.1), and that chunk."""
+        """What the best chunk says of each claim (section 3.1), and that chunk."""
         if self.settings.chunking == "prompt":
             return self._judge_documents(examples, claims)
         cut = {e.knowledge: self._cut(e.knowledge) for e in examples}
         parts = {text: Parts([text[a:b] for a, b in places]) for text, places in cut.items()
                  if 0 < self.settings.top_chunks < len(places)}
         asked: list[list[_Asked]] = []
-        for i, start, end in claims:
-            text, claim = examples[i].knowledge, examples[i].response[start:end]
+        for i, claim in claims:
+            text = examples[i].knowledge
             places = cut[text]
             if text in parts:
-                near = parts[text].nearest(claim, self.settings.top_chunks)
+                near = parts[text].nearest(claim.text, self.settings.top_chunks)
                 places = [places[at] for at in near]
-            asked.append([_Asked((text[a:b], claim), (a, b)) for a, b in places])
+            asked.append([_Asked((text[a:b], claim.text), (a, b)) for a, b in places])
         if self.chooser:
             asked = self._chosen(asked, self.chooser)
         found = iter(self._judge([one.pair for some in asked for one in some], known))
         return [
-            max(((next(found), one.place) for one in some), key=itemgetter(0), default=None)
+            max(((next(found), one.place) for one in some), key=self._support, default=None)
             for some in asked
         ]
 
@@ -236,21 +244,21 @@ class Scale:
         most; of equal ones the earlier."""
         most = self.settings.judged_chunks
         pairs = [one.pair for some in asked if len(some) > most for one in some]
-        support = dict(zip(pairs, self._judge(pairs, {}, chooser), strict=True))
+        judged = dict(zip(pairs, self._judge(pairs, {}, chooser), strict=True))
         return [
-            sorted(some, key=lambda one: -support[one.pair])[:most] if len(some) > most else some
+            sorted(some, key=lambda one: -self._read(judged[one.pair]))[:most]
+            if len(some) > most else some
             for some in asked
         ]
 
     def _judge(
-        self, pairs: Sequence[_Pair], known: dict[_Pair, float], model: Entailment | None = None
-    ) -> list[float]:
-        """How far each premise supports its sentence, by the backbone where no other model is
-        named; what is known is not asked again."""
+        self, pairs: Sequence[_Pair], known: dict[_Pair, Verdict], model: Entailment | None = None
+    ) -> list[Verdict]:
+        """What each premise says of its claim, by the backbone where no other model is named;
+        what is known is not asked again."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
-            judged = (model or self.backbone).judge(new)
-            known.update(zip(new, map(self._read, judged), strict=True))
+            known.update(zip(new, (model or self.backbone).judge(new), strict=True))
         return [known[pair] for pair in pairs]
 
     def _cut(self, text: str) -> list[tuple[int, int]]:
@@ -259,31 +267,31 @@ class Scale:
                       self.settings.overlap)
 
     def _judge_documents(
-        self, examples: Sequence[Example], claims: Sequence[tuple[int, int, int]]
+        self, examples: Sequence[Example], claims: Sequence[_Claimed]
     ) -> list[_Best | None]:
         """The same, the backbone cutting the chunks: the whole knowledge stands for the best."""
         backbone = cast("PromptBackbone", self.backbone)
-        pairs = [(examples[i].knowledge, examples[i].response[a:b]) for i, a, b in claims]
+        pairs = [(examples[i].knowledge, claim.text) for i, claim in claims]
         asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
         judged = dict(zip(
             asked,
             backbone.judge_long(asked, self.settings.chunk_size, self.settings.overlap),
             strict=True,
         ))
-        return [(self._read(judged[pair]), (0, len(pair[0]))) if pair in judged else None
+        return [(judged[pair], (0, len(pair[0]))) if pair in judged else None
                 for pair in pairs]
 
-    def _with_support(
-        self, examples: Sequence[Example], because: Sequence[list[Evidence]],
-        places: Sequence[tuple[int, int]], known: dict[_Pair, float],
-    ) -> list[list[Evidence]]:
-        """The sentences with their support from the knowledge (section 3.2).
+    def _with_passages(
+        self, examples: Sequence[Example], judged: Sequence[list[Judgement]],
+        places: Sequence[tuple[int, int]], known: dict[_Pair, Verdict],
+    ) -> list[list[Judgement]]:
+        """The judgements with the sentence of the knowledge that decides (section 3.2).
 
         ``places`` has the best chunk of each, in order.
         """
         split = self.sentences.split([example.knowledge for example in examples])
         starts = [[start for start, _ in self.backbone.offsets(e.knowledge)] for e in examples]
-        searches = [(i, evidence) for i, found in enumerate(because) for evidence in found]
+        searches = [(i, one) for i, found in enumerate(judged) for one in found]
         units = [
             [(start, end) for start, end in split[i]
              if not self.settings.top_chunks or (start < place[1] and end > place[0])]
@@ -297,23 +305,19 @@ class Scale:
         def judge(parts: Sequence[Part]) -> list[float]:
             pairs = []
             for part in parts:
-                (i, evidence), found = searches[part.search], units[part.search]
+                (i, one), found = searches[part.search], units[part.search]
                 start, end = found[part.first][0], found[part.last - 1][1]
-                pairs.append((examples[i].knowledge[start:end], evidence.sentence))
-            return self._judge(pairs, known)
+                pairs.append((examples[i].knowledge[start:end], one.claim.text))
+            return list(map(self._read, self._judge(pairs, known)))
 
         best = tree_search(sizes, judge, self.settings.branches, self.settings.chunk_size)
-        supported: list[list[Evidence]] = [[] for _ in examples]
-        for (i, evidence), found, found_unit in zip(searches, units, best, strict=True):
+        found_in: list[list[Judgement]] = [[] for _ in examples]
+        for (i, one), found, found_unit in zip(searches, units, best, strict=True):
             if found_unit is not None:
-                index, score = found_unit
-                start, end = found[index]
-                evidence = replace(
-                    evidence, support=examples[i].knowledge[start:end],
-                    support_start=start, support_score=score,
-                )
-            supported[i].append(evidence)
-        return supported
+                index, support = found_unit
+                one = decided(one, examples[i].knowledge, found[index], support)
+            found_in[i].append(one)
+        return found_in
 
     def _aggregate(self, scores: Sequence[float]) -> float | None:
         if not scores:
@@ -323,16 +327,3 @@ class Scale:
         if self.settings.aggregate == "hmean":
             return len(scores) / sum(1 / max(score, 1e-9) for score in scores)
         return sum(scores) / len(scores)
-
-
-def _as_written(score: Score, example: Example) -> Score:
-    """The score of an example, its sentences with the marks that were skipped."""
-    because = tuple(
-        replace(
-            one, sentence=example.response[one.start : one.start + len(one.sentence)],
-            support=None if one.support is None or one.support_start is None else
-            example.knowledge[one.support_start : one.support_start + len(one.support)],
-        )
-        for one in score.because if isinstance(one, Evidence)
-    )
-    return replace(score, example=example, because=because)

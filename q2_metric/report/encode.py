@@ -68,7 +68,7 @@ def json_rows(
 
     for number, (row, place) in enumerate(zip(rows, places, strict=True)):
         shown = {**view(row, measured[place]), "system": place}
-        for field in ("questions", "evidence"):
+        for field in ("questions", "claims"):
             if shown.get(field):
                 shown[field] = list(map(_slim, shown[field]))
         label = row.get("label")

@@ -77,7 +77,7 @@ function signOf(row, question, i, words) {
   return sign(question.state, SIGNS[question.state] + key, name);
 }
 
-const supports = (item) => known(item.support_score) && item.support_score >= NO_SUPPORT;
+const supports = (item) => known(item.passage_support) && item.passage_support >= NO_SUPPORT;
 
 // --- one response -------------------------------------------------------------------------
 
@@ -162,36 +162,36 @@ function notAsked(row) {
 }
 
 // One sentence of knowledge stands above already; it is not repeated as support.
-const only = (row) => typeof row.knowledge === "string" && row.evidence.every((item) =>
-  !item.support || item.support.trim() === row.knowledge.trim());
+const only = (row) => typeof row.knowledge === "string" && row.claims.every((item) =>
+  !item.passage || item.passage.trim() === row.knowledge.trim());
 
 function support(row, item) {
-  if (!known(item.support_score)) return null;
-  const quoted = () => element("bdi", {class: "text"}, item.support);
+  if (!known(item.passage_support)) return null;
+  const quoted = () => element("bdi", {class: "text"}, item.passage);
   if (supports(item)) {
     return only(row) ? null : element("p", {class: "how"},
-      "Support ", span("n", number(item.support_score)), ": ", quoted());
+      "Support ", span("n", number(item.passage_support)), ": ", quoted());
   }
-  const none = element("p", {class: "how none"}, item.score >= NO_SUPPORT
+  const none = element("p", {class: "how none"}, item.support >= NO_SUPPORT
     ? "Supported by several sentences together. " : "No support found. ");
   if (only(row)) return none;
   const more = element("button", {type: "button", class: "more"}, "Show the nearest sentence");
   more.addEventListener("click", () => more.replaceWith(
-    element("span", {}, "Nearest ", span("n", number(item.support_score)), ": ", quoted())));
+    element("span", {}, "Nearest ", span("n", number(item.passage_support)), ": ", quoted())));
   none.append(more);
   return none;
 }
 
 function sentences(row) {
-  const list = row.evidence.map((item, i) => {
+  const list = row.claims.map((item, i) => {
     const key = row.prefix + letter(i);
-    const name = `sentence ${key}: ${MEANINGS[item.state]}`;
+    const name = `claim ${key}: ${MEANINGS[item.state]}`;
     const against = item.against && element("p", {class: "how"}, "Contradicted by: ",
       element("bdi", {class: "text"},
         Array.from(row.knowledge).slice(...item.against).join("")));
     return element("li", {"data-key": key},
       div("asking", sign(item.state, SIGNS[item.state] + key, name),
-        text("span", "", item.sentence), element("b", {class: "n"}, number(item.score))),
+        text("span", "", item.text), element("b", {class: "n"}, number(item.support))),
       support(row, item), only(row) ? null : against,
       agreed(row, item) ? how(row, item, "") : null);
   });
@@ -240,7 +240,7 @@ function findings(row) {
       ? [there.length > 1 ? element("p", {class: "how"}, all) : null, questions(row)]
       : [fellBack(row)]));
   }
-  if (row.evidence && row.evidence.length) found.append(part("Sentences", sentences(row)));
+  if (row.claims && row.claims.length) found.append(part("Claims", sentences(row)));
   if (row.parts && row.parts.length) {
     found.append(part("What the score rests on", pulls(row)));
   }

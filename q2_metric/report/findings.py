@@ -131,8 +131,8 @@ def of_question(question: Mapping[str, Any]) -> str:
 
 
 def of_sentence(sentence: Mapping[str, Any]) -> str:
-    """The kind of a sentence of ``evidence``, by its score."""
-    return _banded("sentence", sentence["score"], SENTENCE_EDGES)
+    """The kind of a claim, by its support."""
+    return _banded("sentence", sentence["support"], SENTENCE_EDGES)
 
 
 def of_fallback(row: Mapping[str, Any]) -> str:
@@ -179,5 +179,5 @@ def kinds_of(row: Mapping[str, Any]) -> dict[str, float]:
     asked = Counter(map(of_question, row.get("questions") or ()))
     if row.get("fallback"):
         asked[of_fallback(row)] += 1
-    judged = Counter(map(of_sentence, row.get("evidence") or ()))
+    judged = Counter(map(of_sentence, row.get("claims") or ()))
     return {kind: n / some.total() for some in (asked, judged) for kind, n in some.items()}

@@ -89,11 +89,11 @@ function ofKnowledge(row, signOf, supports) {
       sign: () => signOf(row, question, i, "answer to question"),
     });
   });
-  (row.evidence || []).forEach((item, i) => {
+  (row.claims || []).forEach((item, i) => {
     const key = row.prefix + letter(i);
-    const tag = (words) => () => sign("", key, `${words} sentence ${key}`);
+    const tag = (words) => () => sign("", key, `${words} claim ${key}`);
     if (supports(item)) {
-      found.push(markAt(row.knowledge, item.support_start, item.support,
+      found.push(markAt(row.knowledge, item.passage_start, item.passage,
         {kind: "support", key, sign: tag("supports")}));
     }
     if (item.against) {

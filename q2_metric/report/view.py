@@ -47,8 +47,9 @@ WHOLE = {
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     """The row with what its findings speak for.
 
-    Each question has ``kind``, ``state`` and ``plain``; each sentence ``kind``, ``state`` and
-    ``against``, the [start, end] in the knowledge of what contradicts it, ``None`` for nothing.
+    Each question has ``kind``, ``state`` and ``plain``; each claim ``kind``, ``state``, ``form``
+    (the kind of the claim itself) and ``against``, the [start, end] in the knowledge of what
+    contradicts it, ``None`` for nothing.
     The row has ``plain``, sentences for people, ``unasked``, the content words that no question
     has, each with its place, and where nothing was asked ``kind``, ``state`` and ``whole``, the
     judgement of all of it.
@@ -60,12 +61,12 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     """
     questions = [_asked(one, "questions" in measured) for one in row.get("questions") or ()]
     shown = {**row, "questions": questions}
-    if row.get("evidence"):
-        shown["evidence"] = [
-            one | _mark(of_sentence(one), "sentences" in measured)
+    if row.get("claims"):
+        shown["claims"] = [
+            one | {"form": one.get("kind")} | _mark(of_sentence(one), "sentences" in measured)
             | {"against": None if supported(one)
                else _against(one, questions, row.get("knowledge"))}
-            for one in row["evidence"]
+            for one in row["claims"]
         ]
     if row.get("fallback"):
         shown |= _mark(of_fallback(row), "questions" in measured) | {"whole": whole(row)}
@@ -109,19 +110,19 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
                if len(questions) > 1 else questions[0]["plain"])
     if row.get("fallback"):
         yield WHOLE[row["state"]]
-    evidence = row.get("evidence") or ()
-    for one in evidence:
+    claims = row.get("claims") or ()
+    for one in claims:
         if one["against"] is None and not supported(one):
-            yield f"No support found for “{' '.join(one['sentence'].split())}”."
-    if evidence and not questions and not row.get("fallback") and all(map(supported, evidence)):
+            yield f"No support found for “{' '.join(one['text'].split())}”."
+    if claims and not questions and not row.get("fallback") and all(map(supported, claims)):
         yield "The knowledge supports " + (
-            f"all {len(evidence)} sentences." if len(evidence) > 1 else "it.")
+            f"all {len(claims)} claims." if len(claims) > 1 else "it.")
 
 
 def supported(sentence: Mapping[str, Any]) -> bool:
-    """Whether a sentence of ``evidence`` has support: in one sentence, or in several together."""
-    scores = (sentence["score"], sentence["support_score"])
-    return sentence["support_score"] is None or any(one >= NO_SUPPORT for one in scores if one)
+    """Whether a claim has support: in one sentence, or in several together."""
+    scores = (sentence["support"], sentence["passage_support"])
+    return sentence["passage_support"] is None or any(one >= NO_SUPPORT for one in scores if one)
 
 
 def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
@@ -146,7 +147,7 @@ def _against(
     sentence: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], knowledge: str | None
 ) -> list[int] | None:
     """Where the knowledge has the sentence with the answer that contradicts this one."""
-    start, end = sentence["start"], sentence["start"] + len(sentence["sentence"])
+    start, end = sentence["start"], sentence["end"]
     for one in questions:
         place = one["knowledge_start"]
         if (knowledge is not None and one["verdict"] == "contradiction" and place is not None

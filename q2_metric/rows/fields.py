@@ -14,7 +14,7 @@ from typing import Any, Literal
 from q2_metric.metrics.registry import entry
 from q2_metric.rows.plain import plain
 from q2_metric.rows.read import BadRow
-from q2_metric.types import Comparison, Dropped, Evidence, Example, Part, Score
+from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Score
 
 OutputRow = dict[str, Any]
 
@@ -92,18 +92,22 @@ DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped,
 ))
 """What Q² did not ask the knowledge; ``reason`` is "personal" or "round_trip"."""
 
-EVIDENCE = Field("evidence", "objects", lambda score: score.because, kind=Evidence, fields=_own(
-    sentence="text", start="whole", score="number",
-    support="text", support_start="whole", support_score="number",
+CLAIMS = Field("claims", "objects", lambda score: score.because, kind=Judgement, fields=(
+    Field("start", "whole", lambda item: item.claim.start),
+    Field("end", "whole", lambda item: item.claim.end),
+    Field("text", "text", lambda item: item.claim.text),
+    Field("kind", "text", lambda item: item.claim.kind),
+    *_own(verdict="text", support="number", passage="text", passage_start="whole",
+          passage_number="whole", passage_support="number"),
 ))
-"""SCALE's sentences; places are in characters."""
+"""The judged claims; places are in characters."""
 
 PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields=_own(
     name="text", value="number", pull="number",
 ))
 """What a combined score rests on."""
 
-DETAILS: Mapping[str, Field] = {"questions": QUESTIONS, "sentences": EVIDENCE, "parts": PARTS}
+DETAILS: Mapping[str, Field] = {"questions": QUESTIONS, "sentences": CLAIMS, "parts": PARTS}
 """By what a metric's entry says of ``because`` (:data:`q2_metric.metrics.registry.Details`)."""
 
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)

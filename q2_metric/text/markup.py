@@ -40,6 +40,9 @@ _AROUND = (
 )
 """Overwritten but for their group."""
 
+_GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
+"""Blanks that only marks leave."""
+
 _ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
 """How a line of a numbered list begins."""
 
@@ -60,6 +63,17 @@ def unmarked(text: str) -> str:
     if items[:2] == ["1", "2"]:  # one number alone may be part of what is said
         text = _ITEM.sub(_blank, text)
     return text
+
+
+def squeezed(text: str) -> str:
+    """The text without the blanks that marks left.
+
+    >>> squeezed("It is    tall           .")
+    'It is tall.'
+    >>> squeezed("it is tall .")
+    'it is tall .'
+    """
+    return _GAP.sub(lambda found: found[1] or " ", text)
 
 
 def _blank(found: re.Match[str]) -> str:

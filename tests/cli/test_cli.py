@@ -112,8 +112,8 @@ def test_score_end_to_end(tmp_path: Path, loader: Loader) -> None:
     # SCALE: 4 of 4 and 3 of 4 words are in the one chunk; of the sentences, the second
     # has 3 of the 4 words of a.
     assert (a["scale"], b["scale"]) == (1.0, 0.75)
-    assert a["evidence"][0]["support"] == "It has 7 hills."
-    assert a["evidence"][0]["support_score"] == 0.75
+    assert a["claims"][0]["passage"] == "It has 7 hills."
+    assert a["claims"][0]["passage_support"] == 0.75
 
     assert "Q²" in result.stdout
     assert "0.833" in result.stdout  # mean of 1, 1/2 and 1

@@ -122,11 +122,11 @@ def test_settings_are_all_that_changes_rows_and_what_json_can_hold() -> None:
 def test_rows_have_what_was_asked_for() -> None:
     job = Job(("a",), Columns(), ("f1", "scale"))
     assert [field.name for field in job.layout.fields] == [
-        "id", "f1", "scale", "reason", "error", "evidence"]
+        "id", "f1", "scale", "reason", "error", "claims"]
     more = replace(job, files=("a", "b"), calibrations=(PLATT,), texts=True)
     assert [field.name for field in more.layout.fields] == [
         "file", "id", "f1", "f1_consistent", "scale", "reason", "error", "response",
-        "knowledge", "history", "label", "evidence"]
+        "knowledge", "history", "label", "claims"]
 
 
 # --- reading -------------------------------------------------------------------------------

@@ -75,15 +75,15 @@ def test_marks_change_no_score(metrics: dict[str, Metric], name: str, marked: st
     assert found.value == pytest.approx(wanted.value, abs=0.02)
 
 
-def test_sentences_are_shown_as_they_were_written(metrics: dict[str, Metric]) -> None:
+def test_marks_leave_no_blanks_in_what_is_shown(metrics: dict[str, Metric]) -> None:
     text, known = "It was <b>completed</b> in 1889 [1].", f"<p>{KNOWLEDGE}</p>"
     scale: Any = metrics["scale"]
     (found,) = scale.score([Example(text, known)], evidence=True)
-    (sentence,) = found.because
-    assert sentence.sentence == text[sentence.start : sentence.start + len(sentence.sentence)]
-    assert "<b>completed</b>" in sentence.sentence
-    assert known[sentence.support_start :].startswith(sentence.support)
-    assert sentence.support.startswith("The Eiffel Tower")
+    (judged,) = found.because
+    assert judged.claim.text == "It was completed in 1889."
+    assert text[judged.claim.start : judged.claim.end] == text
+    assert known[judged.passage_start :].startswith(judged.passage)
+    assert judged.passage.startswith("The Eiffel Tower")
 
 
 def test_the_papers_presets_read_everything() -> None:

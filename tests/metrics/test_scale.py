@@ -10,7 +10,7 @@ from fakes import FakeBackbone, FakeSentences
 from q2_metric.errors import InputError
 from q2_metric.metrics.scale import Scale, ScaleSettings, resolved
 from q2_metric.models.presets import preset
-from q2_metric.types import Evidence, Example, Verdict
+from q2_metric.types import Example, Judgement, Verdict
 
 
 def scale(
@@ -23,9 +23,9 @@ def test_mean_over_sentences_of_the_best_chunk() -> None:
     example = Example("red cat. blue dog.", "a red cat sat here and a dog ran off")
     [score] = scale(chunk_size=5, overlap=0.0).score([example])
     # "red cat" is in the first chunk; of "blue dog", the second chunk has "dog" alone.
-    assert [e.score for e in score.because] == [1.0, 0.5]
+    assert [e.support for e in score.because] == [1.0, 0.5]  # type: ignore[union-attr]
     assert score.value == 0.75
-    assert [example.response[e.start:][: len(e.sentence)] for e in score.because] == [  # type: ignore[union-attr]
+    assert [example.response[e.claim.start : e.claim.end] for e in score.because] == [  # type: ignore[union-attr]
         "red cat.", "blue dog."
     ]
 
@@ -60,17 +60,17 @@ def test_evidence_is_the_sentence_that_supports() -> None:
     metric = scale(branches=3, chunk_size=40)
     [score] = metric.score([example], evidence=True)
     [found] = score.because
-    assert isinstance(found, Evidence)
-    assert found.support == "The cat is red."
-    assert knowledge[found.support_start :].startswith("The cat is red.")
-    assert found.support_score == 1.0
+    assert isinstance(found, Judgement)
+    assert found.passage == "The cat is red."
+    assert knowledge[found.passage_start :].startswith("The cat is red.")
+    assert found.passage_support == 1.0
     assert metric.backbone.calls <= 6, "one batch a level"  # type: ignore[attr-defined]
 
 
 def test_without_evidence_nothing_is_searched() -> None:
     metric = scale()
     [score] = metric.score([Example("red cat.", "The cat is red. Bye.")])
-    assert score.because[0].support is None  # type: ignore[union-attr]
+    assert score.because[0].passage is None  # type: ignore[union-attr]
     assert metric.backbone.calls == 1  # type: ignore[attr-defined]
 
 
@@ -90,8 +90,9 @@ def test_evidence_judges_nothing_twice() -> None:
     scores = metric.score(examples, evidence=True)
     assert metric.backbone.calls == 1  # type: ignore[attr-defined]
     for evidence in scores[0].because:
-        assert isinstance(evidence, Evidence)
-        assert (evidence.support, evidence.support_score) == ("the red cat.", evidence.score)
+        assert isinstance(evidence, Judgement)
+        assert (evidence.passage, evidence.passage_support) == (
+            "the red cat.", evidence.support)
 
 
 def test_nothing_to_judge_has_no_value() -> None:
@@ -124,9 +125,9 @@ def test_with_top_chunks_the_support_is_sought_in_the_best_chunk() -> None:
     metric = scale(chunk_size=40, overlap=0.0, top_chunks=2, branches=64)
     [score] = metric.score([Example("red cat.", knowledge)], evidence=True)
     [found] = score.because
-    assert isinstance(found, Evidence)
-    assert (found.support, found.support_score) == ("The cat is red.", 1.0)
-    assert knowledge[found.support_start :].startswith("The cat is red.")
+    assert isinstance(found, Judgement)
+    assert (found.passage, found.passage_support) == ("The cat is red.", 1.0)
+    assert knowledge[found.passage_start :].startswith("The cat is red.")
     assert metric.backbone.calls == 2, "the chunks, and their sentences"  # type: ignore[attr-defined]
 
 
@@ -152,7 +153,7 @@ def test_the_score_is_the_backbones_even_where_the_chooser_is_mistaken() -> None
     chooser = FakeBackbone({wrong: Verdict(1.0, 0.0, 0.0)})
     metric = chosen_by(chooser, chunk_size=6, overlap=0.0, judged_chunks=1)
     [score] = metric.score([FAR])
-    assert [one.score for one in score.because] == [0.0, 0.75]  # of "A dog ran off." all but "a"
+    assert [one.support for one in score.because] == [0.0, 0.75]  # type: ignore[union-attr]  # of "A dog ran off." all but "a"
     assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
 
 
@@ -220,9 +221,9 @@ def test_a_backbone_may_cut_the_chunks_by_its_prompts() -> None:
     examples = [Example("red cat. blue dog.", known), Example("red cat.", known),
                 Example("red cat.", " ")]
     whole, one, blank = metric.score(examples, evidence=True)
-    assert [e.score for e in whole.because if isinstance(e, Evidence)] == [1.0, 0.5]
+    assert [e.support for e in whole.because if isinstance(e, Judgement)] == [1.0, 0.5]
     assert (whole.value, one.value, blank.value) == (0.75, 1.0, None)
-    assert [e.support for e in whole.because if isinstance(e, Evidence)] == [
+    assert [e.passage for e in whole.because if isinstance(e, Judgement)] == [
         "A red cat sat.", "A dog ran."]
     assert backbone.long == [([(known, "red cat."), (known, "blue dog.")], 30, 0.5)]
     assert "|prompt:does it follow?|chunk:30|overlap:0.5|chunking:prompt|" in metric.signature

@@ -138,7 +138,7 @@ def test_the_page_answers(app: str) -> None:
     assert 0 <= row["q2"] <= 1
     assert 0 <= row["scale"] <= 1
     assert row["questions"]
-    assert [item["sentence"] for item in row["evidence"]] == [RESPONSE]
+    assert [item["text"] for item in row["claims"]] == [RESPONSE]
     assert row["history"] == ["a turn"]
     assert row["signatures"][0].startswith("q2|preset:bundled|")
     assert "<b>" not in shown

@@ -234,7 +234,7 @@ def test_values_are_those_of_the_package(q2: Any) -> None:
         "q2", "scale", "knowledge_f1", "knowledge_bleu"]
     first = found["explanations"][0]
     assert {q["span"] for q in first["questions"]} == {"pbs", "1983 to 1991"}
-    assert first["evidence"][0]["support"] == KNOWLEDGE
+    assert first["claims"][0]["passage"] == KNOWLEDGE
 
 
 def test_scalars_only_unless_asked(q2: Any) -> None:

@@ -152,7 +152,7 @@ def test_numbers_reach_the_table_and_the_log(loader: Loader, rows: str) -> None:
     first = found["samples"]["q2_custom"][0]
     assert first["filtered_resps"] == ["Seven."]
     assert first["q2"] == 1.0
-    assert first["evidence"][0]["support"] == "Rome has 7 hills."
+    assert first["claims"][0]["passage"] == "Rome has 7 hills."
     assert found["configs"]["q2_custom"]["metadata"]["signatures"] == {
         "q2": "q2|version:test",
         "scale": "scale|version:test",

@@ -104,8 +104,8 @@ def assert_same_as_q2_score(samples: Sequence[dict[str, Any]], folder: Path) -> 
         assert [q["question"] for q in sample["questions"]] == [
             q["question"] for q in row["questions"]
         ]
-        assert [e["support"] for e in sample["evidence"]] == [
-            e["support"] for e in row["evidence"]
+        assert [e["passage"] for e in sample["claims"]] == [
+            e["passage"] for e in row["claims"]
         ]
 
 
@@ -247,7 +247,7 @@ def test_long_documents_take_several_chunks() -> None:
     for sample in samples:
         article = sample["doc"]["knowledge"]
         assert len(backbone.offsets(article)) > 200
-        start = sample["evidence"][0]["support_start"]
+        start = sample["claims"][0]["passage_start"]
         found_at.append(len(backbone.offsets(article[:start])))
     assert max(found_at) > 200  # behind the first chunk
     other = run(OtherKnowledge(), "q2_long_document", limit=3)["results"]["q2_long_document"]

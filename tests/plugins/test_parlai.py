@@ -287,7 +287,7 @@ def test_world_logs_hold_scores_and_explanations(
         ("Rome", "equal"),
         ("7", "no_answer"),
     ]
-    assert why["evidence"][0]["support"] == FACT
+    assert why["claims"][0]["passage"] == FACT
     assert answers[RESPONSES[2]]["q2_explanation"]["fallback"] is True
     assert answers["hello"]["q2_explanation"] == {"left_out": "q2_no_knowledge"}
     assert "q2" not in answers["hello"]["metrics"]

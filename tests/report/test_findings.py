@@ -47,8 +47,8 @@ def row(*questions: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def sentence(**fields: Any) -> dict[str, Any]:
-    return {"sentence": RESPONSE, "start": 0, "score": 0.125, "support": "It has 7 hills.",
-            "support_start": 20, "support_score": 0.25, **fields}
+    return {"text": RESPONSE, "start": 0, "end": len(RESPONSE), "support": 0.125,
+            "passage": "It has 7 hills.", "passage_start": 20, "passage_support": 0.25, **fields}
 
 
 NO_ANSWER = {"how": "no_answer", "verdict": None, "knowledge_answer": None}
@@ -68,8 +68,8 @@ def test_kinds_of_questions(fields: dict[str, Any], kind: str) -> None:
 
 
 def test_kinds_of_sentences_and_of_responses_as_a_whole() -> None:
-    assert of_sentence({"score": 0.04}) == "sentence, below 0.05"
-    assert of_sentence({"score": 0.95}) == "sentence, from 0.95"
+    assert of_sentence({"support": 0.04}) == "sentence, below 0.05"
+    assert of_sentence({"support": 0.95}) == "sentence, from 0.95"
     # A calibration changes q2, and not q2_no_nli.
     assert of_fallback({"q2": 0.9, "q2_no_nli": 0.25}) == "fallback, 0.20 to 0.50"
     assert of_fallback({"q2": 0.9, "q2_no_nli": None}) == "fallback, 0.80 to 0.95"
@@ -77,7 +77,7 @@ def test_kinds_of_sentences_and_of_responses_as_a_whole() -> None:
 
 def test_findings_count_in_part() -> None:
     found = findings.kinds_of(row(question(), question(how="equal"), question(how="equal"),
-                                  question(how="equal"), evidence=[sentence()]))
+                                  question(how="equal"), claims=[sentence()]))
     assert found == {"contradiction, below 0.60": 0.25, "equal": 0.75,
                      "sentence, 0.05 to 0.20": 1.0}
     whole = row(fallback=True, q2_no_nli=0.9)
@@ -163,21 +163,21 @@ def test_in_words_what_is_wrong_comes_first() -> None:
     # Another metric's reason, beside one that has a score.
     assert view(row(agrees, word_share=None, reason="no_claim"))["plain"] == view(
         row(agrees))["plain"]
-    no_support = view(row(evidence=[sentence()]))["plain"]
+    no_support = view(row(claims=[sentence()]))["plain"]
     assert no_support == [f"No support found for “{RESPONSE}”."]
 
 
 def test_the_sentence_that_contradicts_is_found() -> None:
     def against(*questions: dict[str, Any], **fields: Any) -> Any:
-        return view(row(*questions, evidence=[sentence(**fields)]))["evidence"][0]["against"]
+        return view(row(*questions, claims=[sentence(**fields)]))["claims"][0]["against"]
 
     assert against(question()) == [20, 35]
     assert against(question(verdict="neutral")) is None
     assert against(question(start=99)) is None  # of another sentence
-    assert against(question(), score=0.9) is None  # several sentences support it
-    assert against(question(), support_score=0.9) is None
+    assert against(question(), support=0.9) is None  # several sentences support it
+    assert against(question(), passage_support=0.9) is None
     # What is contradicted is said once.
-    assert view(row(question(), evidence=[sentence()]))["plain"] == [
+    assert view(row(question(), claims=[sentence()]))["plain"] == [
         "Says 9; the knowledge says 7."]
 
 

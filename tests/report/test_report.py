@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import judged
 
 from q2_metric.engine.result import FileResult
 from q2_metric.errors import InputError
@@ -24,7 +25,6 @@ from q2_metric.rows.plain import REASONS
 from q2_metric.rows.read import BadRow
 from q2_metric.types import (
     Comparison,
-    Evidence,
     Example,
     Question,
     Score,
@@ -119,7 +119,7 @@ def test_everything_is_on_the_page(path: Path) -> None:
         comparison(example, "9", "7", Verdict(0.0, 0.25, 0.75)),
         comparison(example, "old hills", None, Verdict(1.0, 0.0)),
     )
-    sentence = Evidence(example.response, 0, 0.5, "Support.", 0, 0.3125)
+    sentence = judged(example.response, 0, 0.5, "Support.", 0, 0.3125)
     scores = {
         "q2": Score(example, 0.375, because, no_nli=0.0),
         "scale": Score(example, 0.4375, (sentence,)),
@@ -138,9 +138,11 @@ def test_everything_is_on_the_page(path: Path) -> None:
     assert states == ["supported", "differs", "open"]
     assert [item.pop("kind") for item in first["questions"]] == [
         "entailment, from 0.80", "contradiction, 0.60 to 0.80", "no answer"]
-    (evidence,) = first["evidence"]
+    (evidence,) = first["claims"]
+    form = evidence.pop("form")
     assert (evidence.pop("kind"), evidence.pop("state")) == (
         "sentence, 0.50 to 0.80", "supported")
+    evidence["kind"] = form
     assert first.pop("plain") == [
         "Says 9; the knowledge says 7.", "Says old hills; the knowledge does not say."]
     assert first.pop("unasked") == []
@@ -237,7 +239,7 @@ HOSTILE = (
 def test_texts_of_users_are_text(path: Path, text: str) -> None:
     example = Example(text, text, (text,), id=text)
     because = (comparison(example, text, text, Verdict(1.0, 0.0)),)
-    evidence = (Evidence(text, 0, 1.0, text, 0, 1.0),)
+    evidence = (judged(text, 0, 1.0, text, 0, 1.0),)
     scores = {"q2": Score(example, 1.0, because), "scale": Score(example, 1.0, evidence)}
     page = page_of(path, (example, scores), (BadRow(1, text, text), {}), file=text)
     first, second = data(page)

@@ -46,9 +46,9 @@ def row(
     return {
         "id": id_, "q2": q2, "q2_no_nli": q2, "scale": scale, "fallback": False, "error": None,
         "response": response, "knowledge": KNOWLEDGE, "history": [], "questions": list(questions),
-        "evidence": [{"sentence": response, "start": 0, "score": scale,
-                      "support": "It has 7 hills, they say.", "support_start": 20,
-                      "support_score": scale}],
+        "claims": [{"text": response, "start": 0, "end": len(response), "support": scale,
+                    "passage": "It has 7 hills, they say.", "passage_start": 20,
+                    "passage_support": scale}],
         **fields,
     }
 
@@ -69,9 +69,9 @@ ROWS = [
         question(EMOJI, "𝒪ld", KNOWLEDGE, None), scale=0.75),
     row("rtl", RIGHT_TO_LEFT, 0.5, question(RIGHT_TO_LEFT, "Rome", KNOWLEDGE, "Rome")),
     row(HOSTILE, HOSTILE, 0.0, history=[HOSTILE], fallback=True, knowledge=f"{HOSTILE} More.",
-        questions=[question(HOSTILE, "<img src=x", HOSTILE, "<script>")], evidence=[
-            {"sentence": HOSTILE, "start": 0, "score": 0.5, "support": HOSTILE,
-             "support_start": 0, "support_score": 0.5}]),
+        questions=[question(HOSTILE, "<img src=x", HOSTILE, "<script>")], claims=[
+            {"text": HOSTILE, "start": 0, "end": len(HOSTILE), "support": 0.5,
+             "passage": HOSTILE, "passage_start": 0, "passage_support": 0.5}]),
     row("none", "hm .", 1.0, fallback=True, scale=None),
     dict.fromkeys(FIRST) | {"id": "bad", "error": f"line 6: {HOSTILE}"},
 ]

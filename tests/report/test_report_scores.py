@@ -85,7 +85,7 @@ def test_the_scores_are_those_that_q2_score_printed(tmp_path: Path, suffix: str)
     assert b["questions"][1]["knowledge_start"] is None  # no answer
     assert "is null" in c["error"]
     assert (c["response"], c["history"], c["questions"]) == (None, None, None)
-    assert (d["fallback"], d["scale"], d["evidence"][0]["support_start"]) == (True, 0.125, 0)
+    assert (d["fallback"], d["scale"], d["claims"][0]["passage_start"]) == (True, 0.125, 0)
 
 
 def test_signatures_come_from_the_manifest(tmp_path: Path) -> None:

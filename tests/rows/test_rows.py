@@ -11,13 +11,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fakes import judged
 from limits import largest_file
 
 from q2_metric.errors import InputError, MissingExtra
 from q2_metric.rows import record
 from q2_metric.rows.columns import ALIASES, Columns
 from q2_metric.rows.fields import (
-    EVIDENCE,
+    CLAIMS,
     QUESTIONS,
     TEXTS,
     Layout,
@@ -28,7 +29,7 @@ from q2_metric.rows.fields import (
 from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import PEEKED, BadRow, read_rows
 from q2_metric.rows.writers import open_writer
-from q2_metric.types import Comparison, Evidence, Example, Question, Score, Span, Verdict
+from q2_metric.types import Comparison, Example, Question, Score, Span, Verdict
 
 GOOD = {"response": "r", "knowledge": "k"}
 
@@ -492,7 +493,7 @@ def rows_of_output() -> list[OutputRow]:
         ),
         Comparison(Question(span, "Who?"), "Rome", None, 0.0, None, "no_answer", 0.0),
     )
-    sentence = Evidence(RESPONSE, 0, 0.25, KNOWLEDGE, 0, 0.5)
+    sentence = judged(RESPONSE, 0, 0.25, KNOWLEDGE, 0, 0.5)
     scores = {
         "q2": Score(example, 0.5, comparisons, no_nli=0.0),
         "scale": Score(example, 0.25, (sentence,)),
@@ -501,7 +502,7 @@ def rows_of_output() -> list[OutputRow]:
     empty = Example("r", "k")
     nothing = {
         "q2": Score(empty, None),
-        "scale": Score(empty, 1.0, (Evidence("r", 0, 1.0),)),
+        "scale": Score(empty, 1.0, (judged("r", 0, 1.0),)),
         "word_share": Score(empty, 0.0),
     }
     return [
@@ -519,7 +520,7 @@ def test_fields_of_the_output() -> None:
     assert names(Layout(["q2", "scale", "knowledge_f1", "bertscore", "nli"])) == [
         *("id", "q2", "q2_no_nli", "scale", "knowledge_f1", "bertscore", "nli"),
         *("fallback", "reason", "error"),
-        *("questions", "dropped", "evidence"),
+        *("questions", "dropped", "claims"),
     ]
     assert names(Layout(["word_share"], with_file=True)) == [
         "file", "id", "word_share", "reason", "error"]
@@ -539,9 +540,9 @@ def test_rows_of_the_output() -> None:
     assert (nli["span"], nli["start"], nli["how"]) == ("Rome", 0, "nli")
     assert (nli["verdict"], nli["verdict_p"], nli["score"]) == ("entailment", 0.7, 1.0)
     assert (no_answer["knowledge_answer"], no_answer["verdict"]) == (None, None)
-    (evidence,) = full["evidence"]
-    assert list(evidence) == [field.name for field in EVIDENCE.fields]
-    assert (evidence["support"], evidence["support_start"]) == (KNOWLEDGE, 0)
+    (evidence,) = full["claims"]
+    assert list(evidence) == [field.name for field in CLAIMS.fields]
+    assert (evidence["passage"], evidence["passage_start"]) == (KNOWLEDGE, 0)
     assert (nothing["q2"], nothing["questions"], nothing["error"]) == (None, [], None)
     assert (bad["error"], bad["q2"], bad["questions"]) == (
         "rows.jsonl, line 3: is not JSON",
@@ -590,7 +591,7 @@ def test_csv_out(tmp_path: Path) -> None:
     assert (rows[0]["id"], rows[0]["q2"], rows[0]["word_share"]) == ("nan", "0.5", "")
     assert rows[0]["fallback"] == "false"
     assert json.loads(rows[0]["questions"]) == rows_of_output()[0]["questions"]
-    assert json.loads(rows[0]["evidence"])[0]["sentence"] == RESPONSE
+    assert json.loads(rows[0]["claims"])[0]["text"] == RESPONSE
     assert rows[2]["error"] == "rows.jsonl, line 3: is not JSON"
     assert b"\r" not in path.read_bytes()  # JSON escapes it
 

@@ -20,7 +20,7 @@ from q2_metric.engine.cached import CachedMetric
 from q2_metric.errors import BrokenModel, ModelError
 from q2_metric.metrics import load_metrics, score_rows, score_with
 from q2_metric.models.bundled import on_onnx, runtimes, stored
-from q2_metric.types import Comparison, Evidence, Example, Metric
+from q2_metric.types import Comparison, Example, Judgement, Metric
 
 KNOWLEDGE = "Smeaton's Tower was designed by James Douglass and first lit in 1882. It is 49 m high."
 HOSTILE = (
@@ -67,10 +67,10 @@ def test_any_text_is_scored(name: str) -> None:
                 if item.knowledge_start is not None and item.knowledge_answer is not None:
                     assert example.knowledge[item.knowledge_start :].startswith(
                         item.knowledge_answer)
-            elif isinstance(item, Evidence):
-                assert example.response[item.start :].startswith(item.sentence)
-                if item.support is not None and item.support_start is not None:
-                    assert example.knowledge[item.support_start :].startswith(item.support)
+            elif isinstance(item, Judgement):
+                assert 0 <= item.claim.start < item.claim.end <= len(example.response)
+                if item.passage is not None and item.passage_start is not None:
+                    assert example.knowledge[item.passage_start :].startswith(item.passage)
     assert any(score.value is not None for score in found)
 
 
