@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from q2_metric import scoring
+from q2_metric import forks, scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
@@ -60,8 +60,13 @@ class Judge:
         chosen = [metric.name for metric in self.metrics]
         self.names = [*columns(chosen), *scoring.share_names(chosen)]
         self.signature = "\n".join(metric.signature for metric in self.metrics)
-        self._lock = threading.Lock()
         self._last: tuple[list[Example], list[Judged]] = ([], [])
+        self.in_child()
+        forks.tell(self)
+
+    def in_child(self) -> None:
+        """Another thread of the parent may have been scoring when it forked."""
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Judge, self._made_with

@@ -45,6 +45,7 @@ MARKED = {
         "metrics/test_reference_q2.py",
         "metrics/test_scale_score.py",
         "models/bundled/test_bundled_torch.py",
+        "models/test_forks.py",
         "models/hub/*",
         "training/*",
     ),

@@ -306,6 +306,25 @@ def bart(folder: Path) -> Path:
     return folder
 
 
+def gpt2(folder: Path, window: int = 512) -> Path:
+    """A saved GPT-2 of words and whole sentences, so that what it writes claims something."""
+    import transformers
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ["<unk>", "</s>", *WORDS[::8], *CORPUS]
+    backend = Tokenizer(models.WordLevel(
+        {word: i for i, word in enumerate(dict.fromkeys(words))}, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    _save_tokenizer(
+        folder, backend, {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "</s>"},
+        window=window, inputs=("input_ids", "attention_mask"))
+    config = transformers.GPT2Config(
+        vocab_size=backend.get_vocab_size(), n_positions=window, n_embd=16, n_layer=2, n_head=2,
+        bos_token_id=1, eos_token_id=1)
+    return _save_model(folder, "AutoModelForCausalLM", config)
+
+
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"

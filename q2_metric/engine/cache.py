@@ -25,6 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from q2_metric import forks
 from q2_metric.files import PRIVATE
 
 WAITS = 5
@@ -76,6 +77,7 @@ class Cache:
     ) -> None:
         self._path, self._largest, self._warn = path, largest, warn
         self._database: sqlite3.Connection | None = None
+        forks.tell(self)
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,6 +152,12 @@ class Cache:
         if self._database is not None:
             self._database.close()
             self._database = None
+
+    def in_child(self) -> None:
+        """A forked child has no cache: SQLite allows it neither to use its parent's connection
+        nor to close it."""
+        forks.never_destroy(self._database)
+        self._database = None
 
     def _bytes(self) -> int:
         return self._pragma("page_size") * self._pragma("page_count")

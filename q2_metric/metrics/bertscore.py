@@ -103,6 +103,9 @@ class BertScore:
     @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """One score for each example, in order."""
+        from q2_metric.models.hub.loading import limit_threads
+
+        limit_threads()
         _, _, f1 = self._scorer.score(
             [item.response for item in examples],
             [item.knowledge for item in examples],

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
+from q2_metric import forks
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -21,9 +23,19 @@ class Memory(Generic[K, V]):
 
     def __init__(self, most: int, characters: int) -> None:
         self.most, self.characters = most, characters
+        self._lock = threading.Lock()
+        self._empty()
+        forks.tell(self)
+
+    def _empty(self) -> None:
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._held = 0
-        self._lock = threading.Lock()
+
+    def in_child(self) -> None:
+        """Begins empty where another thread of the parent was changing it."""
+        if self._lock.locked():
+            self._lock = threading.Lock()
+            self._empty()
 
     def __reduce__(self) -> tuple[type[Memory[K, V]], tuple[int, int]]:
         """A copy, in another process perhaps, begins empty."""

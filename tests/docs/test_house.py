@@ -13,7 +13,7 @@ SHELLS = ("hf_plugin", "parlai_plugin", "lm_eval_plugin", "q2_integrations", "pa
 BESIDE = ("training", "reference", "benchmarks")
 # From the ground up; of those on one line, no two import each other.
 ORDER = [
-    {"types", "errors", "checks", "_version", "running", "files"},
+    {"types", "errors", "checks", "_version", "running", "files", "forks"},
     {"text"},
     {"metrics", "models"},
     {"rows", "data"},

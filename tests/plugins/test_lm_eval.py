@@ -81,11 +81,6 @@ def _nothing_was_loaded_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lm_eval_plugin.scoring, "_loadable", set())
 
 
-@pytest.fixture(autouse=True)
-def _in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DISABLE_MULTIPROC", "1")  # the harness's bootstrap of BLEU
-
-
 @pytest.fixture
 def rows(tmp_path: Path) -> str:
     return write(tmp_path / "rows.jsonl", *ROWS)

@@ -55,11 +55,6 @@ def _load_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DISABLE_MULTIPROC", "1")  # the harness's bootstrap of BLEU
-
-
 def run(model: Any, task: str, *, metadata: Any = None, **settings: Any) -> Any:
     manager = TaskManager(
         include_path=str(tasks_folder()), include_defaults=False, metadata=metadata or {}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from q2_metric import forks
 from q2_metric.errors import BrokenModel
 from q2_metric.models.batching import is_out_of_memory
 from q2_metric.models.bundled import eight_bits
@@ -30,10 +31,27 @@ LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
 """Tables, whose rows are looked up; other matrices multiply."""
 
 
-@cache
-def _opener() -> ThreadPoolExecutor:
+class _Opener:
     """Opens networks one after the other: two at a time are twice the memory."""
-    return ThreadPoolExecutor(1, thread_name_prefix="q2-open")
+
+    def __init__(self) -> None:
+        self.in_child()
+        forks.tell(self)
+
+    def in_child(self) -> None:
+        """A forked process has a thread of its own for it."""
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="q2-open")
+
+    def open(self, prefix: str, threads: int, dtype: str) -> Future[Forward]:
+        """The network, when it is open."""
+        return self._thread.submit(lambda: open_network(prefix, threads, dtype))
+
+    def wait(self) -> None:
+        """Waits for all that were asked for, opened or not."""
+        self._thread.submit(int).result()  # the last in the queue
+
+
+_opener = _Opener()
 
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
@@ -51,20 +69,22 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 class _InBackground:
-    """A network that is being opened; a batch waits for it."""
+    """A network that is being opened; a batch waits for it. A forked process opens its own, with
+    the first batch there."""
 
     def __init__(self, prefix: str, threads: int, dtype: str) -> None:
         self._prefix, self._asked = prefix, (prefix, threads, dtype)
-        self._begin()
+        self._opened: Future[Forward] | None = _opener.open(*self._asked)
+        forks.tell(self)
 
-    def _begin(self) -> None:
-        self._opened, self._process = _opener().submit(open_network, *self._asked), os.getpid()
+    def in_child(self) -> None:
+        """What the parent opened, or was opening, is of no use here."""
+        self._opened = None
 
     def __call__(self, batch: Batch) -> NDArray[np.float32]:
-        if not self._opened.done() and self._process != os.getpid():
-            self._begin()  # this process was forked, and what opens it is in the other one
+        opened = self._opened = self._opened or _opener.open(*self._asked)
         try:
-            forward = self._opened.result()
+            forward = opened.result()
         except Exception as error:
             forward_of.cache_clear()
             why = "out of memory" if is_out_of_memory(error) else error
@@ -75,21 +95,31 @@ class _InBackground:
 
 def wait_until_open() -> None:
     """Waits for all networks that were asked for, opened or not."""
-    _opener().submit(int).result()  # the last in the queue
-
-
-def _forget() -> None:
-    """In a process that was forked: the thread that opens networks is in the other one."""
-    _opener.cache_clear()
-    forward_of.cache_clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    _opener.wait()
 
 
 def open_network(prefix: str, threads: int, dtype: str) -> Forward:
-    """The network on ONNX Runtime, on the CPU."""
+    """The network on ONNX Runtime, on the CPU, for this process alone."""
+    with forks.held_off():
+        session = forks.keep_in_child(_session(prefix, threads, dtype))
+    inputs = {node.name for node in session.get_inputs()}
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        feed: dict[str, NDArray[Any]] = {
+            "ids": batch.ids,
+            "types": batch.types,
+            "mask": (np.arange(batch.ids.shape[1]) < batch.lengths[:, None]).astype(np.int32),
+            "query": batch.query,
+        }
+        fed = {name: value for name, value in feed.items() if name in inputs}
+        logits: NDArray[np.float32] = session.run(["logits"], fed)[0]
+        return logits
+
+    return forward
+
+
+def _session(prefix: str, threads: int, dtype: str) -> Any:
+    """ONNX Runtime's session of a network."""
     # Its wheels for Linux upload usage events, unless told not to before they are imported.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
@@ -106,23 +136,9 @@ def open_network(prefix: str, threads: int, dtype: str) -> Forward:
     # Weights come out of their 8 bits once, when the graph is read, and not in every pass.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.add_external_initializers(names, values)
-    session = onnxruntime.InferenceSession(
+    return onnxruntime.InferenceSession(
         shipped(_graph(prefix, dtype)).read_bytes(), options, providers=["CPUExecutionProvider"]
     )
-    inputs = {node.name for node in session.get_inputs()}
-
-    def forward(batch: Batch) -> NDArray[np.float32]:
-        feed: dict[str, NDArray[Any]] = {
-            "ids": batch.ids,
-            "types": batch.types,
-            "mask": (np.arange(batch.ids.shape[1]) < batch.lengths[:, None]).astype(np.int32),
-            "query": batch.query,
-        }
-        fed = {name: value for name, value in feed.items() if name in inputs}
-        logits: NDArray[np.float32] = session.run(["logits"], fed)[0]
-        return logits
-
-    return forward
 
 
 def _graph(prefix: str, dtype: str) -> str:

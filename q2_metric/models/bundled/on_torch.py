@@ -53,12 +53,14 @@ def forward_of(prefix: str, device: str, dtype: str) -> Forward:
         raise MissingExtra(f"device {device!r} with the bundled models", "torch",
                            "torch") from error
     from q2_metric.models.bundled.network import made
+    from q2_metric.models.hub.loading import limit_threads
 
     module = made(prefix)
     load(module, prefix)
     module.to(device=device, dtype=getattr(torch, dtype)).eval()
 
     def forward(batch: Batch) -> NDArray[np.float32]:
+        limit_threads()
         inputs = [batch.ids, batch.types, batch.lengths]
         if prefix != "reader":
             inputs.append(batch.query)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from q2_metric import forks
 from q2_metric.errors import MissingExtra, ModelError
 
 if TYPE_CHECKING:
@@ -174,6 +175,11 @@ def load_pipeline(model: str | None = None) -> Language:
         MissingExtra: spaCy, its small English model or coreferee is not installed.
         ModelError: there is no such pipeline, or coreferee has no model for it.
     """
+    with forks.held_off():
+        return _load_pipeline(model)
+
+
+def _load_pipeline(model: str | None) -> Language:
     try:
         import coreferee  # noqa: F401
     except ImportError as error:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from q2_metric import forks
 from q2_metric.errors import ModelError
 from q2_metric.models.english.titles import join_titles
 from q2_metric.models.english.vocabulary import REPORTING
@@ -73,6 +74,11 @@ def load() -> Language:
     Raises:
         ModelError: spaCy or the model is not installed, or they do not fit each other.
     """
+    with forks.held_off():
+        return _load()
+
+
+def _load() -> Language:
     try:
         with _light() if LIGHT else nullcontext():
             import spacy  # noqa: F401

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from q2_metric.models.english.vocabulary import CAUSATIVE, REPORTING
@@ -33,7 +32,12 @@ class Word:
 
 
 class Tree:
-    """A sentence's dependency tree; sets of its words are the bits of an integer."""
+    """A sentence's dependency tree; sets of its words are the bits of an integer.
+
+    Attributes:
+        below: for each word, the set of the words of its subtree.
+        asks: whether the sentence is itself a question.
+    """
 
     def __init__(self, doc: Doc, raised: bool = False) -> None:
         """``raised``: the first word has its capital only from the repair."""
@@ -63,6 +67,9 @@ class Tree:
         for word in self.words:
             if word.head != word.i:
                 self.children[word.head].append(word)
+        # No cached_property: Python 3.11 guards it with a lock, which a forked child may find held.
+        self.below = self._below()
+        self.asks = any(word.text.endswith("?") for word in self.words[-2:])
 
     def opens_clause(self, that: Word) -> bool:
         """Whether "that" before a noun is no determiner: "i know that veganism is ..."."""
@@ -73,9 +80,7 @@ class Tree:
         own = [word.dep for word in self.words[: verb.i] if word.head == verb.i]
         return "nsubj" in own and "aux" not in own and self.words[verb.head].lemma not in CAUSATIVE
 
-    @cached_property
-    def below(self) -> list[int]:
-        """For each word, the set of the words of its subtree."""
+    def _below(self) -> list[int]:
         sets = [0] * len(self.words)
         for word in self.words:
             bit, ancestor = 1 << word.i, word
@@ -84,11 +89,6 @@ class Tree:
                 ancestor = self.words[ancestor.head]
                 sets[ancestor.i] |= bit
         return sets
-
-    @cached_property
-    def asks(self) -> bool:
-        """Whether the sentence is itself a question."""
-        return any(word.text.endswith("?") for word in self.words[-2:])
 
     def child(self, word: Word, deps: Iterable[str]) -> Word | None:
         """The first child of ``word`` with one of these dependencies."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from q2_metric.models.batching import Budget, in_batches
+from q2_metric.models.hub.loading import limit_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -154,6 +155,7 @@ class Batches:
     ) -> list[Any]:
         import torch
 
+        limit_threads()
         if self._memory:
             self._memory.start()
         tensors = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from q2_metric import forks
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.hub.names import CONFIG, commit, is_folder, parted
 from q2_metric.models.hub.pieces import restore
@@ -66,9 +67,20 @@ def require(what: str) -> None:
     """
     for package in ("torch", "transformers"):
         try:
-            __import__(package)
+            with forks.held_off():
+                __import__(package)
         except ImportError as error:
             raise MissingExtra(what, package, EXTRA) from error
+
+
+def limit_threads() -> None:
+    """Keeps torch to one thread in a forked child: the others of its OpenMP pool are not there,
+    and it would wait for them. DataLoader's workers have the same limit."""
+    if forks.is_child():
+        import torch
+
+        if torch.get_num_threads() > 1:
+            torch.set_num_threads(1)
 
 
 def resolve_device(device: str = "auto") -> str:
