@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from q2_metric.models.bundled.network import NARROW, SHAPES
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
+from training import hashes
 from training.graph import graph_of
 
 WORDS = "encoder.words.weight"
@@ -65,6 +66,7 @@ def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> 
         (folder / f"{name}.onnx").write_bytes(graph_of(name))
         (folder / f"{name}.int8.onnx").write_bytes(graph_of(name, eight_bits=True))
     (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())
+    hashes.write(folder)
 
 
 def _shipped(file: str, owners: tuple[str, ...]) -> dict[str, Tensor]:

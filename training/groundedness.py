@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from q2_metric.metrics.groundedness import evidence
 from q2_metric.metrics.scale import Scale
 from q2_metric.types import Example
+from training import hashes
 from training.examples import read_jsonl
 
 SOURCES = ("rome1776_wow", "shroom2024", "expertqa_attribution", "dstc9_human_accuracy",
@@ -64,6 +65,7 @@ def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -
               "sources": {source: len(found.supported) for source, found in sources.items()},
               "left_out": left_out(sources)}
     out.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+    hashes.renew(out.parent)
     click.echo(json.dumps(fitted, indent=1))
 
 

@@ -22,6 +22,7 @@ from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, pair
 from q2_metric.models.bundled.models import WINDOW
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
+from training import hashes
 from training.examples import held_out, read_jsonl
 
 CLAIMS = ("bump", "faithdial_audit_wow", "fever_dev", "fool_me_twice", "lingnli_val",
@@ -148,6 +149,7 @@ def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, fol
     path = folder / RANGES
     save_file(tensors, path, metadata=made_for)
     path.chmod(0o644)
+    hashes.write(folder)
 
 
 def _shipped() -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -41,6 +41,7 @@ from q2_metric.knowledge.evaluate import OVERALL, evaluate
 from q2_metric.knowledge.mentions import Matching, MentionFinder, spoken_words
 from q2_metric.knowledge.types import TOP, Pool, Snippet
 from q2_metric.models.bundled.selection import CUT, TextVectors, piece_vectors
+from training import hashes
 from training.selection_data import (
     CHOICES,
     DETAILS,
@@ -310,6 +311,7 @@ def main(knowledge: Path, labels: Sequence[Path], qa: Path | None, steps: int, d
         "mention": weights.mention, "domain": weights.domain, "detection": detection,
     }
     save_file(tensors, path)
+    hashes.renew(path.parent)
     click.echo(f"wrote {path}")
 
 

@@ -43,7 +43,7 @@ def doctor() -> None:
     Exit code: 0 the bundled models score, 2 they do not. What is optional may be missing.
     """
     works = True
-    for part in (_machine, _folders, _presets, _frameworks):
+    for part in (_machine, _folders, _weights, _presets, _frameworks):
         _show(part())
     try:
         _show(_trial())
@@ -111,6 +111,19 @@ def _folders() -> Iterator[Line]:
     yield "data", f"{cache_folder()}{f', before it {own} ({ENVIRONMENT})' if own else ''}"
     here = [name for name, one in CATALOGUE.items() if state(one) != "missing"]
     yield "", f"{len(here)} of {len(CATALOGUE)} sets are here (q2 data list)"
+
+
+def _weights() -> Iterator[Line]:
+    """Whether the files of the bundled models are the released ones."""
+    from q2_metric.models.bundled.stored import WEIGHTS, files, intact
+
+    try:
+        names = files()
+        for name in names:
+            intact(name)
+        yield "weights", f"{WEIGHTS} ({len(names)} files, as released by their sha256)"
+    except Q2Error as error:
+        yield "weights", f"not usable: {error}"
 
 
 def _presets() -> Iterator[Line]:

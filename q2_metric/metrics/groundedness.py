@@ -104,6 +104,7 @@ class Groundedness:
             ModelError: the models cannot be loaded.
         """
         from q2_metric.models import presets
+        from q2_metric.models.bundled.stored import intact
 
         stages = presets.preset(preset)
         if stages.head is None:
@@ -114,7 +115,7 @@ class Groundedness:
             raise InputError(f"groundedness takes no {', '.join(other)}: it was fitted on the "
                              "preset's own model and settings")
         scale = Scale.from_preset(preset, **running)
-        return cls(scale, Head.load(stages.head), stages.name)
+        return cls(scale, Head.load(intact(stages.head.name)), stages.name)
 
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """A score in (0, 1) for each example, in order, its parts in ``because``.

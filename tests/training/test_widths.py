@@ -20,7 +20,7 @@ from q2_metric.models.bundled.network import (  # noqa: E402
     Shape,
     distance_classes,
 )
-from training import ranges  # noqa: E402
+from training import hashes, ranges  # noqa: E402
 from training.base import load_wide_base, wide_base  # noqa: E402
 from training.export import export  # noqa: E402
 
@@ -97,6 +97,7 @@ def test_what_is_exported_computes_the_same_on_both_runtimes(
     save_file({f"wide.{name}": value for name, value in found.items()},
               tmp_path / eight_bits.RANGES,
               metadata={"wide": eight_bits.fingerprint(tmp_path / stored.FILES["wide"], "wide")})
+    hashes.write(tmp_path)
     monkeypatch.setattr(stored, "WEIGHTS", tmp_path)
     batch = collate(rows)
     by_onnx = on_onnx.open_network("wide", 1, "float32")(batch)

@@ -24,7 +24,7 @@ from q2_metric.models.bundled.encoding import (
     windows,
 )
 from q2_metric.models.bundled.runtimes import Runtime, forward_of, settled
-from q2_metric.models.bundled.stored import VERSIONS, WEIGHTS
+from q2_metric.models.bundled.stored import VERSIONS, intact
 from q2_metric.models.spans import Best, best_span
 from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
@@ -54,7 +54,7 @@ T = TypeVar("T")
 @lru_cache(maxsize=1)
 def tokenizer() -> Tokenizer:
     """The one tokenizer of both models."""
-    return Tokenizer(WEIGHTS / "tokenizer.json")
+    return Tokenizer(intact("tokenizer.json"))
 
 
 def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:

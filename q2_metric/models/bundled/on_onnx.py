@@ -22,6 +22,7 @@ from q2_metric.models.bundled.stored import (
     VERSIONS,
     each_stored,
     halved,
+    intact,
     shipped,
     whole,
     words,
@@ -137,7 +138,7 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.add_external_initializers(names, values)
     return onnxruntime.InferenceSession(
-        shipped(_graph(prefix, dtype)).read_bytes(), options, providers=["CPUExecutionProvider"]
+        intact(_graph(prefix, dtype)).read_bytes(), options, providers=["CPUExecutionProvider"]
     )
 
 
@@ -148,7 +149,10 @@ def _graph(prefix: str, dtype: str) -> str:
 
 def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
     """What a network's graph is filled with, one at a time: together they are much memory."""
-    ranges = eight_bits.load_ranges(shipped(FILES[prefix]), prefix) if dtype == "int8" else None
+    ranges = None
+    if dtype == "int8":
+        intact(eight_bits.RANGES)
+        ranges = eight_bits.load_ranges(intact(FILES[prefix]), prefix)
     has_words = False
     for name, value, scale in each_stored(prefix):
         if name == f"{prefix}.words.weight":

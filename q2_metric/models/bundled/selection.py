@@ -58,9 +58,9 @@ def piece_vectors() -> Floats:
     """
     from safetensors import safe_open
 
-    from q2_metric.models.bundled.stored import SHARED, shipped
+    from q2_metric.models.bundled.stored import SHARED, intact
 
-    with safe_open(shipped(SHARED), framework="numpy") as file:
+    with safe_open(intact(SHARED), framework="numpy") as file:
         vectors = file.get_tensor("words.weight").astype(np.float32)
     # The scale of a row's 8-bit values goes away with its length.
     found: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
@@ -76,9 +76,9 @@ def learned() -> dict[str, Floats]:
     """
     from safetensors.numpy import load_file
 
-    from q2_metric.models.bundled.stored import shipped
+    from q2_metric.models.bundled.stored import intact
 
-    found = load_file(shipped("selection.safetensors"))
+    found = load_file(intact("selection.safetensors"))
     return {name: value.astype(np.float32) for name, value in found.items()}
 
 
