@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.errors import MissingExtra
+from q2_metric.errors import MissingExtra, ModelError
+from q2_metric.models.batching import is_out_of_memory
 from q2_metric.models.bundled.encoding import Batch, Forward
 from q2_metric.models.bundled.stored import VERSIONS, each_weight
 
@@ -45,7 +46,7 @@ def forward_of(prefix: str, device: str, dtype: str) -> Forward:
 
     Raises:
         MissingExtra: torch is not installed.
-        ModelError: the weights are missing.
+        ModelError: the weights are missing, or memory ran out.
     """
     try:
         import torch
@@ -55,9 +56,16 @@ def forward_of(prefix: str, device: str, dtype: str) -> Forward:
     from q2_metric.models.bundled.network import made
     from q2_metric.models.hub.loading import limit_threads
 
-    module = made(prefix)
-    load(module, prefix)
-    module.to(device=device, dtype=getattr(torch, dtype)).eval()
+    try:
+        module = made(prefix)
+        load(module, prefix)
+        module.to(device=device, dtype=getattr(torch, dtype)).eval()
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ModelError(
+            f"the bundled {prefix} network does not fit into the memory of {device}: use --dtype "
+            "bfloat16, --device cpu, or the preset bundled-small") from error
 
     def forward(batch: Batch) -> NDArray[np.float32]:
         limit_threads()

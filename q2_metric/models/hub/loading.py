@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric import forks
 from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.models.batching import is_out_of_memory
 from q2_metric.models.hub.names import CONFIG, commit, is_folder, parted
 from q2_metric.models.hub.pieces import restore
 
@@ -201,7 +202,8 @@ def load_pretrained(
             **attention,
         )
     _check_head(name, auto_class, model, info)
-    model = model.to(place).eval()
+    with _errors_about(name):
+        model = model.to(place).eval()
     if compile:
         model.compile(dynamic=True)  # lengths differ from batch to batch
     return Loaded(_label(name, revision, dtype), tokenizer, model, place)
@@ -311,6 +313,9 @@ def _reason(name: str, error: BaseException) -> str:
     while link is not None and link not in chain:
         chain.append(link)
         link = link.__cause__ or link.__context__
+    if any(isinstance(item, Exception) and is_out_of_memory(item) for item in chain):
+        return ("does not fit into memory: use --dtype bfloat16 (half of it), another device, or a "
+                "smaller preset (paper-small, bundled)")
     kinds = {type(item).__name__ for item in chain}
     text = " ".join(str(item) for item in chain).lower()
     offline = (

@@ -10,7 +10,9 @@ from test_bundled import FILLER, PAIRS, QUESTIONS, flat
 
 torch = pytest.importorskip("torch")
 
+from q2_metric.errors import ModelError  # noqa: E402
 from q2_metric.models.bundled import models as bundled  # noqa: E402
+from q2_metric.models.bundled import on_torch  # noqa: E402
 from q2_metric.models.bundled.encoding import Batch  # noqa: E402
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader  # noqa: E402
 from q2_metric.models.hub import loading  # noqa: E402
@@ -55,6 +57,17 @@ def _on_a_device(monkeypatch: pytest.MonkeyPatch, capacity: int) -> tuple[Any, l
     monkeypatch.setattr(bundled, "forward_of", forward_of)
     model = BundledEntailment(device="cuda", dtype="bfloat16", networks=["entailment"])
     return model, sizes
+
+
+def test_a_network_that_does_not_fit_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+
+    on_torch.forward_of.cache_clear()
+    monkeypatch.setattr(torch.nn.Module, "to", full)
+    with pytest.raises(ModelError, match="entailment network does not fit into the memory of cpu: "
+                                         "use --dtype bfloat16, --device cpu, or the preset"):
+        BundledEntailment("torch", networks=["entailment"])
 
 
 def test_a_device_is_given_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ pytest.importorskip("transformers")
 
 
 import torch
+from click.testing import CliRunner
 from hub_models import (
     NLI,
     PREMISES,
@@ -27,6 +28,7 @@ from hub_models import (
 )
 from local_models import ENCODERS, encoder, t5
 
+from q2_metric.cli.main import main
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.metrics.bertscore import BertScore
 from q2_metric.models.hub import loading, tokens
@@ -114,6 +116,36 @@ def test_causes_become_one_line(kind: str, expected: str) -> None:
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("a/b: ")
     assert caught.value.__cause__ is cause
+
+
+@pytest.mark.parametrize("error", [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total"),
+    RuntimeError("MPS backend out of memory (MPS allocated: 5 GB, max allowed: 6 GB)."),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory"),
+    MemoryError(),
+])
+@pytest.mark.parametrize("where", ["to", "from_pretrained"])
+def test_a_model_that_does_not_fit_is_one_line(
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, error: Exception
+) -> None:
+    """Memory runs out while the real model is moved, or while it is read."""
+    import transformers
+
+    def full(*_: object, **__: object) -> None:
+        raise error
+
+    owner = torch.nn.Module if where == "to" else transformers.AutoModelForSequenceClassification
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"response": "it sleeps .", "knowledge": "The dog sleeps."}')
+    folder = str(folders("bert/nli"))
+    monkeypatch.setattr(owner, where, full)
+    monkeypatch.setattr(transformers.PreTrainedModel, where, full)
+    shown = CliRunner().invoke(main, [
+        "score", str(rows), "--metrics", "nli", "--nli-model", folder, "--quiet"])
+    assert shown.exit_code == 3, shown.output
+    (line,) = shown.stderr.splitlines()
+    assert line == (f"q2: error: {folder}: does not fit into memory: use --dtype bfloat16 (half of "
+                    "it), another device, or a smaller preset (paper-small, bundled)")
 
 
 def test_a_tokenizers_missing_package_is_named() -> None:
