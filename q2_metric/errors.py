@@ -6,7 +6,8 @@
     |   `-- WriteError    a file cannot be written now, whatever its name (a full disk)
     |-- MissingExtra      an optional package is not installed (also ImportError)
     |-- ModelError        a model cannot be loaded or does not fit its role (also OSError)
-    |   `-- BrokenModel   whatever the row: its files cannot be read, memory does not suffice
+    |   |-- BrokenModel   whatever the row: its files cannot be read, memory does not suffice
+    |   `-- PicklesRefused  its weights are only to be had as a pickle, which was not allowed
     `-- DataError         a data set cannot be found or read (also OSError)
         `-- DownloadError or be downloaded
 
@@ -14,6 +15,8 @@ Each message is one line: what was wrong, where, and what to do about it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class Q2Error(Exception):
@@ -65,6 +68,25 @@ class BrokenModel(ModelError):
     """A model that cannot be opened."""
 
     whatever_the_row = True
+
+
+class PicklesRefused(ModelError):
+    """Models whose weights are only to be had as pickles, which nobody has allowed.
+
+    Args:
+        models: all of them.
+        allow: what allows them in the environment, as "Q2_ALLOW_PICKLES=owner/model".
+    """
+
+    whatever_the_row = True
+
+    def __init__(self, models: Sequence[str], allow: str) -> None:
+        has, it = ("have", "them") if len(models) > 1 else ("has", "it")
+        super().__init__(
+            f"{', '.join(models)}: {has} no weights as safetensors, and a pickle can hold code; "
+            f"if you trust {it}, set {allow} in the environment"
+        )
+        self.allow = allow
 
 
 class DataError(Q2Error, OSError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -23,6 +24,7 @@ from q2_metric.errors import (
     DataError,
     DownloadError,
     InputError,
+    PicklesRefused,
     Q2Error,
     WriteError,
 )
@@ -49,7 +51,11 @@ class OneLineError(click.ClickException):
             DownloadError: COULD_NOT, DataError: WRONG_USE,
         }
         codes = (code for kind, code in kinds.items() if isinstance(error, kind))
-        return cls(str(error), next(codes, COULD_NOT))
+        message = str(error)
+        if isinstance(error, PicklesRefused):
+            name, _, models = error.allow.partition("=")
+            message += f": {name}={shlex.quote(models)} q2 {shlex.join(sys.argv[1:])}"
+        return cls(message, next(codes, COULD_NOT))
 
     def show(self, file: IO[Any] | None = None) -> None:
         from q2_metric.cli.render import plain

@@ -233,6 +233,7 @@ class Job:
 
     def _cached(self, name: str, store: Cache) -> Metric:
         def load() -> Metric:
+            metrics.check_models(self.metrics, self.preset, self.keywords)
             (loaded,) = metrics.load_metrics([name], self.preset, **self.keywords)
             return loaded
 

@@ -6,7 +6,7 @@ Everything that scores (the command line, the plug-ins) gets its metrics from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -52,7 +52,20 @@ def load_metrics(
     check_keywords(keywords)
     names = check_names(names)
     warn_of_unused(keywords, names)
+    check_models(names, preset, keywords)
     return [METRICS[name].load(preset, keywords) for name in names]
+
+
+def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any]) -> None:
+    """Check the models of all these metrics, before the weights of one are downloaded.
+
+    Arguments and errors are those of :func:`load_metrics`.
+    """
+    from q2_metric.models import presets, stages
+
+    used = {key: keywords.get(key) for name in names for key in METRICS[name].models
+            if key in presets.STAGES}
+    stages.check(preset, used)
 
 
 def score_with(

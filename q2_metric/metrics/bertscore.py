@@ -34,7 +34,7 @@ class BertScore:
     Raises:
         MissingExtra: bert-score is not installed.
         ModelError: the encoder cannot be loaded, or has no safetensors
-            (:func:`q2_metric.models.hub.loading.refuse_pickle`).
+            (:func:`q2_metric.models.hub.pickles.check_weights`).
     """
 
     name = "bertscore"
@@ -51,14 +51,14 @@ class BertScore:
             bert_score: Any = import_module("bert_score")  # it has no types
             from transformers import AutoConfig
 
-            from q2_metric.models.hub.loading import refuse_pickle
+            from q2_metric.models.hub.pickles import check_weights
         except ImportError as error:
             package = "torch" if error.name == "torch" else "bert-score"
             raise MissingExtra("the metric 'bertscore'", package, "bertscore") from error
 
         try:
             config = AutoConfig.from_pretrained(model)
-            refuse_pickle(model)
+            check_weights([model])
             if layer is None:
                 layer = bert_score.utils.model2layers.get(model, config.num_hidden_layers)
             self._scorer: Any = bert_score.BERTScorer(

@@ -167,6 +167,8 @@ class Q2:
         models = presets.preset(preset)
         defaults = {} if nli_model else models.q2_settings
         chosen, running = settings_and_running(Q2Settings, keywords, defaults)
+        stages.check(models, {"question_model": question_model, "reader_model": reader_model,
+                              "nli_model": nli_model})
         spans, personal = stages.load_spans(models, question_model), stages.load_personal()
         return cls(
             spans=spans,

@@ -130,6 +130,12 @@ PRESETS: dict[str, Preset] = {
 DEFAULT = "bundled"
 
 
+def published() -> frozenset[str]:
+    """The names of the models on the Hub that the presets are made of."""
+    stages = (getattr(one, stage) for one in PRESETS.values() for stage in STAGES.values())
+    return frozenset(stage.model for stage in stages if stage.model)
+
+
 def preset(name: str | Preset = DEFAULT) -> Preset:
     """The preset of that name (a :class:`Preset` is given back as it is).
 

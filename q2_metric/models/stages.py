@@ -7,7 +7,7 @@ on them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +32,24 @@ if TYPE_CHECKING:
         SentenceSplitter,
         SpanFinder,
     )
+
+
+def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
+    """Check the models of several stages, before the weights of one are downloaded.
+
+    Args:
+        chosen: preset.
+        replaced: by the stage's keyword (a key of ``presets.STAGES``) the model that is used in
+            place of the preset's; ``None`` for that.
+
+    Raises:
+        MissingExtra, ModelError: as ``hub.loading.check_models``.
+    """
+    models = [model or preset(chosen).model(keyword) for keyword, model in replaced.items()]
+    if any(models):
+        from q2_metric.models.hub.loading import check_models
+
+        check_models([model for model in models if model])
 
 
 def load_spans(

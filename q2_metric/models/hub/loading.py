@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +20,7 @@ from q2_metric import forks
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.batching import is_out_of_memory
 from q2_metric.models.hub.names import CONFIG, commit, is_folder, parted
+from q2_metric.models.hub.pickles import check_weights, may_read_pickle
 from q2_metric.models.hub.pieces import restore
 
 if TYPE_CHECKING:
@@ -37,11 +40,7 @@ COMMIT = 8
 
 EXTRA = "torch"
 """The extra of q2-metric that installs torch and transformers."""
-
-PICKLES = "Q2_ALLOW_PICKLES"
-"""Environment variable: models, with commas between, that may be read from a pickle."""
-
-_SAFE = ("model.safetensors", "model.safetensors.index.json")
+PACKAGES = ("torch", "transformers")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -66,7 +65,7 @@ def require(what: str) -> None:
     Raises:
         MissingExtra: one of them is not installed.
     """
-    for package in ("torch", "transformers"):
+    for package in PACKAGES:
         try:
             with forks.held_off():
                 __import__(package)
@@ -82,6 +81,14 @@ def limit_threads() -> None:
 
         if torch.get_num_threads() > 1:
             torch.set_num_threads(1)
+
+
+def _installed(package: str) -> bool:
+    """Whether a package is there; it is not imported, which takes seconds."""
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # it could not be imported before
+        return False
 
 
 def resolve_device(device: str = "auto") -> str:
@@ -149,6 +156,25 @@ def load_config(name: str) -> Any:
         return AutoConfig.from_pretrained(folder, revision=revision, trust_remote_code=False)
 
 
+def check_models(models: Sequence[str]) -> None:
+    """Check that all of these models are there and may be read, before one is downloaded.
+
+    It is quick: neither torch nor transformers is imported.
+
+    Raises:
+        MissingExtra: torch or transformers is not installed.
+        ModelError: one is not there; some have no safetensors and may not be read otherwise.
+    """
+    for package in PACKAGES:
+        if not _installed(package):
+            raise MissingExtra(f"the model {models[0]!r}", package, EXTRA)
+    for name in models:
+        with _errors_about(name), _quiet():
+            _place(name)
+    with _quiet():
+        check_weights(models)
+
+
 def load_pretrained(
     auto_class: AutoClass,
     name: str,
@@ -159,10 +185,10 @@ def load_pretrained(
 ) -> Loaded:
     """Load a tokenizer and a model from the Hub or from a local folder.
 
-    Weights are read from safetensors. A pickled checkpoint is refused unless :data:`PICKLES`
-    names the model, and then read by torch's weights-only reader where the model has nothing
-    else. Code that comes with a model is never run, and the Hub's service that converts
-    pickles is not asked: transformers would send it the caller's token.
+    Weights are read from safetensors, or where there are none, from a pickle that may be read
+    (:mod:`q2_metric.models.hub.pickles`), by torch's weights-only reader. Code that comes with a
+    model is never run, and the Hub's service that converts pickles is not asked: transformers
+    would send it the caller's token.
 
     Args:
         auto_class: name of the transformers class, which says what the model is for.
@@ -186,7 +212,7 @@ def load_pretrained(
     config = load_config(name)
     import transformers
 
-    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
+    check_models([name])
     folder, revision = _place(name)
     attention = {"attn_implementation": attn_implementation} if attn_implementation else {}
     tokenizer = _load_tokenizer(name, folder, revision)
@@ -197,7 +223,7 @@ def load_pretrained(
             config=config,
             dtype=kind,
             trust_remote_code=False,
-            use_safetensors=None if pickle_allowed(name) else True,
+            use_safetensors=None if may_read_pickle(name) else True,
             output_loading_info=True,
             **attention,
         )
@@ -230,36 +256,6 @@ def _label(name: str, revision: str, dtype: str) -> str:
     slightly other scores."""
     whole = name if is_folder(name) else f"{parted(name)[0]}@{revision[:COMMIT]}"
     return whole if dtype == "float32" else f"{whole}-{dtype}"
-
-
-def pickle_allowed(name: str) -> bool:
-    """Whether :data:`PICKLES` names the model, as it was given."""
-    return name in (one.strip() for one in os.environ.get(PICKLES, "").split(","))
-
-
-def refuse_pickle(name: str) -> None:
-    """Refuse a model that another library will load, where it has no safetensors.
-
-    Raises:
-        ModelError: it has none, and :data:`PICKLES` does not name it.
-    """
-    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
-    if pickle_allowed(name):
-        return
-    from transformers.utils.hub import cached_file
-
-    for file in _SAFE:
-        with contextlib.suppress(OSError), _quiet():
-            if cached_file(name, file):
-                return
-    raise ModelError(f"{name}: {_no_safetensors(name)}")
-
-
-def _no_safetensors(name: str) -> str:
-    return (
-        "has no weights as safetensors, and a pickle can hold code; if you trust it, "
-        f"{PICKLES}={name} in the environment has it read"
-    )
 
 
 def _place(name: str) -> tuple[str, str]:
@@ -336,8 +332,6 @@ def _reason(name: str, error: BaseException) -> str:
         or "offline mode" in text
     ):
         return "the Hub cannot be reached and the model is not in the local cache: " + offline
-    if _SAFE[0] in text and ("no file named" in text or "loaded with `safetensors`" in text):
-        return _no_safetensors(name)
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return f"cannot be loaded ({type(error).__name__}: {first[:200]})"
 
@@ -345,21 +339,26 @@ def _reason(name: str, error: BaseException) -> str:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """No progress bars or advice while loading; the caller's settings are restored."""
-    from transformers.utils import logging as noise
-
-    bars = noise.is_progress_bar_enabled()
+    hub: Any = import_module("huggingface_hub.utils")
+    bars = not hub.are_progress_bars_disabled()
+    noise: Any = sys.modules.get("transformers.utils.logging")
+    weights = noise is not None and noise.is_progress_bar_enabled()
     loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
     levels = [logger.level for logger in loggers]
     try:
-        noise.disable_progress_bar()
+        hub.disable_progress_bars()
+        if weights:
+            noise.disable_progress_bar()
         for logger in loggers:
             logger.setLevel(logging.ERROR)
         yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-        if bars:
+        if weights:
             noise.enable_progress_bar()
+        if bars:
+            hub.enable_progress_bars()
 
 
 def check_finite(name: str, scores: Any) -> Any:

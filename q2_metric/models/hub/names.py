@@ -6,6 +6,7 @@ for: what is loaded, what a signature says and what a kept score is of are one a
 
 from __future__ import annotations
 
+import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -14,8 +15,10 @@ CONFIG = "config.json"
 """What every model has."""
 
 WAIT = 60.0
-"""Seconds in which a Hub that could not be reached is not tried again, for whatever model: each try
-is half a minute of retries."""
+"""Seconds in which a Hub that could not be reached is not tried again, for whatever model."""
+
+MOMENT = 3.0
+"""Seconds after which a Hub that has not answered cannot be reached."""
 
 
 def parted(name: str) -> tuple[str, str | None]:
@@ -67,7 +70,34 @@ def _downloaded(repository: str, revision: str | None) -> str:
         raise _unreachable[0][1]
     _unreachable.clear()
     try:
+        if not _answers():
+            raise LocalEntryNotFoundError("the Hub does not answer")
         return hf_hub_download(repository, CONFIG, revision=revision)
     except LocalEntryNotFoundError as error:
         _unreachable.append((time.monotonic(), error))
         raise
+
+
+def _answers() -> bool:
+    """Whether the Hub answers within a moment, be it with an error.
+
+    huggingface_hub itself tries for half a minute. A name that is looked up in vain can take as
+    long, and nothing stops that: it is left to a thread.
+    """
+    from huggingface_hub import constants, get_session
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    found: list[bool] = []
+
+    def ask() -> None:
+        try:
+            get_session().head(constants.ENDPOINT, timeout=MOMENT)
+            found.append(True)
+        except Exception as error:  # of httpx, of many kinds
+            found.append("Connect" not in type(error).__name__)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(MOMENT)
+    return found == [True]

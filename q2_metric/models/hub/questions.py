@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -166,7 +167,7 @@ class Seq2SeqQuestions:
                 "num_beams": BEAMS,
                 "no_repeat_ngram_size": NO_REPEAT_NGRAM,
                 "early_stopping": True,
-                "past_key_values": _beam_cache(),
+                _cache_name(self._loaded.model): _beam_cache(),
             }
         elif self.decoding == "sample":
             count = SAMPLES
@@ -196,6 +197,12 @@ class _NoNan:
             raise ModelError(
                 f"{self.name}: gives numbers that are not finite; use bfloat16 or float32")
         return scores
+
+
+def _cache_name(model: Any) -> str:
+    """What this version of transformers calls a cache that is given to ``generate``."""
+    known = inspect.signature(model.prepare_inputs_for_generation).parameters
+    return "cache" if "cache" in known else "past_key_values"
 
 
 def _beam_cache() -> Any:

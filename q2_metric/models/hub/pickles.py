@@ -1,0 +1,95 @@
+"""Weights that are only to be had as pickles, which can hold code: which may be read.
+
+The published models of the presets are trusted by their names: torch's weights-only reader reads
+them, which runs no code of a pickle's. Any other must be named by the user.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from q2_metric.errors import PicklesRefused
+from q2_metric.models.hub.names import commit, is_folder, parted
+from q2_metric.models.presets import published
+
+PICKLES = "Q2_ALLOW_PICKLES"
+"""Environment variable: models, with commas between, that may be read from a pickle."""
+
+SAFE = ("model.safetensors", "model.safetensors.index.json")
+
+_LOG = logging.getLogger(__name__)
+
+
+def check_weights(models: Iterable[str]) -> None:
+    """Check, before any weights are downloaded, that those of all models may be read.
+
+    Those that are trusted and have pickles alone are named in one warning.
+
+    Raises:
+        PicklesRefused: some have no safetensors and may not be read; the message names all.
+        Exception: of huggingface_hub, of several kinds, where a model cannot be found.
+    """
+    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
+    pickled = [name for name in dict.fromkeys(models)
+               if not pickle_named(name) and not has_safetensors(name)]
+    if refused := [name for name in pickled if not trusted(name)]:
+        raise PicklesRefused(refused, f"{PICKLES}={','.join([*_named(), *refused])}")
+    if new := [name for name in pickled if name not in _said]:
+        _said.update(new)
+        _LOG.warning("published models without safetensors: torch's weights-only reader, which "
+                     "runs no code, reads the pickles of %s", ", ".join(new))
+
+
+_said: set[str] = set()
+"""Models of which the warning has told."""
+
+
+def pickle_named(name: str) -> bool:
+    """Whether :data:`PICKLES` names the model, as it was given."""
+    return name in _named()
+
+
+def _named() -> list[str]:
+    return [one for one in (part.strip() for part in os.environ.get(PICKLES, "").split(",")) if one]
+
+
+def trusted(name: str) -> bool:
+    """Whether it is a preset's published model, in the state that its owner shows."""
+    return name in published() and not is_folder(name)
+
+
+def may_read_pickle(name: str) -> bool:
+    """Whether a model's pickle may be read."""
+    return trusted(name) or pickle_named(name)
+
+
+def has_safetensors(name: str) -> bool:
+    """Whether a model has its weights as safetensors: in its folder, in the cache or on the Hub.
+
+    A Hub that cannot be reached is believed to have them: loading says what is wrong.
+    """
+    if is_folder(name):
+        return any((Path(name).expanduser() / file).is_file() for file in SAFE)
+    from huggingface_hub import try_to_load_from_cache
+
+    repository, revision = parted(name)[0], commit(name)
+    found = [try_to_load_from_cache(repository, file, revision=revision) for file in SAFE]
+    if any(isinstance(one, str) for one in found):
+        return True
+    return None in found and _listed(repository, revision)
+
+
+@cache
+def _listed(repository: str, revision: str) -> bool:
+    """Whether the Hub lists safetensors among a model's files."""
+    from huggingface_hub import HfApi
+
+    try:
+        files = HfApi().list_repo_files(repository, revision=revision)
+    except Exception:  # of huggingface_hub and httpx, of many kinds
+        return True
+    return any(file in files for file in SAFE)
