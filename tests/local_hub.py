@@ -42,9 +42,10 @@ class LocalHub:
     def environment(self, cache: Path) -> dict[str, str]:
         """The environment of a fresh user of this Hub, whose models go into ``cache``."""
         own = {name: value for name, value in os.environ.items()
-               if not name.startswith(("HF_", "HUGGING", "TRANSFORMERS_", "Q2_ALLOW"))}
-        return {**own, "HF_ENDPOINT": self.endpoint, "HF_HOME": str(cache),
-                "HF_HUB_DISABLE_TELEMETRY": "1", "OMP_NUM_THREADS": "1"}
+               if not name.startswith(("HF_", "HUGGING", "TRANSFORMERS_", "Q2_"))}
+        return {**own, "HF_ENDPOINT": self.endpoint, "HF_HOME": str(cache / "hub"),
+                "HF_HUB_DISABLE_TELEMETRY": "1", "OMP_NUM_THREADS": "1",
+                "XDG_CACHE_HOME": str(cache / "cache")}
 
     def downloads(self) -> list[str]:
         """The files whose content was asked for, as ``owner/model/file``."""

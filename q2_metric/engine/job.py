@@ -16,7 +16,7 @@ from q2_metric.engine.identity import CODE, Identity, code, contents, identity
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import STDIN, rereadable
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.registry import entry
+from q2_metric.metrics.registry import entry, warn_of_unused
 from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
@@ -226,6 +226,7 @@ class Job:
             found = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
         else:
             kept = self.store() if store is None else store
+            warn_of_unused(self.keywords, self.metrics)
             found = [self._cached(name, kept) for name in self.metrics]
         selector = None if self.choice is None else self.choice.load()
         cached = [metric for metric in found if isinstance(metric, CachedMetric)]
@@ -234,7 +235,10 @@ class Job:
     def _cached(self, name: str, store: Cache) -> Metric:
         def load() -> Metric:
             metrics.check_models(self.metrics, self.preset, self.keywords)
-            (loaded,) = metrics.load_metrics([name], self.preset, **self.keywords)
+            # What other metrics take would be said to change nothing.
+            own = entry(name).keywords()
+            mine = {key: value for key, value in self.keywords.items() if key in own}
+            (loaded,) = metrics.load_metrics([name], self.preset, **mine)
             return loaded
 
         if not entry(name).cached:

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from q2_metric.checks import check_fields
 from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.q2 import FALLBACK_SCORE
-from q2_metric.metrics.settings import check_stages, refuse_unknown
+from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
 from q2_metric.metrics.signature import signature
-from q2_metric.running import RUNNING, Running
 from q2_metric.types import Entailment, Example, Score
+
+
+@dataclass(frozen=True, slots=True)
+class NliSettings:
+    """The baseline's settings.
+
+    Attributes:
+        nli_labels: the classes of ``nli_model`` in the order of its outputs, as
+            "entailment,neutral,contradiction", where its config does not name them.
+    """
+
+    nli_labels: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_labels(self.nli_labels)
 
 
 class EndToEndNli:
@@ -40,7 +57,8 @@ class EndToEndNli:
         Args:
             preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
             nli_model: a Hub name or a local folder.
-            keywords: the fields of :class:`~q2_metric.running.Running`.
+            keywords: the fields of :class:`NliSettings` and of
+                :class:`~q2_metric.running.Running`.
 
         Raises:
             InputError: an unknown preset or keyword.
@@ -49,9 +67,10 @@ class EndToEndNli:
         """
         from q2_metric.models import presets, stages
 
-        refuse_unknown(keywords, RUNNING, "keyword")
-        chosen, running = presets.preset(preset), Running.of(keywords)
-        model = stages.load_nli(chosen, nli_model, running)
+        chosen = presets.preset(preset)
+        settings, running = settings_and_running(NliSettings, keywords)
+        model = stages.load_nli(
+            chosen, nli_model, running, labels=check_labels(settings.nli_labels))
         return cls(model, preset=chosen.name)
 
     @claims_only

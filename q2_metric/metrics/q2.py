@@ -15,7 +15,7 @@ from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import agrees, answer_sentence, compare
 from q2_metric.metrics.claims import claims_only, without_marks
-from q2_metric.metrics.settings import check_stages, settings_and_running
+from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.normalise import normalise
 from q2_metric.text.passages import in_passages
@@ -77,6 +77,8 @@ class Q2Settings:
             rule, of which few are invalid.
         markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
             lists in response and knowledge, which claim nothing.
+        nli_labels: the classes of ``nli_model`` in the order of its outputs, as
+            "entailment,neutral,contradiction", where its config does not name them.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -94,9 +96,11 @@ class Q2Settings:
     reading: Literal["neighbours", "response"] = "neighbours"
     round_trip: Literal["exact", "list", "off"] = "exact"
     markup: Literal["keep", "skip"] = "keep"
+    nli_labels: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_labels(self.nli_labels)
         if not (0 <= self.shrink < math.inf):
             raise InputError(f"shrink must be at least 0, not {self.shrink}")
 
@@ -176,7 +180,8 @@ class Q2:
                 models, question_model, running, decoding=chosen.decoding, seed=chosen.seed,
                 reading=chosen.reading),
             reader=stages.load_reader(models, reader_model, running),
-            entailment=stages.load_nli(models, nli_model, running),
+            entailment=stages.load_nli(
+                models, nli_model, running, labels=check_labels(chosen.nli_labels)),
             personal=personal,
             coreference=stages.load_coreference(coreference_model)
             if chosen.coreference else None,

@@ -173,6 +173,7 @@ METRICS: dict[str, Entry] = {
               gloss="runs of words that response and knowledge share; 1 is best"),
         Entry(
             "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
+            settings="q2_metric.metrics.nli:NliSettings",
             models=("nli_model",), running=RUNNING, cached=True, neural=True,
             gloss="whether the knowledge as a whole implies the response; 1 is best",
         ),
@@ -277,7 +278,7 @@ def check_keywords(given: Iterable[str]) -> None:
 
 def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
     """Logs which settings and models change nothing, being another metric's."""
-    used = {*RUNNING, *(keyword for name in names for keyword in METRICS[name].keywords())}
+    used = {*RUNNING, *(keyword for name in names for keyword in entry(name).keywords())}
     for keyword, value in given.items():
         if value is not None and keyword not in used:
             takers = [one.name for one in METRICS.values() if keyword in one.keywords()]

@@ -14,7 +14,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.claims import claims_only, without_marks
 from q2_metric.metrics.judgements import as_written, decided, decision
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
-from q2_metric.metrics.settings import check_stages, settings_and_running
+from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.running import Running
 from q2_metric.text.claims import has_claim
@@ -152,7 +152,9 @@ class Scale:
 
         models = presets.preset(preset)
         chosen, running = resolved(models, scale_model, keywords)
-        backbone = stages.load_backbone(models, scale_model, running, prompt=chosen.prompt)
+        backbone = stages.load_backbone(
+            models, scale_model, running, prompt=chosen.prompt,
+            labels=check_labels(chosen.nli_labels))
         chooser = stages.load_chooser(running) if chosen.judged_chunks else None
         return cls(backbone, stages.load_sentences(), chosen, models.name, chooser)
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
+from q2_metric.metrics.settings import check_labels
 from q2_metric.text.windows import PAPER_CHUNK_SIZE
 
 OVERLAP = 0.25
@@ -43,6 +44,8 @@ class ScaleSettings:
             or "skip" them where another sentence claims something.
         markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
             lists in response and knowledge, which claim nothing.
+        nli_labels: the classes of a classifier as ``scale_model`` in the order of its outputs,
+            as "entailment,neutral,contradiction", where its config does not name them.
     """
 
     chunk_size: int = field(
@@ -59,9 +62,11 @@ class ScaleSettings:
     support: Literal["attributable", "consistent"] = "attributable"
     chat: Literal["keep", "skip"] = "keep"
     markup: Literal["keep", "skip"] = "keep"
+    nli_labels: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_labels(self.nli_labels)
         if self.chunk_size < 1:
             raise InputError(f"chunk_size must be at least 1 token, not {self.chunk_size}")
         if not 0 <= self.overlap < 1:

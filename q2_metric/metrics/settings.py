@@ -46,6 +46,17 @@ def check_stages(*stages: tuple[str, object, str]) -> None:
                              "from_preset makes a metric with all its stages")
 
 
+def check_labels(text: str | None) -> tuple[str, ...] | None:
+    """The classes that a setting ``nli_labels`` names, in their order.
+
+    Raises:
+        InputError: they are not the classes of an NLI model.
+    """
+    from q2_metric.models.hub.labels import given_labels
+
+    return None if text is None else given_labels(text)
+
+
 def refuse_unknown(given: Iterable[str], known: Sequence[str], what: str) -> None:
     """Nothing where all names are known.
 

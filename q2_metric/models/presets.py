@@ -27,12 +27,22 @@ class Stage:
         model: Hub name or local folder; "" where the package has its own.
         template: the input format of "seq2seq", the prompt of "yes-no"; "" for the default.
         networks: of "bundled", which of the package's networks together are the model.
+        labels: of "nli", the classes in the order of the outputs, where the config has no names.
+        millions: of weights, without those of the package.
+        pickled: whether the model had its weights as a pickle alone when this was written.
     """
 
     kind: Kind
     model: str = ""
     template: str = ""
     networks: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    millions: int = 0
+    pickled: bool = False
+
+    def gigabytes(self, bytes_each: int = 4) -> float:
+        """What its weights take, with so many bytes each (4 in float32, as they are published)."""
+        return self.millions * bytes_each / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +103,17 @@ _BUNDLED = Preset(
     needs_network=False,
     extra="",
 )
-_SNLI = Stage("nli", "boychaboy/SNLI_roberta-large")
+_ENC = ("entailment", "neutral", "contradiction")
+_ECN = ("entailment", "contradiction", "neutral")
+LABELS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("boychaboy/SNLI_roberta-base", "boychaboy/SNLI_roberta-large"), _ENC),
+    **dict.fromkeys((f"tals/albert-{size}-vitaminc{kind}"
+                     for size in ("base", "xlarge") for kind in ("", "-mnli")), _ECN),
+}
+"""Orders of the classes of published NLI models, where their configs have no names for them (from
+the table of SummaC, summac/model_summac.py)."""
+_SNLI = Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
+              labels=LABELS["boychaboy/SNLI_roberta-large"])
 PRESETS: dict[str, Preset] = {
     item.name: item
     for item in (
@@ -105,24 +125,30 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="paper", description="the models of the Q² and SCALE papers",
-            reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2"), nli=_SNLI,
+            reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2", millions=59,
+                         pickled=True), nli=_SNLI,
             questions=Stage(
-                "seq2seq", "mrm8488/t5-base-finetuned-question-generation-ap", "answer-context"),
-            scale=Stage("yes-no", "google/flan-t5-xl", "scale"),
+                "seq2seq", "mrm8488/t5-base-finetuned-question-generation-ap", "answer-context",
+                millions=223, pickled=True),
+            scale=Stage("yes-no", "google/flan-t5-xl", "scale", millions=2850),
         ),
         Preset(
             name="paper-small",
             description="smaller models of the same kinds, for smaller machines",
-            reader=Stage("reader", "twmkn9/albert-base-v2-squad2"), nli=_SNLI,
-            questions=Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced"),
-            scale=Stage("yes-no", "google/flan-t5-base", "scale"),
+            reader=Stage("reader", "twmkn9/albert-base-v2-squad2", millions=12, pickled=True),
+            questions=Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced",
+                            millions=61, pickled=True),
+            nli=_SNLI,
+            scale=Stage("yes-no", "google/flan-t5-base", "scale", millions=248),
         ),
         Preset(
             name="modern", description="stronger models than the papers had",
-            reader=Stage("reader", "deepset/deberta-v3-large-squad2"),
-            nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
-            questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight"),
-            scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck"),
+            reader=Stage("reader", "deepset/deberta-v3-large-squad2", millions=434),
+            nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
+                      millions=435),
+            questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight", millions=783,
+                            pickled=True),
+            scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck", millions=783),
         ),
     )
 }

@@ -10,10 +10,10 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from q2_metric.errors import InputError, ModelError
-from q2_metric.models.presets import DEFAULT, SMALL, Kind, Preset, Stage, preset
+from q2_metric.errors import InputError
+from q2_metric.models.presets import DEFAULT, LABELS, SMALL, Kind, Preset, Stage, preset
 from q2_metric.running import Running
 from q2_metric.text import given
 
@@ -45,7 +45,8 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
     Raises:
         MissingExtra, ModelError: as ``hub.loading.check_models``.
     """
-    models = [model or preset(chosen).model(keyword) for keyword, model in replaced.items()]
+    models = [_name(model) or preset(chosen).model(keyword)
+              for keyword, model in replaced.items()]
     if any(models):
         from q2_metric.models.hub.loading import check_models
 
@@ -187,8 +188,15 @@ def load_nli(
     running: Running = DEFAULT_RUNNING,
     **options: Any,
 ) -> Entailment:
-    """The NLI model of a preset; arguments as for :func:`load_backbone`."""
-    return _entailment(preset(chosen).nli, model, running, **options)
+    """The NLI model of a preset; arguments as for :func:`load_backbone`.
+
+    Raises:
+        InputError: also for ``labels`` of a model that is no Hub model.
+    """
+    stage = preset(chosen).nli
+    if options.get("labels") and stage.kind == "bundled" and model is None:
+        raise InputError("nli_labels are of a Hub model; the package's own knows its classes")
+    return _entailment(stage, model, running, **options)
 
 
 def load_backbone(
@@ -204,8 +212,8 @@ def load_backbone(
         model: Hub name or folder; its config says whether it is a sequence classifier or
             an encoder-decoder model to be asked Yes or No.
         options: ``labels``, class names in the order of a classifier's logits, where its
-            config has none; ``prompt``, the Yes/No prompt (a key of
-            ``hub.prompts.PROMPTS``, or a ``Prompt``), by default the preset's own, else
+            config has none (other models have no use for them); ``prompt``, the Yes/No prompt
+            (a key of ``hub.prompts.PROMPTS``, or a ``Prompt``), by default the preset's own, else
             "minicheck" for MiniCheck models and "scale"; ``runtime``, as for
             :func:`load_reader`.
 
@@ -231,6 +239,8 @@ def _entailment(
 ) -> Backbone:
     name = _name(model)
     if name is not None and name != stage.model:
+        from q2_metric.models.hub.kinds import entailment_kind
+
         kind = entailment_kind(name)
         template = "minicheck" if "minicheck" in Path(name).name.lower() else "scale"
         stage = Stage(kind, name, template if kind == "yes-no" else "")
@@ -246,36 +256,17 @@ def _entailment(
         return BundledEntailment(runtime, running.device, running.dtype, running.batch_size,
                                  networks=stage.networks)
     if stage.kind == "nli":
+        from q2_metric.models.hub.names import parted
         from q2_metric.models.hub.nli import TorchNli
 
         weights = _weights("AutoModelForSequenceClassification", stage.model, running)
-        return TorchNli(weights, labels=labels, batch_size=running.batch_size)
+        known = stage.labels or LABELS.get(parted(stage.model)[0], ())
+        return TorchNli(weights, labels=labels, known=known, batch_size=running.batch_size)
     from q2_metric.models.hub.yes_no import YesNoEntailment
 
     weights = _weights("AutoModelForSeq2SeqLM", stage.model, running)
     asked = prompt or stage.template
     return YesNoEntailment(weights, prompt=asked, batch_size=running.batch_size)
-
-
-def entailment_kind(model: str) -> Literal["nli", "yes-no"]:
-    """Whether a model is a sequence classifier or an encoder-decoder, by its config.
-
-    Raises:
-        MissingExtra: torch or transformers is not installed.
-        ModelError: it is neither, or it cannot be loaded.
-    """
-    from q2_metric.models.hub.loading import load_config
-
-    config = load_config(model)
-    architectures = [str(item) for item in config.architectures or ()]
-    if any(item.endswith("ForSequenceClassification") for item in architectures):
-        return "nli"
-    if config.is_encoder_decoder:
-        return "yes-no"
-    raise ModelError(
-        f"{model}: its architecture ({', '.join(architectures) or 'not stated'}) is neither a "
-        "sequence classifier nor an encoder-decoder model, so it cannot judge entailment"
-    )
 
 
 def _transformers_only(running: Running) -> None:

@@ -332,6 +332,9 @@ def _reason(name: str, error: BaseException) -> str:
         or "offline mode" in text
     ):
         return "the Hub cannot be reached and the model is not in the local cache: " + offline
+    if "custom code" in text or "trust_remote_code" in text:
+        return ("needs code of its own, which comes with the model and is never run here; use a "
+                "model whose architecture transformers has")
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return f"cannot be loaded ({type(error).__name__}: {first[:200]})"
 

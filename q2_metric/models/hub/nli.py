@@ -5,30 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from q2_metric.errors import InputError, ModelError
 from q2_metric.models.hub.batches import Batches
+from q2_metric.models.hub.labels import label_order
 from q2_metric.models.hub.loading import Loaded, check_finite
 from q2_metric.models.hub.tokens import cut, encode_pairs, token_offsets, window_size
 from q2_metric.models.verdicts import OVERLAP, best_verdicts
-from q2_metric.types import Label, Verdict
-
-ENTAILMENT_NAMES = frozenset({"entailment", "entails", "entail", "supported"})
-NEUTRAL_NAMES = frozenset(
-    {"neutral", "not_entailment", "non_entailment", "no_entailment", "unsupported"}
-)
-CONTRADICTION_NAMES = frozenset({"contradiction", "contradicts", "contradict"})
+from q2_metric.types import Verdict
 
 
 class TorchNli:
     """Judges entailment with any sequence classification model trained on NLI.
 
-    It is a SCALE backbone too. The order of the classes is read from the model's config
-    (any case; two-way models say "entailment" and "not_entailment", whose probability goes
-    to ``neutral``).
+    It is a SCALE backbone too. The order of the classes is the given one, or else read from the
+    model's config (any case; two-way models say "entailment" and "not_entailment", whose
+    probability goes to ``neutral``).
 
     Args:
         model: tokenizer and weights.
-        labels: names of the logits in order, for models whose config has only LABEL_0 …
+        labels: names of the logits in order; ``None`` for the config's.
+        known: the same, where the config has only LABEL_0 … and no labels are given.
         batch_size: windows at a time; ``None`` for as many as fit (see ``Batches``).
         max_length: tokens of premise and hypothesis together; ``None`` for the model's.
 
@@ -44,15 +39,17 @@ class TorchNli:
         model: Loaded,
         *,
         labels: Sequence[str] | None = None,
+        known: Sequence[str] = (),
         batch_size: int | None = None,
         max_length: int | None = None,
     ) -> None:
         window = window_size(model)
-        self.name = model.name
+        # Another order of the classes gives other scores, so signatures have it.
+        self.name = model.name + (f"[{','.join(labels)}]" if labels else "")
         self.batches = Batches(model, batch_size)
         self.max_length = window if max_length is None else min(max_length, window)
         self._loaded = model
-        self._order = label_order(model.name, model.model.config, labels)
+        self._order = label_order(model.name, model.model.config, labels, known)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         """A verdict for each (premise, hypothesis); equal pairs are judged once.
@@ -89,49 +86,3 @@ class TorchNli:
                 chances[label] += chance
             verdicts.append(Verdict(**chances))
         return verdicts
-
-
-def label_order(name: str, config: Any, labels: Sequence[str] | None = None) -> list[Label]:
-    """Which class each logit stands for.
-
-    Args:
-        name: the model, for the message.
-        config: has ``id2label`` and ``num_labels``.
-        labels: class names in the order of the logits, instead of the config's.
-
-    Raises:
-        InputError: ``labels`` has the wrong length or unknown names.
-        ModelError: the config does not tell which class is entailment.
-    """
-    given = labels is not None
-    names = (
-        list(labels)
-        if labels is not None
-        else [str(config.id2label[i]) for i in range(config.num_labels)]
-    )
-    error: type[InputError] | type[ModelError] = InputError if given else ModelError
-    if len(names) != config.num_labels:
-        raise error(f"{name}: {len(names)} labels given, but the model has {config.num_labels}")
-    order = [_label(item) for item in names]
-    known = [label for label in order if label is not None]
-    if len(known) != len(order) or len(set(known)) != len(known) or "entailment" not in known:
-        raise error(
-            f"{name}: cannot tell its classes from the names {', '.join(names)}; " + (
-                "give ('entailment', 'neutral', 'contradiction') in the order of its logits"
-                if given else
-                "in a local copy, have the id2label of its config.json name them entailment, "
-                "neutral and contradiction"
-            )
-        )
-    if len(known) < 2:
-        raise error(f"{name}: has one output only; an NLI model needs two or three classes")
-    return known
-
-
-def _label(name: str) -> Label | None:
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
-    if plain in ENTAILMENT_NAMES:
-        return "entailment"
-    if plain in NEUTRAL_NAMES:
-        return "neutral"
-    return "contradiction" if plain in CONTRADICTION_NAMES else None

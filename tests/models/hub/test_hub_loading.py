@@ -17,20 +17,17 @@ pytest.importorskip("transformers")
 import torch
 from click.testing import CliRunner
 from hub_models import (
-    NLI,
     PREMISES,
     SPANS,
-    THREE,
     Folders,
     Load,
     load,
     scripted,
 )
-from local_models import ENCODERS, encoder, t5
+from local_models import ENCODERS, t5
 
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError, MissingExtra, ModelError
-from q2_metric.metrics.bertscore import BertScore
 from q2_metric.models.hub import loading, tokens
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.nli import TorchNli
@@ -151,28 +148,6 @@ def test_a_model_that_does_not_fit_is_one_line(
 def test_a_tokenizers_missing_package_is_named() -> None:
     with pytest.raises(MissingExtra, match="sentencepiece"), loading._errors_about("a/b"):
         raise ImportError("T5Tokenizer requires the SentencePiece library")
-
-
-def test_pickles_are_refused_unless_they_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = encoder(tmp_path / "m", "bert", NLI, id2label=THREE)
-    (folder / "pytorch_model.bin").write_bytes(b"not a checkpoint")
-    (verdict,) = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
-    from safetensors.torch import load_file
-
-    weights = load_file(folder / "model.safetensors")
-    torch.save(weights, folder / "pytorch_model.bin")
-    (folder / "model.safetensors").unlink()
-    monkeypatch.setenv(loading.PICKLES, f"{folder}2, other/model")
-    for refused in (lambda: load(TorchNli, str(folder)), lambda: BertScore(str(folder))):
-        with pytest.raises(ModelError, match=f"no weights as safetensors.*PICKLES={folder} in"):
-            refused()
-    monkeypatch.setenv(loading.PICKLES, f"other/model, {folder}")
-    loading.refuse_pickle(str(folder))
-    (again,) = TorchNli(load(TorchNli, str(folder))).judge(PREMISES[:1])
-    # Where the weights lie in memory decides the last bit.
-    assert again.entailment == pytest.approx(verdict.entailment, abs=1e-6)
 
 
 def test_the_service_that_converts_pickles_is_not_asked(

@@ -1,0 +1,52 @@
+"""What a model is that somebody wants to judge entailment, by its name and its config."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from q2_metric.errors import ModelError
+from q2_metric.models.hub.loading import load_config
+from q2_metric.models.hub.names import parted
+
+OWN_PROMPTS = ("factcg", "bespoke-minicheck", "lettucedetect", "hallucination_evaluation_model")
+"""In the names of published models that look like others and are asked in a way of their own."""
+
+KINDS = {
+    "ForTokenClassification": "a token classifier, which marks words of a response",
+    "ForCausalLM": "a language model, which is asked by a prompt of its own",
+    "ForQuestionAnswering": "a reader, which answers questions",
+    "ForMaskedLM": "a language model without a head for a task",
+}
+"""Kinds of model that judge no pair of texts, by the end of their architecture's name."""
+
+Kind = Literal["nli", "yes-no"]
+
+
+def entailment_kind(model: str) -> Kind:
+    """Whether a model is a sequence classifier or an encoder-decoder model.
+
+    Raises:
+        MissingExtra: torch or transformers is not installed.
+        ModelError: it is neither, or it cannot be loaded; the message says what it is.
+    """
+    base = Path(parted(model)[0]).name.lower()
+    config = load_config(model)
+    architectures = [str(one) for one in config.architectures or ()]
+    if kind := next((words for end, words in KINDS.items()
+                     if any(one.endswith(end) for one in architectures)), ""):
+        raise _refused(model, kind)
+    if any(name in base for name in OWN_PROMPTS):
+        raise _refused(model, "a classifier that is asked by a prompt of its own")
+    if any(one.endswith("ForSequenceClassification") for one in architectures):
+        return "nli"
+    if config.is_encoder_decoder:
+        return "yes-no"
+    raise _refused(model, f"of an architecture ({', '.join(architectures) or 'not stated'}) that "
+                          "is neither a sequence classifier nor an encoder-decoder model")
+
+
+def _refused(model: str, kind: str) -> ModelError:
+    return ModelError(
+        f"{model}: is {kind}, so it cannot judge entailment here; use an NLI cross-encoder, or a "
+        "Flan-T5 or MiniCheck-Flan-T5 as scale_model")

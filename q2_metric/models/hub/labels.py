@@ -1,0 +1,89 @@
+"""Which class each output of an NLI model stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from q2_metric.errors import InputError, ModelError
+from q2_metric.types import Label
+
+NAMES: dict[str, Label] = {
+    **dict.fromkeys(("entailment", "entails", "entail", "entailed", "supported", "supports",
+                     "support"), "entailment"),
+    **dict.fromkeys(("neutral", "not_entailment", "non_entailment", "no_entailment",
+                     "unsupported", "not_enough_info", "not_enough_information", "nei"),
+                    "neutral"),
+    **dict.fromkeys(("contradiction", "contradicts", "contradict", "refutes", "refute",
+                     "refuted"), "contradiction"),
+}
+"""The classes by the names that configs have for them; case, "-" and blanks do not matter."""
+
+_OPTION = "nli_labels (--nli-labels entailment,neutral,contradiction)"
+
+
+def given_labels(text: str) -> tuple[str, ...]:
+    """The names of a model's classes in the order of its outputs.
+
+    Raises:
+        InputError: they are not two or three classes with entailment, each once.
+
+    >>> given_labels("SUPPORTS, REFUTES, NOT ENOUGH INFO")
+    ('entailment', 'contradiction', 'neutral')
+    """
+    names = [name.strip() for name in text.split(",")]
+    found = _classes(names)
+    if found is None or len(found) < 2:
+        raise InputError(
+            f"nli_labels must name a model's two or three classes in the order of its outputs, as "
+            f"\"entailment,neutral,contradiction\", not {text!r}")
+    return tuple(found)
+
+
+def label_order(
+    name: str, config: Any, labels: Sequence[str] | None = None, known: Sequence[str] = ()
+) -> list[Label]:
+    """Which class each logit stands for.
+
+    Args:
+        name: the model, for the message.
+        config: has ``id2label`` and ``num_labels``.
+        labels: class names in the order of the logits, instead of the config's.
+        known: the same, where the config does not tell.
+
+    Raises:
+        InputError: ``labels`` has the wrong length or unknown names, or the config's names
+            are another order.
+        ModelError: nothing tells which class is entailment.
+    """
+    count = config.num_labels
+    names = [str(config.id2label[i]) for i in range(count)]
+    written = _classes(names)
+    if labels is not None:
+        order = _classes(labels)
+        if len(labels) != count:
+            raise InputError(f"{name}: {len(labels)} labels given, but the model has {count}")
+        if order is None:
+            raise InputError(f"{name}: cannot tell its classes from the names "
+                             f"{', '.join(labels)}; give {_OPTION} in the order of its outputs")
+        if written not in (None, order):
+            raise InputError(f"{name}: its config says that its outputs are {', '.join(names)}; "
+                             "leave nli_labels out, or change the config in a local copy")
+    else:
+        order = written or (_classes(known) if len(known) == count else None)
+        if order is None:
+            raise ModelError(
+                f"{name}: cannot tell its classes from the names {', '.join(names)}; "
+                f"give {_OPTION} in the order of its outputs")
+    if count < 2:
+        raise ModelError(f"{name}: has one output only; an NLI model needs two or three classes")
+    return order
+
+
+def _classes(names: Sequence[str]) -> list[Label] | None:
+    """The classes of these names; ``None`` if one is unknown or twice there, or none entails."""
+    found = [NAMES.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
+             for name in names]
+    known = [label for label in found if label is not None]
+    whole = len(known) == len(found) == len(set(known))
+    return known if whole and "entailment" in known else None
