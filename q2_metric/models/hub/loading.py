@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ COMMIT = 8
 EXTRA = "torch"
 """The extra of q2-metric that installs torch and transformers."""
 PACKAGES = ("torch", "transformers")
+OLDEST = (5, 1)
+"""Version of transformers that is needed."""
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -64,6 +67,7 @@ def require(what: str) -> None:
 
     Raises:
         MissingExtra: one of them is not installed.
+        ModelError: transformers is too old: its scores of a Flan-T5 would be others.
     """
     for package in PACKAGES:
         try:
@@ -71,6 +75,10 @@ def require(what: str) -> None:
                 __import__(package)
         except ImportError as error:
             raise MissingExtra(what, package, EXTRA) from error
+    there = str(sys.modules["transformers"].__version__)
+    if tuple(int(part) for part in re.findall(r"\d+", there)[:2]) < OLDEST:
+        raise ModelError(f"transformers {there} gives wrong scores with a Flan-T5: "
+                         'pip install "transformers>=5.1,<6"')
 
 
 def limit_threads() -> None:

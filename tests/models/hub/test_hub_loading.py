@@ -63,6 +63,21 @@ def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch, pack
         load(TorchReader, "a/b")
 
 
+@pytest.mark.parametrize(("version", "works"), [
+    ("5.0.0", False), ("4.57.1", False), ("5.1.0", True), ("5.24.0.dev0", True)])
+def test_a_transformers_that_gives_other_scores_is_refused(
+    monkeypatch: pytest.MonkeyPatch, version: str, works: bool
+) -> None:
+    import transformers
+
+    monkeypatch.setattr(transformers, "__version__", version)
+    if works:
+        loading.require("a model")
+    else:
+        with pytest.raises(ModelError, match=r"transformers>=5\.1,<6"):
+            loading.require("a model")
+
+
 def test_a_model_for_another_task_is_refused(folders: Folders) -> None:
     with pytest.raises(ModelError, match="not trained for AutoModelForSequenceClassification"):
         TorchNli(load(TorchNli, str(folders("bert/qa"))))
