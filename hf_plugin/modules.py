@@ -17,7 +17,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.registry import listed
 from q2_metric.metrics.settings import refuse_unknown
-from q2_metric.scoring import check_column, check_text, check_texts
+from q2_metric.scoring import check_column, check_response, check_texts
 from q2_metric.types import Example
 
 CITATION = """\
@@ -49,8 +49,8 @@ Args:
         compare with the knowledge; f1 and bleu are of the config "knowledge", which has gold
         responses to compare with, and need no naming.
     batch_size, device, dtype: how the models run.
-    no_claim: how responses that claim nothing ("thanks!") or are empty count in means: "exclude"
-        (default), not at all, or "zero", as 0.
+    no_claim: how responses that claim nothing ("thanks!") or are empty count in means: as 0
+        ("zero", the default), or not at all ("exclude").
     numeric_only: only keys whose value is a number: no signature, nothing that is None.
     return_scores: also a list of scores for each metric, e.g. "q2_scores".
     return_explanations: also "explanations": the questions and the evidence of each response.
@@ -63,9 +63,9 @@ Returns:
     "no_claim", the share of responses that claim nothing; with q2 "coverage" (share of responses
     with a valid question), "fallback" (share scored by end-to-end NLI) and "no_answer_rate"
     (share of questions that the knowledge does not answer); "n", the responses that count in
-    the first metric's mean; "signature", a line for each metric; with the config "knowledge" also
-    "f1" (token F1) and "bleu" (of the corpus) against the gold responses. None on other processes
-    than the first.
+    the first metric's mean; "signature", a line for each metric that says what its mean is; with
+    the config "knowledge" also "f1" (token F1) and "bleu" (of the corpus) against the gold
+    responses. None on other processes than the first.
 
 Raises:
     InputError (a ValueError): rows, keywords or values that cannot be used; one line that says
@@ -247,7 +247,7 @@ class _Plan:
         if self.numeric_only and (self.return_scores or self.return_explanations):
             raise InputError("numeric_only leaves lists out: not with return_scores or "
                              "return_explanations")
-        self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None) or "exclude")
+        self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None))
         names = listed(settings.pop("metrics", None) or [own])
         calibration = settings.pop("calibration", None)
         grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
@@ -264,7 +264,7 @@ class _Plan:
             found |= scoring.against_gold([row.response for row in rows], golds)
         if self.numeric_only:
             return {name: value for name, value in found.items() if value is not None}
-        found["signature"] = "\n".join(metric.signature for metric in self.metrics)
+        found["signature"] = scoring.signature_lines(self.metrics, self.no_claim)
         if self.return_scores:
             found |= {f"{name}_scores": run.column(name) for name in run.columns()}
         if self.return_explanations:
@@ -295,11 +295,11 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     for name, value in row.items():
         if name == "predictions":
-            checked[name] = check_text(value, where(name))
+            checked[name] = check_response(value, where(name))
         else:
             checked[name] = check_texts(value, where(name))
-            if name != "histories" and not checked[name]:
-                raise InputError(f"{where(name)} is an empty list: there is no text")
+            if name == "references" and "knowledge" in row and not checked[name]:
+                raise InputError(f"{where(name)} is missing: f1 and bleu need a person's response")
     return checked
 
 

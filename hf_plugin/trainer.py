@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
@@ -17,12 +17,14 @@ from transformers import TrainerCallback
 
 from hf_plugin.responding import Responder, distributed
 from q2_metric import scoring
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.registry import DEFAULT, listed
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
-from q2_metric.metrics.system import NoClaim
-from q2_metric.text.given import is_blank
+from q2_metric.scoring import NO_CLAIM, NoClaim
+from q2_metric.text.given import is_blank, missing
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,9 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
     of responses that claim nothing, ``empty``, the share without a word among them, with q2
     ``coverage``, ``fallback`` and ``no_answer_rate``, and, where rows have a gold response,
     ``f1`` (token F1), ``bleu`` (sacrebleu, of the corpus) with it, all under ``prefix``. With
-    no response to score a metric is NaN, which never is the best.
+    no response to score a metric is NaN, which never is the best. Where most responses claim
+    nothing or Q² has nothing to ask (:func:`q2_metric.scoring.hollow`), a warning says so, and
+    the checkpoint never is the best by one of these metrics.
 
     Args:
         trainer: a ``Trainer`` or ``Seq2SeqTrainer``, with a tokenizer as ``processing_class``.
@@ -57,6 +61,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             the gold response and need no naming.
         no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
             wins by saying nothing, or not at all ("exclude").
+        strict: whether a metric that fails ends the training. By default it is logged as an
+            error and its numbers are NaN.
         columns: other names of the fields, e.g. ``{"prompt": "input"}``.
         batch_size: prompts generated at a time, by default the trainer's for evaluation.
         max_prompt_length: in tokens; longer prompts lose their beginning. By default what the
@@ -87,10 +93,11 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         max_prompt_length: int | None = None,
         generation: Mapping[str, Any] | None = None,
         prefix: str = "eval_",
-        no_claim: NoClaim = "zero",
+        no_claim: NoClaim = NO_CLAIM,
+        strict: bool = False,
         **settings: Any,
     ) -> None:
-        self.trainer = trainer
+        self.trainer, self.strict = trainer, strict
         refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
         self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
         if not self.rows:
@@ -109,10 +116,15 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.responses: list[str] = []
         """Of the last evaluation, in the order of the rows; on the first process."""
 
+    @property
+    def signature(self) -> str:
+        """A line for each metric that says what its number is; on the first process."""
+        return scoring.signature_lines(self.metrics, self.no_claim)
+
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Warns where the training will never evaluate, and so never score."""
         if args.eval_strategy == "no" and state.is_world_process_zero:
-            logging.getLogger(__name__).warning(
+            _LOG.warning(
                 'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
                 'be logged: set eval_strategy="epoch", or "steps" with eval_steps',
                 f"{self.prefix}{next(iter(columns_of(m.name for m in self.metrics)), 'f1')}")
@@ -128,14 +140,29 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             if f"{self.prefix}{first}_loss" not in metrics:
                 return
         responses = self.respond(kwargs["model"], [row.prompt for row in self.rows])
-        found: dict[str, float] = {}
+        found = _Found()
         if self.trainer.is_world_process_zero():
             self.responses = responses
-            numbers = _numbers(self.metrics, self.rows, responses, self.no_claim)
-            found = {f"{self.prefix}{name}": value for name, value in numbers.items()}
+            found = self._found(responses)
         found = _from_first(found)
-        metrics.update(found)
-        self.trainer.log(dict(found))
+        if found.problem:
+            raise found.error or ModelError(found.problem)
+        metrics.update(found.numbers)
+        self.trainer.log(dict(found.numbers))
+        best = args.metric_for_best_model or ""
+        best = best if best.startswith("eval_") else f"eval_{best}"
+        if best in found.unfit:
+            metrics[best] = float("nan")
+
+    def _found(self, responses: Sequence[str]) -> _Found:
+        """What the first process tells the others."""
+        try:
+            numbers, unfit = _numbers(
+                self.metrics, self.rows, responses, self.no_claim, strict=self.strict)
+        except Exception as error:
+            return _Found(problem=f"{type(error).__name__}: {error}", error=error)
+        return _Found({f"{self.prefix}{name}": value for name, value in numbers.items()},
+                      [f"{self.prefix}{name}" for name in unfit])
 
 
 class Q2ComputeMetrics:
@@ -145,10 +172,12 @@ class Q2ComputeMetrics:
         tokenizer: decodes predictions and labels.
         knowledge: the text, or list of passages, of each row of the evaluation set, in order.
         histories: the turns before each response, oldest first.
-        metrics, no_claim, settings: as for :class:`Q2Callback`.
+        metrics, no_claim, strict, settings: as for :class:`Q2Callback`.
 
     Called with an ``EvalPrediction`` it returns the numbers that :class:`Q2Callback` logs;
-    the labels are the gold responses of ``f1`` and ``bleu``.
+    the labels are the gold responses of ``f1`` and ``bleu``. Where most responses claim nothing
+    or Q² has nothing to ask, the metrics are NaN, which never is the best, and a warning has the
+    numbers.
 
     Raises:
         InputError: a keyword that cannot be used; predictions for another number of rows.
@@ -161,9 +190,11 @@ class Q2ComputeMetrics:
         *,
         histories: Sequence[Sequence[str]] | None = None,
         metrics: Sequence[str] | str = DEFAULT,
-        no_claim: NoClaim = "zero",
+        no_claim: NoClaim = NO_CLAIM,
+        strict: bool = False,
         **settings: Any,
     ) -> None:
+        self.strict = strict
         self.tokenizer, self.no_claim = tokenizer, scoring.check_no_claim(no_claim)
         turns = histories if histories is not None else [()] * len(knowledge)
         if len(turns) != len(knowledge):
@@ -175,6 +206,11 @@ class Q2ComputeMetrics:
         ]
         self.metrics = scoring.load(_grounded(metrics, gold=True), settings)
 
+    @property
+    def signature(self) -> str:
+        """A line for each metric that says what its number is."""
+        return scoring.signature_lines(self.metrics, self.no_claim)
+
     def __call__(self, prediction: Any) -> dict[str, float]:
         responses = self._decode(prediction.predictions)
         if len(responses) != len(self.rows):
@@ -184,7 +220,9 @@ class Q2ComputeMetrics:
         golds = self._decode(prediction.label_ids)
         rows = [Row(row.prompt, row.knowledge, row.history, gold)
                 for row, gold in zip(self.rows, golds, strict=True)]
-        return _numbers(self.metrics, rows, responses, self.no_claim)
+        numbers, unfit = _numbers(
+            self.metrics, rows, responses, self.no_claim, strict=self.strict)
+        return numbers | dict.fromkeys(unfit, float("nan"))
 
     def _decode(self, ids: Any) -> list[str]:
         import numpy as np
@@ -210,12 +248,13 @@ def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
 
 def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
     def field(name: str) -> Any:
-        return row.get(columns.get(name, name))
+        value = row.get(columns.get(name, name))
+        return None if missing(value) else value
 
     if not isinstance(row, Mapping):
         raise InputError(f"row {index} is not a mapping with prompt and knowledge")
     for name in ("prompt", "knowledge"):
-        if field(name) is None:
+        if columns.get(name, name) not in row:
             raise InputError(
                 f"row {index} has no {columns.get(name, name)!r}; its fields are "
                 f"{', '.join(map(str, row))} (columns={{{name!r}: ...}} names another)")
@@ -233,34 +272,58 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the first process found: numbers by name, those that must not choose a checkpoint, and
+    what went wrong where that must end the training."""
+
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    unfit: Sequence[str] = ()
+    problem: str = ""
+    error: Exception | None = None
+
+
 def _report(place: int, words: str) -> None:
     """Training goes on without the score of a row that a metric cannot score."""
-    logging.getLogger(__name__).warning("response %d has no score: %s", place + 1, words)
+    _LOG.warning("response %d has no score: %s", place + 1, words)
+
+
+def _report_broken(name: str, error: Exception) -> None:
+    """Training goes on without the numbers of a metric that fails on all rows."""
+    _LOG.error("%s has no numbers in this evaluation, since it failed: %s: %s (strict=True "
+               "ends the training)", name, type(error).__name__, " ".join(str(error).split()))
 
 
 def _numbers(
-    metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim
-) -> dict[str, float]:
-    """The numbers of responses to rows, by name."""
+    metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *, strict: bool
+) -> tuple[dict[str, float], list[str]]:
+    """The numbers of responses to rows, by name, and those that must not choose a checkpoint."""
     examples = [
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
     ]
-    run = scoring.Run.over(metrics, examples, no_claim=no_claim, on_fault=_report)
-    found = {
-        name: float("nan") if value is None else value for name, value in run.system().items()
-    }
+    run = scoring.Run.over(
+        metrics, examples, no_claim=no_claim, on_fault=None if strict else _report,
+        on_break=None if strict else _report_broken)
+    system = run.system()
+    found = {name: float("nan") if value is None else value for name, value in system.items()}
+    unfit: list[str] = []
+    if why := scoring.hollow(system):
+        unfit = run.columns()
+        _LOG.warning("this evaluation cannot choose the best checkpoint: %s; %s", why,
+                     ", ".join(f"{name} {found[name]:.3f}" for name in unfit))
     golds = [row.reference for row in rows if row.reference is not None]
     if golds:
         found |= scoring.against_gold(responses, [[gold] for gold in golds])
     found["empty"] = sum(map(is_blank, responses)) / len(responses)
-    return found
+    return found, unfit
 
 
-def _from_first(numbers: dict[str, float]) -> dict[str, float]:
-    """The first process's numbers, on every process: each decides which model is best."""
+def _from_first(found: _Found) -> _Found:
+    """What the first process found, on every process: each decides which model is best."""
     if not distributed():
-        return numbers
-    box = [numbers]
+        return found
+    # An error may be one that cannot be sent: its words are.
+    box = [replace(found, error=None)]
     torch.distributed.broadcast_object_list(box, src=0)
-    return box[0]
+    return replace(box[0], error=found.error)

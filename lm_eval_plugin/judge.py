@@ -9,8 +9,6 @@ from lm_eval_plugin.options import Options
 from lm_eval_plugin.ranks import on_every_rank, present
 from lm_eval_plugin.scoring import Document, Results, Signatures, example_of, score
 from q2_metric import scoring
-from q2_metric.metrics.system import CLAIMLESS
-from q2_metric.types import Score
 
 THRESHOLD = 0.5
 """A response with a higher score counts as consistent (Q², section 4)."""
@@ -36,10 +34,8 @@ def score_judged(
     examples = [example_of(document, document["response"]) for document in rows.values()]
     found, signatures = score(examples, options)
     values: dict[str, dict[str, float | None]] = {
-        row: {
-            name: _number(one, name, options)
-            for name, one in by_name.items()
-        }
+        row: {name: scoring.numbers(one, name, options.no_claim)[name]
+              for name, one in by_name.items()}
         for row, by_name in zip(rows, found, strict=True)
     }
     on_every_rank(list(values.values()))
@@ -49,14 +45,6 @@ def score_judged(
         likelihood.scores = values[document["id"]]
         made.append(likelihood)
     return made, signatures
-
-
-def _number(score: Score, name: str, options: Options) -> float | None:
-    """What a response is judged by: one that claims nothing as not supported, and one that was not
-    tried (no knowledge, a fault) by nothing."""
-    if score.reason in CLAIMLESS:
-        return 0.0
-    return scoring.numbers(score, name, options.no_claim)[name]
 
 
 def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:

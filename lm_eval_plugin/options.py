@@ -14,7 +14,7 @@ from lm_eval_plugin.documents import custom
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, check_names, keywords, models
-from q2_metric.metrics.system import NoClaim
+from q2_metric.scoring import NO_CLAIM, NoClaim
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Options:
     metrics: tuple[str, ...] = DEFAULT
     preset: str = "bundled"
     evidence: bool = True
-    no_claim: NoClaim = "zero"
+    no_claim: NoClaim = NO_CLAIM
     keywords: Mapping[str, Any] = field(default_factory=lambda: {"device": "cpu"})
 
     @classmethod
@@ -81,7 +81,7 @@ class Options:
             metrics=tuple(check_names(metadata.get("metrics") or DEFAULT)),
             preset=preset(str(metadata.get("preset") or "bundled")).name,
             evidence=evidence,
-            no_claim=scoring.check_no_claim(given.pop("no_claim", "zero")),
+            no_claim=scoring.check_no_claim(given.pop("no_claim", None)),
             keywords=given,
         )
 

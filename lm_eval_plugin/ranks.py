@@ -13,6 +13,8 @@ from typing import Any
 
 from lm_eval.api.metrics import mean
 
+from q2_metric.scoring import Mean
+
 
 def on_every_rank(
     results: Sequence[dict[str, Any]], fill: Mapping[str, Any] = MappingProxyType({})
@@ -55,7 +57,7 @@ class PresentMean:
 
     def __call__(self, items: list[Any]) -> float:
         items[:] = present(items)
-        return float(mean(items))
+        return Mean.of(items).number
 
     def __eq__(self, other: object) -> bool:
         return other is mean or isinstance(other, PresentMean)

@@ -22,8 +22,8 @@ from lm_eval_plugin.tables import details
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.overlap import TokenF1
-from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.fields import output_row
+from q2_metric.scoring import NoClaim
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Metric, Score
@@ -63,7 +63,7 @@ def _load(options: Options) -> list[Metric]:
 def score(
     examples: Sequence[Example], options: Options, *, evidence: bool = False
 ) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
-    """The scores of each example by metric, and the signatures of the metrics.
+    """The scores of each example by metric, and the signatures of the metrics' means.
 
     They are loaded, score all examples in one batch, and are let go. A response that the
     models cannot score is named in a warning. Where nothing can be scored any more, an error
@@ -98,7 +98,7 @@ def _score(
 
     loaded = _load(options)
     scores = scoring.score(loaded, examples, evidence=evidence, on_fault=warn)
-    signatures = {metric.name: metric.signature for metric in loaded}
+    signatures = scoring.signatures(loaded, options.no_claim)
     del loaded
     _release()
     return scores, signatures

@@ -12,13 +12,12 @@ from typing import Any
 from lm_eval_plugin.ranks import present
 from q2_metric.metrics.registry import METRICS, columns, entry
 from q2_metric.rows.fields import DETAILS
-from q2_metric.scoring import LOWER_IS_BETTER, share_names
+from q2_metric.scoring import LOWER_IS_BETTER, Mean, share_names
 
 
 def mean_length(items: Sequence[Sequence[object]]) -> float:
     """How many questions, or sentences, a response has on average."""
-    there = present(items)
-    return sum(map(len, there)) / len(there)
+    return Mean.of(map(len, present(items))).number
 
 
 def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -54,11 +55,12 @@ from parlai_plugin.notices import (
     mistyped,
     no_such_field,
     requested,
+    unfit,
     wanted,
     without_value,
 )
 from parlai_plugin.options import OPT_FILES, add_options, presets
-from parlai_plugin.scores import Explanation, LazyMean, Settings, names, scorer
+from parlai_plugin.scores import Explanation, LazyMean, Settings, broken, names, scorer
 from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
 
@@ -328,6 +330,7 @@ def _eval_single_world(
 def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     _pending_lines.clear()
     fields_without.clear()
+    broken.clear()
     report = original(*args, **kwargs)
     _print_lines(_pending_lines)
     _silent.update(without_value(args[0] if args else kwargs["opt"], report))
@@ -337,11 +340,7 @@ def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> None:
     metrics = wanted(requested(opt))
     there = [name for name in metrics if has_value(report, name)]
-    signed = {
-        metric.name: metric.signature
-        for metric in (scorer(metrics, Settings.of(opt)).metrics if there else ())
-        if metric.name in there
-    }
+    signed = scorer(metrics, Settings.of(opt)).signatures(there) if there else {}
     # A copy: the original turns metrics into numbers in place, and people read those.
     saved = {**report, "q2_signatures": signed} if signed else report
     original(opt, saved)
@@ -361,9 +360,15 @@ def _run_eval(
     lines = closing_lines(opt, report)
     _silent.update(without_value(opt, report))
     needed = opt.get("validation_metric")
-    if datatype == "valid" and needed in names() and not has_value(report, needed):
-        # ParlAI would stop with KeyError: 'q2'.
-        raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
+    if datatype == "valid" and needed in names():
+        if needed not in report:
+            # ParlAI would stop with KeyError: 'q2'.
+            raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
+        if why := unfit(report, needed):
+            lines.append(f"this validation cannot choose the best model: {why}")
+            report[needed] = math.nan  # is never better
+            if self.best_valid is None:  # ParlAI takes the first value, whatever it is
+                self.best_valid = -math.inf * self.valid_optim
     _print_lines(lines)
     return report
 

@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from parlai_plugin.scores import PARLAI_NAMES, names, reported
+from parlai_plugin.scores import PARLAI_NAMES, broken, names, reported
+from q2_metric.scoring import SHARES, hollow
 
 NO_KNOWLEDGE = "q2_no_knowledge"
 NO_RESPONSE = "q2_no_response"
@@ -68,6 +69,14 @@ def has_value(report: Mapping[str, Any], name: str) -> bool:
     return name in report and not math.isnan(float(report[name]))
 
 
+def unfit(report: Mapping[str, Any], name: str) -> str:
+    """Why a number of a report must not choose the best model; "" where it may."""
+    if not has_value(report, name):
+        return f"{name} has no value"
+    return "" if name in SHARES else hollow(
+        {share: float(report[share]) for share in SHARES if share in report})
+
+
 def without_value(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
     """Our metrics that ``--metrics`` names and that scored no response."""
     return [name for name in wanted(requested(opt)) if not has_value(report, name)]
@@ -106,6 +115,8 @@ def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str
 
 def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int) -> str:
     line = f"{name} was asked for and scored nothing on {opt.get('task')}: "
+    if name in broken:
+        return line + "it failed (see the error above)"
     if without:
         fields = next((fields_without[t] for t in _tasks(opt) if t in fields_without), [])
         if set(fields) <= _EVERY_TASKS_FIELDS:

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from q2_metric.checks import Setting, settings_of
 from q2_metric.metrics.registry import DEFAULT, METRICS, keywords, models
-from q2_metric.metrics.system import NoClaim
 from q2_metric.models.presets import PRESETS
 from q2_metric.running import Running
+from q2_metric.scoring import NO_CLAIM, NoClaim
 
 OPT_FILES = Path(__file__).parent / "presets"
 
@@ -53,8 +53,12 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
     group.add_argument(
         "--q2-no-claim",
         choices=get_args(NoClaim),
-        default="zero",
+        default=NO_CLAIM,
         help="How responses that claim nothing (\"lol\") or are empty count: as 0, or not at all.",
+    )
+    group.add_argument(
+        "--q2-strict", type="bool", default=False,
+        help="Stop where a metric fails; by default its numbers are left out, and the run goes on.",
     )
     for name in models():
         group.add_argument(f"--q2-{name.replace('_', '-')}", type=str, default=None,

@@ -7,7 +7,6 @@ of all tasks and batches of this process, by all metrics that were asked for, in
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ from parlai_plugin.options import keywords_of
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
-from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.fields import OutputRow, output_row
+from q2_metric.scoring import NO_CLAIM, Mean, NoClaim
 from q2_metric.types import Example, Score
 from q2_metric.types import Metric as Q2Metric
 
@@ -34,7 +33,7 @@ def reported() -> dict[str, list[str]]:
     """The metrics that ``--metrics`` may name, and what each adds to a report."""
     nothing = Score(Example("", ""), None)
     return {
-        name: list(scoring.numbers(nothing, name, "zero"))
+        name: list(scoring.numbers(nothing, name, NO_CLAIM))
         for name in METRICS if name not in PARLAI_NAMES
     }
 
@@ -51,17 +50,15 @@ def names(metrics: Collection[str] | None = None) -> dict[str, str]:
     return found
 
 
-_NO_VALUE = math.nan
-
-
 @dataclass(frozen=True)
 class Settings:
     """What the options ``--q2-…`` say about scoring."""
 
     preset: str = "bundled"
     keywords: tuple[tuple[str, Any], ...] = ()
-    no_claim: NoClaim = "zero"
+    no_claim: NoClaim = NO_CLAIM
     explain: bool = False
+    strict: bool = False
 
     @classmethod
     def of(cls, opt: Mapping[str, Any]) -> Settings:
@@ -72,8 +69,9 @@ class Settings:
         return cls(
             preset=opt.get("q2_preset") or "bundled",
             keywords=tuple(keywords_of(opt).items()),
-            no_claim=scoring.check_no_claim(opt.get("q2_no_claim") or "zero"),
+            no_claim=scoring.check_no_claim(opt.get("q2_no_claim")),
             explain=bool(opt.get("world_logs")),
+            strict=bool(opt.get("q2_strict")),
         )
 
 
@@ -104,14 +102,15 @@ class Scorer:
     """Metrics, and the responses of this process that they have not scored yet.
 
     Responses are held weakly: those whose report was thrown away are never scored.
+
+    Args:
+        metrics: that score.
+        settings: how responses count, and what becomes of a metric that fails.
     """
 
-    def __init__(
-        self, metrics: Sequence[Q2Metric], *, no_claim: NoClaim = "zero", explain: bool = False
-    ) -> None:
+    def __init__(self, metrics: Sequence[Q2Metric], settings: Settings | None = None) -> None:
         self.metrics = metrics
-        self.no_claim: NoClaim = no_claim
-        self.explain = explain
+        self.settings = settings or Settings()
         self._waiting: list[weakref.ref[Response]] = []
 
     def add(self, example: Example) -> Response:
@@ -120,11 +119,21 @@ class Scorer:
         self._waiting.append(weakref.ref(response))
         return response
 
+    def signatures(self, names: Collection[str]) -> dict[str, str]:
+        """The signatures of the means of these metrics."""
+        return scoring.signatures(
+            [metric for metric in self.metrics if metric.name in names], self.settings.no_claim)
+
     def score_waiting(self) -> None:
         """Scores all responses that still wait, in one batch.
 
-        One that the models cannot score is named in a warning and left out of the means.
+        One that the models cannot score is named in a warning and left out of the means, and a
+        metric that fails on all is named in an error and has no mean.
+
+        Raises:
+            Exception: what a metric raises, with the setting ``strict``.
         """
+        how = self.settings
         alive = [response for ref in self._waiting if (response := ref()) is not None]
         examples = [response.example for response in alive if response.example is not None]
 
@@ -133,12 +142,26 @@ class Scorer:
             said = examples[place].response[:60]
             logging.warning(f"q2-metric: {metric} left out {said!r}: {what}")
 
-        scores = scoring.score(self.metrics, examples, evidence=self.explain, on_fault=warn)
+        scores = scoring.score(
+            self.metrics, examples, evidence=how.explain,
+            on_fault=None if how.strict else warn, on_break=None if how.strict else _report_broken)
         self._waiting.clear()
         for response, found in zip(alive, scores, strict=True):
-            response.values = scoring.row_numbers(found, self.no_claim)
-            response.scores = found if self.explain else {}
+            response.values = scoring.row_numbers(found, how.no_claim)
+            response.scores = found if how.explain else {}
             response.example = None  # only numbers are kept, a report may hold millions
+
+
+broken: set[str] = set()
+"""Metrics that failed on all responses of some report, to name in the lines after a run."""
+
+
+def _report_broken(name: str, error: Exception) -> None:
+    """The run goes on without the numbers of a metric that fails on all responses."""
+    broken.add(name)
+    words = " ".join(str(error).split())
+    logging.error(f"q2-metric: {name} has no numbers here, since it failed: "
+                  f"{type(error).__name__}: {words} (--q2-strict true stops there)")
 
 
 _scorers: dict[tuple[tuple[str, ...], Settings], Scorer] = {}
@@ -154,7 +177,7 @@ def scorer(metrics: Sequence[str], settings: Settings) -> Scorer:
     key = (tuple(metrics), settings)
     if key not in _scorers:
         loaded = scoring.load(metrics, {"preset": settings.preset, **dict(settings.keywords)})
-        _scorers[key] = Scorer(loaded, no_claim=settings.no_claim, explain=settings.explain)
+        _scorers[key] = Scorer(loaded, settings)
     return _scorers[key]
 
 
@@ -163,11 +186,10 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
 
     Immutable like every ParlAI metric, and ``a + b`` takes no longer the longer ``a`` is:
     metrics that grow out of one another share a list, of which each knows its own length.
-    Pickling (how workers send their reports) scores this process's share and sends the sum
-    and the number of values.
+    Pickling (how workers send their reports) scores this process's share and sends its mean.
     """
 
-    __slots__ = ("_count", "_length", "_name", "_responses", "_sum")
+    __slots__ = ("_length", "_name", "_responses", "_settled")
 
     is_global = False
     macro_average = True
@@ -178,14 +200,12 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
         responses: list[Response] | None = None,
         *,
         length: int | None = None,
-        sum_: float = 0.0,
-        count: int = 0,
+        settled: Mean | None = None,
     ) -> None:
         self._name = name
         self._responses = responses if responses is not None else []
         self._length = len(self._responses) if length is None else length
-        self._sum = sum_
-        self._count = count
+        self._settled = settled or Mean()
 
     def __add__(self, other: LazyMean | None) -> LazyMean:
         if other is None:
@@ -198,24 +218,20 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
             self._name,
             responses,
             length=self._length + other._length,
-            sum_=self._sum + other._sum,
-            count=self._count + other._count,
+            settled=self._settled + other._settled,
         )
 
-    def totals(self) -> tuple[float, int]:
-        """The sum of the values and their number; scores what waits."""
-        found = [response.value(self._name) for response in self._responses[: self._length]]
-        values = [value for value in found if value is not None and math.isfinite(value)]
-        # fsum, as the system score of `q2 score`: the order of the responses does not matter.
-        return math.fsum([self._sum, *values]), self._count + len(values)
+    def mean(self) -> Mean:
+        """The mean of all its responses; scores what waits."""
+        return self._settled + Mean.of(
+            response.value(self._name) for response in self._responses[: self._length])
 
     def value(self) -> float:
         """The mean, in [0, 1]; nan where no response has a value."""
-        total, count = self.totals()
-        return total / count if count else _NO_VALUE
+        return self.mean().number
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _settled, (self._name, *self.totals())
+        return _settled, (self._name, self.mean())
 
     def __copy__(self) -> LazyMean:
         return self
@@ -224,8 +240,8 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
         return self
 
 
-def _settled(name: str, total: float, count: int) -> LazyMean:
-    return LazyMean(name, sum_=total, count=count)
+def _settled(name: str, mean: Mean) -> LazyMean:
+    return LazyMean(name, settled=mean)
 
 
 class Explanation:

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 
-from q2_integrations.judge import Judge, example
+from q2_integrations.judge import Judge
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry
+from q2_metric.scoring import given
 
 
 class Grounded(BaseMetric):  # type: ignore[misc]
@@ -42,6 +43,11 @@ class Grounded(BaseMetric):  # type: ignore[misc]
         self.include_reason = True
         self.evaluation_model = None
 
+    @property
+    def signature(self) -> str:
+        """Says what the score is: models, settings, version."""
+        return self.judge.signature
+
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
         """The score, in [0, 1].
 
@@ -52,7 +58,7 @@ class Grounded(BaseMetric):  # type: ignore[misc]
         if not knowledge:
             raise InputError(f"the test case {test_case.name or test_case.input!r} has neither "
                              "retrieval_context nor context: there is no knowledge")
-        row = example(test_case.actual_output, list(knowledge), None, "a test case")
+        row = given(test_case.actual_output, list(knowledge), None, "a test case")
         (judged,) = self.judge([row])
         value = judged.numbers[self.metric]
         if value is None:

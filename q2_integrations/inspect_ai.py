@@ -9,15 +9,16 @@ from anyio import to_thread
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from q2_integrations.judge import Judge, example
+from q2_integrations.judge import Judge
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
+from q2_metric.scoring import NO_CLAIM, NoClaim, given
 
 
 @scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
 def grounded(
     metrics: Sequence[str] | str = DEFAULT, *, knowledge: str = "knowledge",
-    history: str = "history", no_claim: str = "zero", **settings: Any,
+    history: str = "history", no_claim: NoClaim = NO_CLAIM, **settings: Any,
 ) -> Scorer:
     """Scores each completion; the explanation has the questions and sentences behind it.
 
@@ -39,8 +40,8 @@ def grounded(
             raise InputError(f"sample {state.sample_id} has no {knowledge!r} in its metadata; "
                              f"there are {', '.join(state.metadata) or 'no fields'}")
         answer = state.output.completion
-        row = example(answer, state.metadata[knowledge], state.metadata.get(history),
-                      f"sample {state.sample_id}")
+        row = given(answer, state.metadata[knowledge], state.metadata.get(history),
+                    f"sample {state.sample_id}")
         # Other samples are still generated meanwhile.
         (judged,) = await to_thread.run_sync(judge, [row])
         return Score(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from q2_metric import forks, scoring
-from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.rows.plain import REASONS
@@ -34,13 +33,15 @@ class Judge:
 
     Args:
         metrics: names, as a sequence or as "q2,scale".
-        no_claim: how a response that claims nothing counts: as 0, or not at all.
+        no_claim: how a response that claims nothing counts: as 0 ("zero", the default), or not at
+            all ("exclude").
         settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
 
     Attributes:
         names: of a row's numbers: the metrics' columns, each in [0, 1], then the shares
             ``coverage``, ``fallback`` and ``no_claim``, as far as the metrics have them.
-        signature: a line for each metric: models, settings, version.
+        signature: a line for each metric that says what its mean is: models, settings, version,
+            ``no_claim``.
 
     Raises:
         InputError: an unknown metric, keyword or value.
@@ -50,7 +51,7 @@ class Judge:
     def __init__(
         self,
         metrics: Iterable[str] | str = DEFAULT,
-        no_claim: str = "zero",
+        no_claim: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         metrics = metrics if isinstance(metrics, str) else list(metrics)
@@ -59,7 +60,7 @@ class Judge:
         self.metrics = scoring.load(metrics, settings or {})
         chosen = [metric.name for metric in self.metrics]
         self.names = [*columns(chosen), *scoring.share_names(chosen)]
-        self.signature = "\n".join(metric.signature for metric in self.metrics)
+        self.signature = scoring.signature_lines(self.metrics, self.no_claim)
         self._last: tuple[list[Example], list[Judged]] = ([], [])
         self.in_child()
         forks.tell(self)
@@ -87,6 +88,11 @@ class Judge:
                 found = scoring.score(self.metrics, rows, on_fault=_warn)
                 self._last = list(rows), [self._judged(scores) for scores in found]
             return self._last[1]
+
+    def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
+        """The mean of each number over these rows, ready to be added to those of other rows."""
+        found = self(rows)
+        return {name: scoring.Mean.of(one.numbers[name] for one in found) for name in self.names}
 
     def _judged(self, scores: Mapping[str, Score]) -> Judged:
         numbers = scoring.row_numbers(scores, self.no_claim)
@@ -128,42 +134,3 @@ def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         {name: value for name, value in keywords.items() if name in ours},
         {name: value for name, value in keywords.items() if name not in ours},
     )
-
-
-def example(response: object, knowledge: object, history: object, where: str) -> Example:
-    """A row, with its texts checked; ``None`` is an empty response or history.
-
-    Args:
-        response: a text.
-        knowledge: a text, or a list of passages.
-        history: the turns before the response, oldest first.
-        where: names the row in errors, as "row 3".
-
-    Raises:
-        InputError: one of them is no text.
-    """
-    said = "" if response is None else scoring.check_text(response, f"the response of {where}")
-    known = scoring.check_texts(knowledge, f"the knowledge of {where}")
-    turns = [] if history is None else scoring.check_texts(history, f"the history of {where}")
-    return scoring.example(said, known, turns)
-
-
-def examples(
-    responses: object, knowledge: object, histories: object = None, each: str = "row",
-) -> list[Example]:
-    """Rows from columns, each a sequence with an item a row; ``each`` names one in errors.
-
-    Raises:
-        InputError: a column is no sequence, the lengths differ, or a value is no text.
-    """
-    responses = scoring.check_column(responses, "responses")
-    knowledge = scoring.check_column(knowledge, "knowledge")
-    turns = ([None] * len(responses) if histories is None
-             else scoring.check_column(histories, "histories"))
-    if not len(responses) == len(knowledge) == len(turns):
-        raise InputError(f"each response needs its own knowledge: there are {len(responses)} "
-                         f"responses, {len(knowledge)} knowledge, {len(turns)} histories")
-    return [
-        example(said, known, before, f"{each} {place}")
-        for place, (said, known, before) in enumerate(zip(responses, knowledge, turns, strict=True))
-    ]

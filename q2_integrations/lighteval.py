@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from lighteval.metrics.metrics_sample import SampleLevelComputation
 from lighteval.metrics.utils.metric_utils import SampleLevelMetric
 from lighteval.tasks.requests import SamplingMethod
 
-from q2_integrations.judge import Judge, example
+from q2_integrations.judge import Judge
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
-from q2_metric.scoring import LOWER_IS_BETTER
+from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
 
 
 class _Number(SampleLevelComputation):  # type: ignore[misc]
@@ -39,14 +38,19 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
                     f"document {doc.id} of {doc.task_name} has no specific['knowledge'], the "
                     "text that its answer must be grounded in: let the task's prompt function "
                     "put it there")
-            rows.append(example(response.final_text[0], specific["knowledge"],
-                                specific.get("history"), f"document {doc.id}"))
+            rows.append(given(response.final_text[0], specific["knowledge"],
+                              specific.get("history"), f"document {doc.id}"))
         found = (judged.numbers[self.name] for judged in self.judge(rows))
         return [float("nan") if value is None else value for value in found]
 
 
+def _mean(values: Sequence[float]) -> float:
+    """Over the answers that count."""
+    return Mean.of(values).number
+
+
 def grounded(
-    metrics: Iterable[str] | str = DEFAULT, *, no_claim: str = "zero", **settings: Any
+    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[SampleLevelMetric]:
     """The metrics of a ``LightevalTaskConfig``: one for each number, scored together.
 
@@ -65,7 +69,7 @@ def grounded(
             higher_is_better=name not in LOWER_IS_BETTER,
             category=SamplingMethod.GENERATIVE,
             sample_level_fn=_Number(judge, name),
-            corpus_level_fn=np.nanmean,
+            corpus_level_fn=_mean,
             batched_compute=True,
         )
         for name in judge.names

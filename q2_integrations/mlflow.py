@@ -10,14 +10,14 @@ from mlflow.genai.scorers import Scorer, scorer
 from mlflow.metrics import MetricValue, make_metric
 from mlflow.models import EvaluationMetric
 
-from q2_integrations.judge import Judge, example, examples
+from q2_integrations.judge import Judge
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT
-from q2_metric.scoring import LOWER_IS_BETTER
+from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given, given_columns
 
 
 def grounded_scorer(
-    metrics: Iterable[str] | str = DEFAULT, *, no_claim: str = "zero", **settings: Any
+    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> Scorer:
     """For ``mlflow.genai.evaluate(scorers=[…])``: a feedback for each number of a row.
 
@@ -42,7 +42,7 @@ def grounded_scorer(
         if "knowledge" not in fields:
             raise InputError("a row has no knowledge: put it in its inputs or its expectations; "
                              f"its fields are {', '.join(fields) or 'none'}")
-        row = example(outputs, fields["knowledge"], fields.get("history"), "a row")
+        row = given(outputs, fields["knowledge"], fields.get("history"), "a row")
         (judged,) = judge([row])
         return [
             Feedback(name=name, value=value, rationale=judged.why, source=source,
@@ -58,7 +58,7 @@ def _fields(given: Any) -> Mapping[str, Any]:
 
 
 def grounded_metrics(
-    metrics: Iterable[str] | str = DEFAULT, *, no_claim: str = "zero", **settings: Any
+    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[EvaluationMetric]:
     """For ``mlflow.models.evaluate(extra_metrics=…)``: all rows in one batch.
 
@@ -76,12 +76,12 @@ def grounded_metrics(
 
 def _column(judge: Judge, name: str) -> Callable[..., MetricValue]:
     def eval_fn(predictions: Any, knowledge: Any, history: Any = None) -> MetricValue:
-        found = judge(examples(predictions, knowledge, history))
+        found = judge(given_columns(predictions, knowledge, history))
         values = [judged.numbers[name] for judged in found]
-        counted = [value for value in values if value is not None]
+        mean = Mean.of(values).value
         return MetricValue(
             scores=values, justifications=[judged.why for judged in found],
-            aggregate_results={"mean": sum(counted) / len(counted)} if counted else {},
+            aggregate_results={} if mean is None else {"mean": mean},
         )
 
     return eval_fn

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torchmetrics import Metric
 
-from q2_integrations.judge import Judge, examples, split
+from q2_integrations.judge import Judge, split
 from q2_metric.metrics.registry import DEFAULT
+from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
 
 
 class Grounded(Metric):  # type: ignore[misc]
@@ -37,7 +38,8 @@ class Grounded(Metric):  # type: ignore[misc]
     full_state_update = False
 
     def __init__(
-        self, metrics: Iterable[str] | str = DEFAULT, *, no_claim: str = "zero", **keywords: Any
+        self, metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM,
+        **keywords: Any,
     ) -> None:
         ours, others = split(keywords)
         super().__init__(**others)
@@ -45,6 +47,11 @@ class Grounded(Metric):  # type: ignore[misc]
         for name in self.judge.names:
             self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
             self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")
+
+    @property
+    def signature(self) -> str:
+        """A line for each metric that says what its mean is."""
+        return self.judge.signature
 
     def update(
         self, preds: Sequence[str], knowledge: Sequence[Any],
@@ -60,13 +67,15 @@ class Grounded(Metric):  # type: ignore[misc]
         Raises:
             InputError: the lengths differ, or a value is no text.
         """
-        for judged in self.judge(examples(preds, knowledge, histories)):
-            for name, value in judged.numbers.items():
-                if value is not None:
-                    setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + value)
-                    setattr(self, f"{name}_n", getattr(self, f"{name}_n") + 1)
+        for name, mean in self.judge.aggregate(given_columns(preds, knowledge, histories)).items():
+            setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + mean.total)
+            setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
 
     def compute(self) -> dict[str, torch.Tensor]:
         """The mean of each number, in [0, 1], for ``self.log_dict``; NaN where there is none."""
-        return {name: getattr(self, f"{name}_sum") / getattr(self, f"{name}_n")
-                for name in self.judge.names}
+        means = {
+            name: Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
+            for name in self.judge.names
+        }
+        return {name: torch.tensor(mean.number, device=self.device)
+                for name, mean in means.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from q2_integrations.judge import Judge, examples
+from q2_integrations.judge import Judge
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry
@@ -40,6 +40,11 @@ class Reward:
         self.knowledge, self.history = knowledge, history
         self.__name__ = entry(metric).name
 
+    @property
+    def signature(self) -> str:
+        """Says what the rewards are: models, settings, version."""
+        return self.judge.signature
+
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], *,
         log_metric: Callable[[str, float], None] | None = None, **columns: Any,
@@ -55,13 +60,14 @@ class Reward:
             raise InputError(
                 f"the data set has no column {self.knowledge!r} with what a completion must be "
                 f"grounded in; it has {', '.join(there)} (Reward(knowledge=…) names another)")
-        rows = examples([text_of(said) for said in completions], columns[self.knowledge],
-                        columns.get(self.history), "completion")
+        rows = scoring.given_columns(
+            [text_of(said) for said in completions], columns[self.knowledge],
+            columns.get(self.history), "completion")
         found = [one.numbers for one in self.judge(rows)]
         for name in scoring.SHARES:
-            values = [value for one in found if (value := one.get(name)) is not None]
-            if log_metric is not None and values:
-                log_metric(f"{self.__name__}/{name}", sum(values) / len(values))
+            share = scoring.Mean.of(one.get(name) for one in found).value
+            if log_metric is not None and share is not None:
+                log_metric(f"{self.__name__}/{name}", share)
         return [numbers[self.__name__] for numbers in found]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from q2_metric.errors import DataError, InputError, MissingExtra, ModelError, Q2Error
     from q2_metric.metrics.q2 import Q2
     from q2_metric.metrics.scale import Scale
-    from q2_metric.metrics.system import system_score
+    from q2_metric.scoring.aggregate import system_score
     from q2_metric.types import (
         Claim,
         Comparison,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
-    "Q2": "metrics.q2", "Scale": "metrics.scale", "system_score": "metrics.system",
+    "Q2": "metrics.q2", "Scale": "metrics.scale", "system_score": "scoring.aggregate",
     **dict.fromkeys(("Claim", "Comparison", "Example", "Judgement", "Question", "Score",
                      "Span", "SystemScore", "Verdict"), "types"),
     **dict.fromkeys(("DataError", "InputError", "MissingExtra", "ModelError", "Q2Error"),

@@ -48,6 +48,7 @@ def add_chrf(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Entry:
     (folder / "metric_of_a_user.py").write_text(CHRF)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "metric_of_a_user", raising=False)
-    new = Entry("chrf", "chrF", "metric_of_a_user:ChrF", settings="metric_of_a_user:Settings")
+    new = Entry("chrf", "chrF", "metric_of_a_user:ChrF", settings="metric_of_a_user:Settings",
+                any_text=True)
     monkeypatch.setitem(METRICS, "chrf", new)
     return new

@@ -166,7 +166,8 @@ def _frameworks() -> Iterator[Line]:
 
 def _trial() -> list[Line]:
     """Scores a response with the default metrics."""
-    from q2_metric.metrics import load_metrics, score_rows
+    from q2_metric.metrics import load_metrics
+    from q2_metric.scoring import score_rows
     from q2_metric.types import Example
 
     started = time.perf_counter()

@@ -52,9 +52,9 @@ def evidence(as_json: bool, **options: Any) -> None:
 def _explain(
     names: list[str], as_json: bool, options: Mapping[str, Any], *, nearest: bool = False
 ) -> None:
-    from q2_metric.metrics import score_rows
     from q2_metric.report.view import view
     from q2_metric.rows.fields import Layout, output_row
+    from q2_metric.scoring import score_rows
     from q2_metric.text.given import encodable, is_blank
     from q2_metric.types import Example
 

@@ -148,14 +148,13 @@ def _scored(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """A line for each response, and the mean of each metric; empty responses have no score."""
     from q2_metric import metrics, scoring
-    from q2_metric.metrics.system import system_score
     from q2_metric.text.given import is_blank
 
     rows = [
         scoring.example(response, [item.snippet.text], [t.text for t in item.dialogue.turns])
         for item, response in zip(items, responses, strict=True)
     ]
-    run = scoring.Run.over(metrics.load_metrics(names, preset), rows, no_claim="exclude")
+    run = scoring.Run.over(metrics.load_metrics(names, preset), rows)
     lines = []
     for item, row, found in zip(items, rows, run.scores, strict=True):
         line: dict[str, Any] = {
@@ -170,10 +169,9 @@ def _scored(
         lines.append(line)
     empty = sum(is_blank(row.response) for row in rows)
     figures: dict[str, Any] = {"responses": len(rows), "empty": empty}
-    for metric in run.metrics:
-        system = system_score(
-            metric.name, [found[metric.name] for found in run.scores], metric.signature)
-        figures |= {metric.name: system.value, f"{metric.name}_signature": system.signature}
-        if system.no_claim is not None:
-            figures["no_claim"] = system.no_claim
+    system = run.system()
+    for name, signed in run.signatures().items():
+        figures |= {name: system[name], f"{name}_signature": signed}
+    if "no_claim" in system:
+        figures["no_claim"] = system["no_claim"]
     return lines, figures

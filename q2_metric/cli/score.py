@@ -42,8 +42,8 @@ from q2_metric.cli.options import (
 )
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.registry import METRICS, columns
-from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.writers import SUFFIXES
+from q2_metric.scoring import NO_CLAIM, NoClaim
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
@@ -135,8 +135,8 @@ RUN_OPTIONS = all_options(
     click.option("--json", "as_json", is_flag=True,
                  help="Print a JSON object instead of the table."),
     click.option(
-        "--no-claim", type=click.Choice(get_args(NoClaim)), default="exclude", show_default=True,
-        help="How responses that are empty or claim nothing count in means: not at all, or as 0.",
+        "--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM, show_default=True,
+        help="How responses that are empty or claim nothing count in means: as 0, or not at all.",
     ),
     click.option(
         "--fail-under", "thresholds", metavar="METRIC=VALUE", multiple=True, callback=_threshold,

@@ -15,8 +15,8 @@ from q2_metric.engine.blocks import characters, cut
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.identity import digest, identity
 from q2_metric.errors import Q2Error
-from q2_metric.metrics import score_with
 from q2_metric.metrics.registry import entry
+from q2_metric.scoring import score_with
 from q2_metric.types import (
     Claim,
     Comparison,

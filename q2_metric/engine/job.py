@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from q2_metric import metrics
+from q2_metric import metrics, scoring
 from q2_metric.engine.blocks import CHARACTERS, characters, cut
 from q2_metric.engine.cache import LARGEST, Cache
 from q2_metric.engine.cached import CachedMetric
@@ -17,10 +17,10 @@ from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import STDIN, rereadable
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.registry import entry, warn_of_unused
-from q2_metric.metrics.system import NoClaim
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import BadRow, Row, read_rows
+from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.types import Metric
 
 BLOCK = 256
@@ -129,7 +129,7 @@ class Job:
     keywords: Mapping[str, Any] = field(default_factory=dict)
     calibrations: tuple[Calibration, ...] = ()
     evidence: bool = False
-    no_claim: NoClaim = "exclude"
+    no_claim: NoClaim = NO_CLAIM
     texts: bool = False
     raw_csv: bool = False
     form: str | None = None
@@ -267,12 +267,12 @@ class Job:
             block: rows as they were read.
 
         Raises:
-            ModelError: a model is broken (:func:`q2_metric.metrics.faults.score_each`).
+            ModelError: a model is broken (:func:`q2_metric.scoring.faults.score_each`).
         """
         faults: dict[int, list[str]] = {}
         if loaded.selector is not None:
             block = loaded.selector.choose(block, file, first)
-        scores = metrics.score_rows(
+        scores = scoring.score_rows(
             loaded.metrics,
             [None if isinstance(row, BadRow) else row for row in block],
             evidence=self.evidence,

@@ -34,11 +34,11 @@ from q2_metric.engine.result import FileResult, total
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.registry import signatures
-from q2_metric.metrics.system import Tally
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import REASON, OutputRow, with_texts
-from q2_metric.rows.tally import tally_row
 from q2_metric.rows.writers import check_output, writer_of
+from q2_metric.scoring import Aggregate
+from q2_metric.scoring.outcome import of_row
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
@@ -214,7 +214,7 @@ class Run:
     ) -> FileResult:
         """Scores a file block by block, and takes the blocks that are there from ``parts``."""
         file, used = self.job.files[number], dict[str, str | None]()
-        tallies = {column: Tally(column, self.job.no_claim) for column in self.signatures}
+        aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         result = FileResult(file, 0, 0, 0.0, (), used)
         sizes: list[int] = []
 
@@ -240,7 +240,7 @@ class Run:
                     if parts is not None:
                         parts.write(number, n, encoded(rows))
                 sizes.append(len(block))
-                bad = self._count(tallies, rows)
+                bad = self._count(aggregate, rows)
                 result = replace(
                     result, rows=result.rows + len(block), failed=result.failed + bad,
                     resumed=result.resumed + len(block) * before,
@@ -254,19 +254,18 @@ class Run:
         self._check_unchanged(file)
         if self.job.choice is not None:
             used["knowledge"] = self.job.choice.words
-        systems = (tally.result(self.signatures[name]) for name, tally in tallies.items())
-        return replace(result, systems=tuple(systems), blocks=tuple(sizes))
+        systems = tuple(aggregate.systems(self.signatures).values())
+        return replace(result, systems=systems, blocks=tuple(sizes))
 
     def _check_unchanged(self, file: str) -> None:
         if file in self._states and state(file) != self._states[file]:
             raise InputError(f"{file}: has changed while it was read; score it anew")
 
-    def _count(self, tallies: Mapping[str, Tally], rows: Sequence[OutputRow]) -> int:
-        """Adds rows to the systems' scores and explains the first that have none; how many."""
+    def _count(self, aggregate: Aggregate, rows: Sequence[OutputRow]) -> int:
+        """Adds rows to the system's scores and explains the first that have none; how many."""
         bad = 0
         for row in rows:
-            for tally in tallies.values():
-                tally_row(tally, row)
+            aggregate.add(of_row(row))
             if row["error"] is None:
                 continue
             if self.strict:

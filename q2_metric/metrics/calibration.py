@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.files import read_json, write_text
-from q2_metric.metrics.signature import parse, signature
+from q2_metric.metrics.signature import of_metric, parse, signature
 from q2_metric.text import given
 from q2_metric.types import Example, Metric, Score
 
@@ -108,8 +108,8 @@ class Calibration:
         Raises:
             InputError: another metric, other models or settings, or calibrated already.
         """
-        metric, settings = parse(scores)
-        _, fitted = parse(self.signature)
+        metric, settings = parse(of_metric(scores))
+        _, fitted = parse(of_metric(self.signature))
         if metric != self.metric:
             raise InputError(
                 f"calibration {self.name!r} was fitted on {self.metric}, not on {metric}"

@@ -1,8 +1,8 @@
 """What a metric is not asked about: blank texts, and responses that claim nothing.
 
-The rules are :func:`q2_metric.text.given.is_blank` and :func:`q2_metric.text.claims.has_claim`;
-here is the one place that applies them, to each of our metrics. Blank rows are also kept from
-any other metric, by :func:`q2_metric.metrics.score_rows`.
+The rules are :func:`q2_metric.text.given.is_blank` and :func:`q2_metric.text.claims.has_claim`.
+:mod:`q2_metric.scoring.scores` applies them to every metric; the decorators here apply them to
+those of ours that are called directly, as in ``Q2.from_preset().score(examples)``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def claims_only(score: Scoring) -> Scoring:
 
     The others have the reason "no_claim".
     """
-    return _given_only(score, _unclaimed)
+    return _given_only(score, unclaimed)
 
 
 def without_marks(example: Example) -> Example:
@@ -49,7 +49,7 @@ def without_marks(example: Example) -> Example:
 def _given_only(score: Scoring, why_not: Callable[[Example], Reason | None]) -> Scoring:
     @functools.wraps(score)
     def scored(self: Any, examples: Sequence[Example], **keywords: Any) -> list[Score]:
-        _check(examples)
+        check_examples(examples)
         reasons = list(map(why_not, examples))
         checked = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
         found = iter(score(self, checked, **keywords) if checked else ())
@@ -61,7 +61,12 @@ def _given_only(score: Scoring, why_not: Callable[[Example], Reason | None]) -> 
     return cast(Scoring, scored)
 
 
-def _check(examples: Any) -> None:
+def check_examples(examples: Any) -> None:
+    """Nothing where these are examples whose texts are text.
+
+    Raises:
+        InputError: something is not an :class:`~q2_metric.types.Example`, or a text is not text.
+    """
     if isinstance(examples, (str, Example)) or not isinstance(examples, Sequence):
         raise InputError(f"examples are {_kind(examples)}, not a list of q2_metric.Example")
     for i, example in enumerate(examples):
@@ -90,7 +95,8 @@ def blank(example: Example) -> Reason | None:
     return "empty" if is_blank(example.response) else None
 
 
-def _unclaimed(example: Example) -> Reason | None:
+def unclaimed(example: Example) -> Reason | None:
+    """Why no metric can judge the claims of an example; ``None`` where it has claims."""
     reason = blank(example)
     if reason is None and not has_claim(unmarked(example.response), example.history):
         return "no_claim"

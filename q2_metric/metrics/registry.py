@@ -68,8 +68,8 @@ class Entry:
         models: keywords of models that may replace the preset's, as "reader_model".
         running: fields of :class:`~q2_metric.running.Running` that it takes.
         cached: whether its scores take longer to compute than to look up.
-        neural: whether it runs models of this package: other weights, other scores. Such a
-            metric judges claims (:func:`q2_metric.metrics.claims.claims_only`).
+        any_text: whether it also scores responses that claim nothing, as the overlaps of words
+            do. Any other metric is asked about claims only (:mod:`q2_metric.scoring.scores`).
         evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
         probability: whether its value is meant as P(supported), so that it can be well or
             badly calibrated.
@@ -86,7 +86,7 @@ class Entry:
     models: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
     cached: bool = False
-    neural: bool = False
+    any_text: bool = False
     evidence: bool = False
     probability: bool = False
     base: str = ""
@@ -151,30 +151,31 @@ METRICS: dict[str, Entry] = {
                   "1 is best",
             details="questions",
             models=("question_model", "reader_model", "nli_model", "coreference_model"),
-            running=RUNNING, cached=True, neural=True,
+            running=RUNNING, cached=True,
         ),
         Entry(
             "scale", "SCALE", "q2_metric.metrics.scale:Scale",
             settings="q2_metric.metrics.scale:ScaleSettings",
             details="sentences", models=("scale_model",),
-            running=RUNNING, cached=True, neural=True, evidence=True, probability=True,
+            running=RUNNING, cached=True, evidence=True, probability=True,
             gloss="how far the knowledge supports each sentence, on average; 1 is best",
         ),
         Entry(
             "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
-            details="parts", running=RUNNING, cached=True, neural=True, probability=True,
+            details="parts", running=RUNNING, cached=True, probability=True,
             base="scale", gloss="probability that people call the response supported; 1 is best",
         ),
-        Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1",
+        Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1", any_text=True,
               gloss="words that response and knowledge share; 1 is best"),
         Entry("word_share", "content words found", "q2_metric.metrics.word_share:WordShare",
+              any_text=True,
               gloss="share of the response's content words that the knowledge has; 1 is best"),
-        Entry("knowledge_bleu", "BLEU", "q2_metric.metrics.overlap:Bleu",
+        Entry("knowledge_bleu", "BLEU", "q2_metric.metrics.overlap:Bleu", any_text=True,
               gloss="runs of words that response and knowledge share; 1 is best"),
         Entry(
             "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
             settings="q2_metric.metrics.nli:NliSettings",
-            models=("nli_model",), running=RUNNING, cached=True, neural=True,
+            models=("nli_model",), running=RUNNING, cached=True,
             gloss="whether the knowledge as a whole implies the response; 1 is best",
         ),
         Entry(

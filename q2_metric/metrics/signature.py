@@ -14,6 +14,9 @@ from urllib.parse import quote, unquote
 from q2_metric._version import __version__
 from q2_metric.errors import InputError
 
+OF_THE_MEAN = ("no_claim", "bootstrap", "bootstrap_seed")
+"""The settings of a signature that are of the mean and not of the metric."""
+
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%|:")
 """Printable ASCII without the separators and the escape sign: written as it is."""
 
@@ -53,6 +56,16 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
             raise InputError(f"{text!r} is not a signature: see the part {part!r}")
         settings[unquote(key)] = unquote(value)
     return unquote(name), settings
+
+
+def of_metric(signed: str) -> str:
+    """The signature of the metric, from that of its mean.
+
+    >>> of_metric("q2|version:1|no_claim:zero")
+    'q2|version:1'
+    """
+    return "|".join(part for part in signed.split("|")
+                    if part.partition(":")[0] not in OF_THE_MEAN)
 
 
 def shortened(text: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import SETTING
 from q2_metric.metrics.registry import METRICS, entry
-from q2_metric.metrics.signature import parse
+from q2_metric.metrics.signature import of_metric, parse
 
 State = Literal["supported", "differs", "open"]
 """What a finding speaks for: that the response is supported, that it is not, or neither."""
@@ -84,7 +84,7 @@ class Reliability:
         The package's version may differ, models and settings may not.
         """
         try:
-            metric, settings = parse(signature)
+            metric, settings = parse(of_metric(signature))
             _, measured = parse(self.signatures[metric])
         except (InputError, KeyError):
             return False

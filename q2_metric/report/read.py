@@ -15,7 +15,6 @@ from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.signature import parse
-from q2_metric.metrics.system import NoClaim, Tally
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run
 from q2_metric.rows.columns import Columns
@@ -23,7 +22,8 @@ from q2_metric.rows.fields import Field, Form, Layout, OutputRow, with_texts
 from q2_metric.rows.formats import read_fields, tells
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.spreadsheet import from_cell
-from q2_metric.rows.tally import tally_row
+from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
+from q2_metric.scoring.outcome import of_row
 from q2_metric.text.given import kind
 from q2_metric.types import Example
 
@@ -83,9 +83,8 @@ def read_scores(
             if scored is not None:
                 name = f"{name}: {scored}" if several else scored
             if (path, name) not in systems:
-                no_claim: NoClaim = "zero" if _setting(path, "no_claim") == "zero" else "exclude"
                 systems[path, name] = _System(
-                    name, open_files.enter_context(spool()), no_claim)
+                    name, open_files.enter_context(spool()), _no_claim(path))
             systems[path, name].add(row)
         if not any(file == path for file, _ in systems):
             raise InputError(f"{path}: has no rows")
@@ -102,24 +101,19 @@ class _System:
     """A system while its rows are read."""
 
     def __init__(self, name: str, rows: Spool, no_claim: NoClaim) -> None:
-        self.name, self._no_claim = name, no_claim
+        self.name = name
         self.spool = rows
         self._rows = self._failed = self._without_texts = 0
-        self._tallies: dict[str, Tally] = {}
+        self._aggregate = Aggregate(no_claim=no_claim)
 
     def add(self, row: OutputRow) -> None:
         self._rows += 1
         self.spool.write([row])
-        for name in registry.columns():
-            if name in row and name not in self._tallies:
-                self._tallies[name] = Tally(name, self._no_claim)
         failed = row.get("error") is not None
         self._failed += failed
         if not failed:
             self._without_texts += row.get("response") is None or row.get("knowledge") is None
-        for name, tally in self._tallies.items():
-            if name in row:
-                tally_row(tally, row)
+        self._aggregate.add(of_row(row))
 
     def run(self, signatures: dict[str, str], complete: bool) -> Run:
         signatures = registry.signatures(signatures) | signatures
@@ -127,7 +121,7 @@ class _System:
             self.name,
             self._rows,
             self._failed,
-            tuple(t.result(signatures.get(name, "")) for name, t in self._tallies.items()),
+            tuple(self._aggregate.systems(signatures).values()),
             without_texts=self._without_texts,
             complete=complete,
         )
@@ -172,6 +166,14 @@ def _today(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unescaped(cell: object) -> object:
     return from_cell(cell) if isinstance(cell, str) else cell
+
+
+def _no_claim(path: str) -> NoClaim:
+    """How the run counted responses that claim nothing; the default where that is not known."""
+    try:
+        return check_no_claim(_setting(path, "no_claim"))
+    except InputError:
+        return check_no_claim(None)
 
 
 def _setting(path: str, name: str) -> object:

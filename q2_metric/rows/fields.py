@@ -182,7 +182,7 @@ class Layout:
     def _marks(self) -> list[tuple[str, Field]]:
         found = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
         # Those that judge claims first: theirs is the reason of a row that others have counted.
-        judging = sorted(self.metrics, key=lambda name: not entry(name).neural)
+        judging = sorted(self.metrics, key=lambda name: entry(name).any_text)
         return [*found, *((name, REASON) for name in judging)]
 
     def _details(self) -> list[tuple[str, Field]]:

@@ -14,7 +14,7 @@ from q2_metric.errors import InputError
 from q2_metric.rows.columns import ALIASES, Columns, as_label, resolve, unsure
 from q2_metric.rows.formats import records, shown
 from q2_metric.rows.record import Record
-from q2_metric.text.given import all_text, encodable, is_blank, kind
+from q2_metric.text.given import all_text, encodable, is_blank, kind, missing
 from q2_metric.types import Example
 
 PEEKED = 100
@@ -64,7 +64,7 @@ def read_rows(
         columns: names of the columns where they are not the usual ones.
         aliases: the usual names of each field's column.
         need_response: whether each row must have a response; else it is "" where there is none.
-        blank: whether a row with a blank response or knowledge (or no passages) is a good one.
+        blank: whether a row with a blank or missing (null) response or knowledge is a good one.
         on_columns: told which columns are read (``None`` where a field has none), before the first
             row, if there is one.
         on_note: told of what was read and is not sure: a key or column that is there twice, another
@@ -192,9 +192,10 @@ def _text(
     """The text of the response or of the knowledge."""
     if column is None or column not in fields:
         raise InputError(f"the {field} is missing: the row has no field {column!r}")
-    value = fields[column]
-    if isinstance(value, list) and field == "knowledge" and all_text(value):
-        value = "\n".join(value)
+    value = "" if missing(fields[column]) else fields[column]
+    if isinstance(value, list) and field == "knowledge":
+        there = [item for item in value if not missing(item)]
+        value = "\n".join(there) if all_text(there) else value
     if not isinstance(value, str):
         wanted = "a string" + (" or a list of strings" if field == "knowledge" else "")
         raise InputError(f"the {field} (field {column!r}) is {kind(value)}, not {wanted}")
@@ -212,11 +213,12 @@ def _lacks(fields: Mapping[str, object], column: str | None) -> bool:
 
 def _history(fields: Mapping[str, object], column: str | None) -> tuple[str, ...]:
     value = fields.get(column) if column else None
-    if value is None:
+    if missing(value):
         return ()
     turns = value.splitlines() if isinstance(value, str) else value
     if isinstance(turns, list):
-        turns = [turn.get("content") if isinstance(turn, dict) else turn for turn in turns]
+        said = (turn.get("content") if isinstance(turn, dict) else turn for turn in turns)
+        turns = [turn for turn in said if not missing(turn)]
     if not isinstance(turns, list) or not all_text(turns):
         raise InputError(
             f"the history (field {column!r}) is {kind(value)}, not a string or a list of strings"

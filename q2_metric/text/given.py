@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from q2_metric.errors import InputError
@@ -14,6 +15,16 @@ def is_blank(text: str) -> bool:
     (True, False)
     """
     return not any(sign.isprintable() and not sign.isspace() for sign in text)
+
+
+def missing(value: object) -> bool:
+    """Whether a value says that there is no text: ``None``, or NaN as pandas writes it.
+
+    >>> missing(None), missing(float("nan")), missing("")
+    (True, True, False)
+    """
+    return (value is None or (isinstance(value, float) and math.isnan(value))
+            or type(value).__name__ == "NAType")
 
 
 def encodable(text: str, where: str) -> str:

@@ -79,7 +79,7 @@ KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 ROWS = (
     {"id": "a", "response": "Rome has 7 hills.", "knowledge": KNOWLEDGE},
     {"id": "b", "response": "Rome has 9 hills.", "knowledge": KNOWLEDGE},
-    {"id": "c", "response": None, "knowledge": KNOWLEDGE},
+    {"id": "c", "response": 7, "knowledge": KNOWLEDGE},
     {"id": "d", "response": "it has hills", "knowledge": KNOWLEDGE},
 )
 
@@ -93,7 +93,8 @@ def test_score_end_to_end(tmp_path: Path, loader: Loader) -> None:
     result = run("score", rows, "--out", str(out), "--signature")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        f"q2: {tmp_path}/rows.jsonl, line 3: the response (field 'response') is null, not a string",
+        f"q2: {tmp_path}/rows.jsonl, line 3: the response (field 'response') is a number, "
+        "not a string",
         "q2: 1 of 4 rows could not be scored",
     ]
     a, b, c, d = read(out)
@@ -161,7 +162,7 @@ def test_without_nli_has_its_own_signature(
     monkeypatch.setattr(q2_only, "signature", "q2|nli:x|compare:nli|fallback:off|version:1")
     (found,) = json.loads(run("score", path, "--json").stdout)["files"]
     no_nli = found["scores"]["q2_no_nli"]["signature"]
-    assert no_nli == "q2_no_nli|nli:off|compare:f1|fallback:off|version:1"
+    assert no_nli == "q2_no_nli|nli:off|compare:f1|fallback:off|version:1|no_claim:zero"
 
 
 def test_the_columns_are_shown(tmp_path: Path, loader: Loader) -> None:
@@ -196,7 +197,7 @@ def test_blocks_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     f1 = FakeMetric("knowledge_f1", values)
     use(monkeypatch, f1)
     rows: list[object] = [{"response": r, "knowledge": "k"} for r in values]
-    rows[4] = {"response": None, "knowledge": "k"}
+    rows[4] = {"response": 7, "knowledge": "k"}
     out = tmp_path / "scores.jsonl"
     path = write(tmp_path / "rows.jsonl", *rows)
     result = run("score", path, "--metrics", "knowledge_f1", "--out", str(out), "--json")
@@ -212,7 +213,7 @@ def test_a_block_of_bad_rows_asks_no_metric(
 ) -> None:
     f1 = FakeMetric("knowledge_f1")
     use(monkeypatch, f1)
-    rows = [{"response": None, "knowledge": "k"}] * 8
+    rows = [{"response": 7, "knowledge": "k"}] * 8
     result = run("score", write(tmp_path / "rows.jsonl", *rows), "--metrics", "knowledge_f1")
     assert (result.exit_code, f1.batches) == (1, [])
     lines = result.stderr.splitlines()
@@ -221,8 +222,8 @@ def test_a_block_of_bad_rows_asks_no_metric(
 
 
 def test_a_metric_without_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, FakeMetric("q2", {"r": None}))
-    rows = write(tmp_path / "rows.jsonl", {"response": "r", "knowledge": "k"})
+    use(monkeypatch, FakeMetric("q2", {KNOWLEDGE: None}))
+    rows = write(tmp_path / "rows.jsonl", {"response": KNOWLEDGE, "knowledge": "k"})
     result = run("score", rows, "--metrics", "q2", "--json")
     assert result.exit_code == 0  # scored: it has no value, and that is the answer
     assert json.loads(result.stdout)["files"][0]["scores"]["q2"]["value"] is None
@@ -267,7 +268,7 @@ def test_evidence_is_searched_for_outputs_only(
 ) -> None:
     scale = FakeMetric("scale")
     use(monkeypatch, scale)
-    path = write(tmp_path / "rows.jsonl", {"response": "r", "knowledge": "k"})
+    path = write(tmp_path / "rows.jsonl", {"response": KNOWLEDGE, "knowledge": "k"})
     out = str(tmp_path / "scores.csv")
     run("score", path, "--metrics", "scale")
     run("score", path, "--metrics", "scale", "--out", out)
@@ -285,7 +286,7 @@ def test_report(tmp_path: Path, loader: Loader) -> None:
     assert page.count('"system":0') == len(read(out)) == len(ROWS)
     assert page.count("What about Rome?") == 2
     assert "It has 7 hills." in page
-    assert "line 3: the response (field 'response') is null, not a string" in page
+    assert "line 3: the response (field 'response') is a number, not a string" in page
     assert "0.833" in page
     assert "q2_no_nli|preset:fake|" in page.replace("<wbr>", "")
     assert sorted(file.name for file in tmp_path.iterdir()) == [
@@ -491,12 +492,15 @@ def test_what_claims_nothing_has_no_score(tmp_path: Path, loader: Loader) -> Non
     assert (said["q2"], said["reason"]) == (1.0, None)
     assert (talk["q2"], talk["scale"], talk["reason"], talk["error"]) == (
         None, None, "no_claim", None)
-    assert re.search(r"Q².* 50\.0%  1$", result.stdout, re.M)  # the share that claims nothing
+    assert re.search(r"Q².* 50\.0%  2$", result.stdout, re.M)  # the share that claims nothing
     assert "50.0%" in result.stdout
     page = tmp_path / "page.html"
     asked = run("score", str(tmp_path / "rows.jsonl"), "--json", "--report", str(page))
     assert 'data-label="no claim">50.0' in page.read_text(encoding="utf-8")
     system = json.loads(asked.stdout)["files"][0]["scores"]["q2"]
+    assert (system["value"], system["n"], system["no_claim"]) == (0.5, 2, 0.5)
+    left_out = run("score", str(tmp_path / "rows.jsonl"), "--json", "--no-claim", "exclude")
+    system = json.loads(left_out.stdout)["files"][0]["scores"]["q2"]
     assert (system["value"], system["n"], system["no_claim"]) == (1.0, 1, 0.5)
 
 

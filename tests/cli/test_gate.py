@@ -35,7 +35,7 @@ def scores(result: Result) -> Any:
 
 def test_blank_texts_are_no_errors_and_have_a_reason(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    result = run(tmp_path, "--out", str(out))
+    result = run(tmp_path, "--out", str(out), "--no-claim", "exclude")
     assert result.exit_code == 0
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [row["reason"] for row in rows] == [None, None, "empty", "no_knowledge", "no_knowledge"]
@@ -45,8 +45,23 @@ def test_blank_texts_are_no_errors_and_have_a_reason(tmp_path: Path) -> None:
     assert scores(result)["word_share"]["value"] == pytest.approx(WORDS)
     assert scores(result)["word_share"]["n"] == 2
     assert json.loads(result.stdout)["files"][0]["no_knowledge"] == 2
-    again = json.loads(run(tmp_path, "--out", str(out)).stdout)["files"][0]
+    again = json.loads(run(tmp_path, "--out", str(out), "--no-claim", "exclude").stdout)["files"][0]
     assert again["no_knowledge"] == 2  # of the finished run
+
+
+def test_null_is_a_blank_text(tmp_path: Path) -> None:
+    """As in every shell: a null in jsonl, an empty cell in csv."""
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    said = "Rome has 7 hills."
+    pairs = ((said, said), (None, said), (said, None), (said, [None, said]), (said, [None]))
+    rows.write_text("".join(
+        json.dumps({"response": one, "context": known}) + "\n" for one, known in pairs))
+    result = CliRunner().invoke(
+        main, ["score", str(rows), "--metrics", "knowledge_f1", "--out", str(out)])
+    assert result.exit_code == 0
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["reason"] for row in found] == [None, "empty", "no_knowledge", None, "no_knowledge"]
+    assert [row["knowledge_f1"] for row in found] == [1.0, None, None, 1.0, None]
 
 
 def test_the_table_tells_of_rows_without_knowledge(tmp_path: Path) -> None:
@@ -70,25 +85,25 @@ def test_models_that_cannot_be_loaded_are_no_fault_of_a_row(tmp_path: Path) -> N
     assert "row 1" not in result.stderr
 
 
-def test_what_says_nothing_may_count_as_nothing(tmp_path: Path) -> None:
-    found = scores(run(tmp_path, "--no-claim", "zero"))["word_share"]
+def test_what_says_nothing_counts_as_0(tmp_path: Path) -> None:
+    found = scores(run(tmp_path))["word_share"]
     assert (found["value"], found["n"]) == (pytest.approx(2 * WORDS / 3), 3)
     assert found["signature"].endswith("|no_claim:zero")
 
 
 def test_the_command_line_and_python_agree(tmp_path: Path) -> None:
-    found = scores(run(tmp_path, "--no-claim", "zero"))
+    found = scores(run(tmp_path))
     rows = [scoring.example(row["response"], [str(row["context"] or "")]) for row in ROWS]
     again = scoring.Run.over(
-        scoring.load("word_share,knowledge_f1", {}), rows, no_claim="zero")
+        scoring.load("word_share,knowledge_f1", {}), rows)
     assert again.system() == {name: one["value"] for name, one in found.items()}
     assert again.n() == found["word_share"]["n"]
 
 
 @pytest.mark.parametrize(("options", "code"), [
-    (("--fail-under", "word_share=0.83"), 0),
-    (("--fail-under", "word_share=0.84"), 4),
-    (("--fail-under", "word_share=0.83", "--no-claim", "zero"), 4),
+    (("--fail-under", "word_share=0.83", "--no-claim", "exclude"), 0),
+    (("--fail-under", "word_share=0.84", "--no-claim", "exclude"), 4),
+    (("--fail-under", "word_share=0.83"), 4),
     (("--fail-under", "word_share=0.1", "--fail-under", "knowledge_f1=1"), 4),
 ])
 def test_a_mean_that_is_too_low(tmp_path: Path, options: tuple[str, ...], code: int) -> None:
@@ -99,7 +114,7 @@ def test_a_mean_that_is_too_low(tmp_path: Path, options: tuple[str, ...], code: 
 
 def test_no_mean_is_too_low(tmp_path: Path) -> None:
     rows = tmp_path / "blank.jsonl"
-    rows.write_text('{"response": "", "context": "k"}\n', encoding="utf-8")
+    rows.write_text('{"response": "Rome has 7 hills.", "context": ""}\n', encoding="utf-8")
     result = CliRunner().invoke(main, ["score", str(rows), "--metrics", "knowledge_f1",
                                        "--fail-under", "knowledge_f1=0.1"])
     assert result.exit_code == 4

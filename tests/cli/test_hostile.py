@@ -208,7 +208,7 @@ def test_long_knowledge_with_the_bundled_models() -> None:
 @pytest.mark.usefixtures("with_fakes")
 def test_ten_thousand_empty_rows(tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    empty = json.dumps({"response": None, "knowledge": "k"}) + "\n"
+    empty = json.dumps({"response": 7, "knowledge": "k"}) + "\n"
     good = json.dumps({"response": "Rome", "knowledge": "Rome"}) + "\n"
     path.write_text(empty * 5000 + good + empty * 5000)
     result = score(path, out, "--metrics", "knowledge_f1")
@@ -218,7 +218,7 @@ def test_ten_thousand_empty_rows(tmp_path: Path) -> None:
     found = rows_of(out)
     assert [row["knowledge_f1"] for row in found if row["error"] is None] == [1.0]
     assert found[0]["error"] == (
-        f"{path}, line 1: the response (field 'response') is null, not a string")
+        f"{path}, line 1: the response (field 'response') is a number, not a string")
     assert "line 10001: " in found[-1]["error"]
 
 

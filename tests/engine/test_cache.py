@@ -35,6 +35,7 @@ from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
+from q2_metric.scoring import score_with
 from q2_metric.types import (
     Comparison,
     Dropped,
@@ -78,7 +79,7 @@ CHAT = Example("thanks !", KNOWLEDGE)
 @pytest.mark.parametrize("make", [q2, scale, nli, groundedness])
 def test_a_score_comes_back_from_json_as_it_was(make: type[Metric]) -> None:
     metric, examples = make(), [*EXAMPLES, CHAT]
-    for example, score in zip(examples, metrics.score_with(metric, examples, evidence=True),
+    for example, score in zip(examples, score_with(metric, examples, evidence=True),
                               strict=True):
         assert from_json(example, json.loads(json.dumps(to_json(score)))) == score
 

@@ -104,7 +104,7 @@ def test_settings_are_all_that_changes_rows_and_what_json_can_hold() -> None:
     found = job.settings
     assert found == {
         "metrics": ["f1"], "response": "said", "history": "", "evidence": True,
-        "no_claim": "exclude", "texts": True,
+        "no_claim": "zero", "texts": True,
         "raw_csv": True, "format": "csv", "block": 5, "block_characters": 200_000,
         "calibration": [{
             "name": "mine", "metric": "f1", "kind": "isotonic", "threshold": 0.5,
@@ -114,7 +114,7 @@ def test_settings_are_all_that_changes_rows_and_what_json_can_hold() -> None:
     }
     assert json.loads(json.dumps(found)) == found
     plain = Job(("a",), Columns(), ("f1",)).settings
-    assert plain == {"metrics": ["f1"], "evidence": False, "no_claim": "exclude",
+    assert plain == {"metrics": ["f1"], "evidence": False, "no_claim": "zero",
                      "texts": False, "raw_csv": False,
                      "format": None, "block": 256, "block_characters": 200_000,
                      "calibration": []}
@@ -255,7 +255,8 @@ def test_knowledge_may_be_chosen(
     job = Job((str(rows),), Columns(), ("f1",), choice=Chosen(pool))
     loaded = job.load()
     assert loaded.signatures == {"f1": "f1|version:test|chosen:yes"}
-    found = job.score(loaded, "a.jsonl", 4, [Example("r", ""), Example("s", "")])
+    found = job.score(loaded, "a.jsonl", 4, [
+        Example("Rome has 7 hills.", ""), Example("Rome has 8 hills.", "")])
     assert [row["f1"] for row in found] == [4.0, 5.0]
     assert list(found[0])[-1] == "selected"
     chosen = _Chosen("r", "k")

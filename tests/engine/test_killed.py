@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open(folder / "rows.jsonl", "w", encoding="utf-8") as file:
         for i in range(ROWS):
             said = f"Row {i} has {i % 7} hills and {i % 11} rivers, said Ann on day {i % 31}."
-            row = {"id": f"r{i}", "response": None if i == 700 else said, "knowledge": said * 3}
+            row = {"id": f"r{i}", "response": 7 if i == 700 else said, "knowledge": said * 3}
             file.write(json.dumps(row) + "\n")
     assert subprocess.run(command(folder, "whole.jsonl"), check=False).returncode == 1
     return folder

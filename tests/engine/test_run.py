@@ -21,9 +21,9 @@ from q2_metric.engine.parts import Parts, encoded
 from q2_metric.engine.result import FileResult, total
 from q2_metric.engine.run import Listener, Run
 from q2_metric.errors import BadRowError, InputError
-from q2_metric.metrics.system import system_score
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OutputRow
+from q2_metric.scoring import system_score
 from q2_metric.types import Example, Score
 
 VALUES = [i / 10 for i in range(10)]
@@ -31,7 +31,7 @@ VALUES = [i / 10 for i in range(10)]
 
 def row(i: int) -> str:
     """The third and eighth row cannot be scored."""
-    return json.dumps({"response": None if i in (2, 7) else f"r{i}", "knowledge": "k"}) + "\n"
+    return json.dumps({"response": 7 if i in (2, 7) else f"r{i}", "knowledge": "k"}) + "\n"
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
     assert told["files"] == [[job.files[0]]]
     assert told["rows"] == [3, 3, 3, 1]
     assert told["warn"] == [
-        f"{job.files[0]}, line {line}: the response (field 'response') is null, not a string"
+        f"{job.files[0]}, line {line}: the response (field 'response') is a number, not a string"
         for line in (3, 8)]
 
 
@@ -149,7 +149,7 @@ def test_the_first_bad_rows_are_explained(
     assert heard_["warn"][0].startswith(f"{path}, line 1: ")
     further = "… further rows are only counted; --out has all errors"
     assert (heard_["warn"][-1] == further) == (bad > 5)
-    with pytest.raises(BadRowError, match=r"line 1: the response .* is null"):
+    with pytest.raises(BadRowError, match=r"line 1: the response .* is a number"):
         Run(Job((str(path),), Columns(), ("scale",)), strict=True).run()
 
 

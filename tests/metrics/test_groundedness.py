@@ -10,9 +10,9 @@ import pytest
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.metrics import score_rows
 from q2_metric.metrics.groundedness import Groundedness, Head, evidence
 from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.scoring import score_rows
 from q2_metric.types import Example, Part, Verdict
 
 HEAD = Head("test", 0.5, {"sentences": (1.0, 2.0, 3.0), "words": (0.5, 0.25, 1.0)})

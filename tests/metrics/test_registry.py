@@ -25,8 +25,8 @@ from q2_metric.metrics.registry import (
     signatures,
 )
 from q2_metric.metrics.scale import ScaleSettings
-from q2_metric.metrics.system import Tally
 from q2_metric.running import RUNNING, Running
+from q2_metric.scoring import system_score
 from q2_metric.types import Example, Score
 
 
@@ -71,9 +71,8 @@ def test_signatures_by_column() -> None:
 def test_a_metric_that_is_not_registered_has_one_column() -> None:
     metric, column = of_column("mine")
     assert (metric, column.name, column.title) == (entry("mine"), "mine", "mine")
-    tally = Tally("mine")
-    tally.add([Score(Example("r", "k"), 0.25)])
-    assert tally.result("mine").value == 0.25
+    scores = [Score(Example("r", "k"), 0.25)]
+    assert system_score("mine", scores, "mine").value == 0.25
 
 
 def test_names_and_keywords_are_checked() -> None:

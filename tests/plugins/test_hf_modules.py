@@ -286,8 +286,8 @@ def test_dialog_config_has_histories() -> None:
     assert dialog.compute()["n"] == 1
     with pytest.raises(InputError, match="needs histories"):
         dialog.compute(**rows)
-    with pytest.raises(InputError, match=r"histories\[0\]\[1\] is null"):
-        dialog.compute(**rows, histories=[["hi", None]])
+    with pytest.raises(InputError, match=r"histories\[0\]\[1\] is a number"):
+        dialog.compute(**rows, histories=[["hi", 7]])
     with pytest.raises(InputError, match="no config 'dialogue'"):
         evaluate.load("q2", "dialogue")
 
@@ -296,18 +296,33 @@ def test_an_empty_response_keeps_its_place(q2: Any) -> None:
     found = q2.compute(predictions=["", RIGHT], references=[KNOWLEDGE] * 2,
                        return_scores=True, return_explanations=True)
     assert found["q2_scores"][0] is None
-    assert found["n"] == 1
-    assert found["q2"] == found["q2_scores"][1]
+    assert found["n"] == 2
+    assert found["q2"] == found["q2_scores"][1] / 2
     assert found["explanations"][0]["reason"] == "empty"
+    left_out = q2.compute(predictions=["", RIGHT], references=[KNOWLEDGE] * 2, no_claim="exclude")
+    assert (left_out["n"], left_out["q2"]) == (1, found["q2_scores"][1])
+    assert left_out["signature"] != found["signature"]
+
+
+def test_a_missing_text_is_a_blank_one(q2: Any) -> None:
+    found = q2.compute(
+        predictions=[RIGHT, None, RIGHT, RIGHT, RIGHT],
+        references=[KNOWLEDGE, KNOWLEDGE, None, [], [None, KNOWLEDGE]],
+        return_scores=True, return_explanations=True)
+    assert [row["reason"] for row in found["explanations"]] == [
+        None, "empty", "no_knowledge", "no_knowledge", None]
+    assert found["q2_scores"][0] == found["q2_scores"][4]
+    assert found["n"] == 3
+    with pytest.raises(InputError, match=r"references\[0\] is missing: f1 and bleu need"):
+        evaluate.load("q2", "knowledge").compute(
+            predictions=[RIGHT], references=[None], knowledge=[KNOWLEDGE])
 
 
 @pytest.mark.parametrize(("given", "message"), [
     ({"predictions": [RIGHT]}, "1 predictions, 2 references"),
-    ({"predictions": [RIGHT, None]}, r"predictions\[1\] is null, not a string"),
     ({"predictions": [RIGHT, 3]}, r"predictions\[1\] is a number, not a string"),
     ({"references": [KNOWLEDGE, [KNOWLEDGE, 3]]}, r"references\[1\]\[1\] is a number"),
-    ({"references": [KNOWLEDGE, []]}, r"references\[1\] is an empty list"),
-    ({"references": [KNOWLEDGE, None]}, r"references\[1\] is null"),
+    ({"references": [KNOWLEDGE, 3]}, r"references\[1\] is a number"),
     ({"references": None}, "references are missing"),
     ({"references": KNOWLEDGE}, "references is a string, not a list"),
     ({"predictions": ["\ud800", RIGHT]}, r"predictions\[0\] is not valid Unicode"),

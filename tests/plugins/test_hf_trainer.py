@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import FakeMetric
 
 from q2_metric import Q2, Example, InputError, Scale
 from q2_metric.text.normalise import token_f1
+from q2_metric.types import Score
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -297,6 +301,63 @@ def test_nothing_said_scores_nothing(tokenizer: Any, tmp_path: Path) -> None:
     assert found["eval_f1"] == 0.0
 
 
+class Breaking(FakeMetric):
+    """Fails on whatever it is given."""
+
+    def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+        raise RuntimeError("CUDA error: the device is lost")
+
+
+def test_training_goes_on_without_a_metric_that_breaks(
+    tokenizer: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer = make_trainer(
+        tokenizer, tmp_path, max_steps=4, eval_steps=2, eval_strategy="steps", save_strategy="no")
+    own = callback(trainer, metrics=("scale", "knowledge_f1"))
+    own.metrics[0] = Breaking("scale")
+    own.respond = lambda model, prompts: ["it was opened in 1887 ."] * len(prompts)
+    trainer.train()
+    logged = [entry for entry in trainer.state.log_history if "eval_scale" in entry]
+    assert [math.isnan(entry["eval_scale"]) for entry in logged] == [True, True]
+    assert all(entry["eval_knowledge_f1"] > 0 for entry in logged)  # the others have theirs
+    assert all(entry["eval_f1"] > 0 for entry in logged)
+    errors = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
+    assert len(errors) == 2
+    assert errors[0].startswith("scale has no numbers in this evaluation, since it failed: ")
+    assert "the device is lost" in errors[0]
+    own.strict = True
+    with pytest.raises(RuntimeError, match="the device is lost"):
+        trainer.evaluate()
+
+
+class Hollow(FakeMetric):
+    """Scores everything highly, having found nothing to ask."""
+
+    def _score(self, example: Example, evidence: bool) -> Score:
+        return Score(example, 0.9, fallback=True, no_nli=0.9)
+
+
+def test_an_evaluation_of_fallbacks_is_never_the_best(
+    tokenizer: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer = make_trainer(
+        tokenizer, tmp_path, max_steps=2, eval_steps=1, save_steps=1, eval_strategy="steps",
+        save_strategy="steps", load_best_model_at_end=True, metric_for_best_model="q2",
+        greater_is_better=True)
+    own = callback(trainer, metrics=("q2",))
+    own.respond = lambda model, prompts: ["it was opened in 1887 ."] * len(prompts)
+    own.metrics = [Hollow("q2")]
+    trainer.train()
+    logged = [entry["eval_q2"] for entry in trainer.state.log_history if "eval_q2" in entry]
+    assert logged == [0.9, 0.9]  # what was found is told
+    assert trainer.state.best_model_checkpoint is None
+    assert trainer.state.best_metric in (None, -math.inf)
+    assert "this evaluation cannot choose the best checkpoint: 100% of the responses" in caplog.text
+
+    own.metrics = [FakeMetric("q2", {"it was opened in 1887 .": 0.2})]
+    assert trainer.evaluate()["eval_q2"] == pytest.approx(0.2)
+
+
 def test_an_evaluation_of_other_rows_is_left_alone(tokenizer: Any, tmp_path: Path) -> None:
     trainer = make_trainer(tokenizer, tmp_path)
     callback(trainer, metrics="knowledge_f1")
@@ -319,9 +380,35 @@ def test_compute_metrics_of_predict_with_generate(tokenizer: Any, tmp_path: Path
     twice = [entry for entry in trainer.state.log_history if "eval_q2" in entry]
     assert len(twice) == 2
     assert own.responses
-    for name in ("eval_q2", "eval_scale", "eval_f1", "eval_bleu"):
-        assert twice[0][name] == pytest.approx(twice[1][name], nan_ok=True)
-        assert found[name] == pytest.approx(twice[1][name], nan_ok=True)
+    for name in ("eval_no_claim", "eval_f1", "eval_bleu"):
+        assert twice[0][name] == pytest.approx(twice[1][name])
+        assert found[name] == pytest.approx(twice[1][name])
+    assert twice[0]["eval_no_claim"] == 1.0  # nothing was learnt yet: no checkpoint is chosen by it
+    assert math.isnan(twice[0]["eval_q2"])
+    assert twice[1]["eval_q2"] == found["eval_q2"] == 0.0
+
+
+def test_compute_metrics_chooses_nothing_by_fallbacks(
+    tokenizer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    from types import SimpleNamespace
+
+    from hf_plugin.trainer import Q2ComputeMetrics
+
+    ids = [tokenizer(row["reference"])["input_ids"] for row in ROWS]
+    knowledge = [row["knowledge"] for row in ROWS]
+    compute = Q2ComputeMetrics(tokenizer, knowledge, metrics=("q2",))
+    compute.metrics = [Hollow("q2")]
+    found = compute(SimpleNamespace(predictions=ids, label_ids=ids))
+    assert math.isnan(found["q2"])
+    assert (found["fallback"], found["f1"]) == (1.0, 1.0)
+    assert "cannot choose the best checkpoint" in caplog.text
+    assert "q2 0.900" in caplog.text
+    compute.metrics = [Breaking("q2")]
+    assert math.isnan(compute(SimpleNamespace(predictions=ids, label_ids=ids))["q2"])
+    compute.strict = True
+    with pytest.raises(RuntimeError, match="the device is lost"):
+        compute(SimpleNamespace(predictions=ids, label_ids=ids))
 
 
 def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None:
@@ -341,9 +428,20 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
         "    per_device_eval_batch_size=2, generation_max_length=9)\n"
         "trainer = t.Seq2SeqTrainer(model, args, eval_dataset=data, processing_class=tok,\n"
         "    data_collator=t.DataCollatorForSeq2Seq(tok, model=model))\n"
-        "trainer.add_callback(Q2Callback(trainer, rows))\n"
+        "own = Q2Callback(trainer, rows)\n"
+        "trainer.add_callback(own)\n"
         "found = {k: v for k, v in trainer.evaluate().items() if 'q2' in k or 'scale' in k\n"
         "         or 'f1' in k}\n"
+        "class Broken:\n"
+        "    name, signature = 'scale', 'scale|version:1'\n"
+        "    def score(self, examples): raise RuntimeError('CUDA error: the device is lost')\n"
+        "own.respond = lambda model, prompts: ['it was opened in 1887 .'] * len(prompts)\n"
+        "own.metrics = [Broken()] if own.metrics else []\n"
+        "broken = trainer.evaluate()['eval_scale']\n"
+        "own.strict = True\n"
+        "try: trainer.evaluate(); ended = 'it went on'\n"
+        "except Exception as error: ended = str(error)\n"
+        "found |= {'broken': broken, 'ended': ended}\n"
         "open(f'{sys.argv[1]}-{args.process_index}.json', 'w').write(json.dumps(found))\n")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -364,6 +462,9 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
         assert run.returncode == 0, said
     one, first, second = (json.loads((tmp_path / f"{name}.json").read_text())
                           for name in ("one-0", "two-0", "two-1"))
+    for found in (one, first, second):  # neither waits for the other
+        assert math.isnan(found.pop("broken"))
+        assert "the device is lost" in found.pop("ended")
     assert first == pytest.approx(one, nan_ok=True)
     assert second == pytest.approx(one, nan_ok=True)
 

@@ -14,7 +14,7 @@ import pytest
 from fakes import FakeClaims
 from optional import needs
 
-from q2_integrations.judge import Judge, example, examples
+from q2_integrations.judge import Judge
 from q2_metric import InputError, metrics, scoring
 from q2_metric.types import Example
 
@@ -193,15 +193,29 @@ def test_a_row_that_a_metric_fails_on_is_named(
     assert "failed" in found[1].why
 
 
+def test_mlflow_writes_a_missing_response_as_nan() -> None:
+    needs("mlflow")
+    from q2_integrations.mlflow import grounded_metrics, grounded_scorer
+
+    nothing = float("nan")
+    (score,) = (one for one in grounded_metrics("q2") if one.name == "q2")
+    found = score.eval_fn([SAID[0], None, nothing, SAID[0]], [KNOWLEDGE] * 3 + [nothing])
+    assert found.scores == [0.9, 0.0, 0.0, None]
+    for outputs in (None, nothing):
+        feedback = grounded_scorer("q2")(
+            inputs={"knowledge": KNOWLEDGE}, outputs=outputs, expectations=None)
+        assert {one.name: one.value for one in feedback}["no_claim"] == 1.0
+
+
 @pytest.mark.parametrize(("values", "message"), [
     ((3, KNOWLEDGE, None), "the response of row 3 is a number"),
     (("a", {"text": "b"}, None), "the knowledge of row 3 is an object"),
-    (("a", ["b", None], None), r"the knowledge of row 3\[1\]"),
+    (("a", ["b", 1], None), r"the knowledge of row 3\[1\]"),
     (("a", "b", [1]), r"the history of row 3\[0\]"),
 ])
 def test_a_value_that_is_no_text_is_named(values: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        example(*values, "row 3")
+        scoring.given(*values, "row 3")
 
 
 @pytest.mark.parametrize(("columns", "message"), [
@@ -215,6 +229,6 @@ def test_a_value_that_is_no_text_is_named(values: tuple[Any, ...], message: str)
 ])
 def test_a_column_that_has_no_rows_or_no_order(columns: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        examples(*columns)
-    arrays = examples(np.array(["a", "b"]), (["c", "d"], "e"))
+        scoring.given_columns(*columns)
+    arrays = scoring.given_columns(np.array(["a", "b"]), (["c", "d"], "e"))
     assert [one.knowledge for one in arrays] == ["c\nd", "e"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
@@ -26,10 +27,10 @@ from parlai_wow import NO_KNOWLEDGE, ROOT, command, dialogue, environment, write
 
 from q2_metric import metrics
 from q2_metric.errors import InputError
-from q2_metric.metrics import registry
+from q2_metric.metrics import claims, registry
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
-from q2_metric.metrics.system import system_score
+from q2_metric.scoring import system_score
 from q2_metric.types import Example, Metric, Score
 
 pytest.importorskip("parlai", reason='ParlAI is not installed: pip install "q2-metric[parlai]"')
@@ -482,6 +483,54 @@ def test_validation_metric_that_scores_nothing(
     assert "--skip-generation false" in line
 
 
+def train(wow: str, folder: Path, *arguments: str) -> dict[str, Any]:
+    """Trains a tiny generator that writes noise; what was kept with the model."""
+    model = ["-m", "transformer/generator", "-mf", str(folder / "m"), "--n-layers", "1"]
+    model += ["--embedding-size", "8", "--ffn-size", "8", "--n-heads", "1", "--truncate", "32"]
+    model += ["--skip-generation", "false", "--inference", "greedy", "-bs", "2"]
+    with contextlib.suppress(SystemExit):  # a metric that scored nothing is an error at the end
+        command("train_model", "-dp", wow, "-t", WOW, *model, "-eps", "3", "-veps", "1",
+                "--metrics", "q2,scale", "-vmm", "max", *arguments)
+    found: dict[str, Any] = json.loads((folder / "m.trainstats").read_text())
+    return found
+
+
+def test_training_goes_on_without_a_metric_that_breaks(
+    fakes: Fakes, wow: str, tmp_path: Path, said: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def score(examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+        raise RuntimeError("CUDA error: the device is lost")
+
+    monkeypatch.setattr(fakes.scale, "score", score)
+    monkeypatch.setattr(claims, "has_claim", lambda *_: True)
+    stats = train(wow, tmp_path, "-vmt", "scale")
+    assert len(stats["valid_reports"]) >= 2
+    assert all(math.isnan(report["scale"]) for report in stats["valid_reports"])
+    assert all(0 <= report["q2"] <= 1 for report in stats["valid_reports"])
+    assert stats["best_valid"] in (None, -math.inf)  # none of them is the best
+    errors = [r.getMessage() for r in said.records if r.levelno == logging.ERROR]
+    assert any(line.startswith("q2-metric: scale has no numbers here, since it failed: ")
+               and "the device is lost" in line for line in errors)
+    assert any("cannot choose the best model: scale has no value" in line
+               for line in warnings(said))
+    assert any("scale was asked for and scored nothing" in line and "it failed" in line
+               for line in warnings(said))
+    monkeypatch.setattr(scores, "_scorers", {})
+    with pytest.raises(RuntimeError, match="the device is lost"):
+        train(wow, tmp_path / "strict", "-vmt", "scale", "--q2-strict", "true")
+
+
+def test_a_validation_of_noise_is_never_the_best(
+    fakes: Fakes, wow: str, tmp_path: Path, said: pytest.LogCaptureFixture
+) -> None:
+    stats = train(wow, tmp_path, "-vmt", "q2")
+    assert len(stats["valid_reports"]) >= 2
+    assert stats["best_valid"] in (None, -math.inf)
+    assert any("cannot choose the best model: 100% of the responses" in line
+               for line in warnings(said))
+
+
 def test_help_shows_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     for script in ("eval_model", "train_model"):
         with pytest.raises(SystemExit):
@@ -563,11 +612,11 @@ def test_an_export_replaces_no_file_of_others(
 
 
 def means(scorer: Scorer, texts: Sequence[str]) -> list[LazyMean]:
-    return [LazyMean("scale", [scorer.add(Example(text, "k"))]) for text in texts]
+    return [LazyMean("word_share", [scorer.add(Example(text, "k"))]) for text in texts]
 
 
 def test_sums_can_branch() -> None:
-    metric = FakeMetric("scale", {"a": 0.0, "b": 1.0, "c": 0.25})
+    metric = FakeMetric("word_share", {"a": 0.0, "b": 1.0, "c": 0.25})
     a, b, c = means(Scorer([metric]), "abc")
     ab = a + b
     ac = a + c
@@ -579,14 +628,14 @@ def test_sums_can_branch() -> None:
 
 
 def test_twenty_thousand_additions_take_no_time() -> None:
-    metric = FakeMetric("scale")
+    metric = FakeMetric("word_share")
     scorer = Scorer([metric])
     responses = [scorer.add(Example(str(i), "k")) for i in range(20_000)]
     start = time.process_time()
-    total = LazyMean("scale", responses[:1])
+    total = LazyMean("word_share", responses[:1])
     reports = []
     for response in responses[1:]:
-        total = total + LazyMean("scale", [response])
+        total = total + LazyMean("word_share", [response])
         reports.append(total)
     assert time.process_time() - start < 2
     assert (total.value(), reports[99].value()) == (0.5, 0.5)
@@ -594,7 +643,7 @@ def test_twenty_thousand_additions_take_no_time() -> None:
 
 
 def test_pickling_sends_the_share_of_a_worker() -> None:
-    metric = FakeMetric("scale", {"a": 0.0, "b": 1.0, "none": None})
+    metric = FakeMetric("word_share", {"a": 0.0, "b": 1.0, "none": None})
     a, b, none = means(Scorer([metric]), ["a", "b", "none"])
     sent = pickle.dumps(a + b + none)
     assert metric.batches == [3]
@@ -606,7 +655,7 @@ def test_pickling_sends_the_share_of_a_worker() -> None:
 
 
 def test_thrown_away_reports_are_never_scored() -> None:
-    metric = FakeMetric("scale")
+    metric = FakeMetric("word_share")
     scorer = Scorer([metric])
     means(scorer, "abc")
     (kept,) = means(scorer, "d")
@@ -615,7 +664,7 @@ def test_thrown_away_reports_are_never_scored() -> None:
 
 
 def test_no_value() -> None:
-    (none,) = means(Scorer([FakeMetric("scale", {"a": None})]), "a")
+    (none,) = means(Scorer([FakeMetric("word_share", {"a": None})]), "a")
     assert none.value() != none.value()
 
 

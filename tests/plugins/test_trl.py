@@ -57,11 +57,18 @@ def test_conversational_completions() -> None:
     assert found == [1.0, 1.0, 0.0, 0.0]
 
 
+def test_a_missing_text_is_a_blank_one() -> None:
+    reward = Reward("q2")
+    for nothing in (None, "", " ", [], [None], float("nan")):
+        assert reward(["?"], [KNOWLEDGE], knowledge=[nothing]) == [None]
+        assert reward(["?"], [KNOWLEDGE], knowledge=[KNOWLEDGE], history=[nothing]) == [0.5]
+
+
 def test_without_knowledge_it_says_so() -> None:
     with pytest.raises(InputError, match=r"no column 'knowledge' .* it has answer, source"):
         Reward("q2")(["?"], ["a"], source=["b"], answer=["c"], trainer_state=object())
-    with pytest.raises(InputError, match="the knowledge of completion 0 is null"):
-        Reward("q2")(["?"], ["a"], knowledge=[None])
+    with pytest.raises(InputError, match="the knowledge of completion 0 is a number"):
+        Reward("q2")(["?"], ["a"], knowledge=[7])
     with pytest.raises(InputError, match="a completion is a number"):
         Reward("q2")(["?"], [3], knowledge=["b"])
     with pytest.raises(InputError, match="no_claim"):

@@ -25,7 +25,7 @@ KNOWLEDGE = "Rome is in Italy. It has 7 hills."
 ROWS = (
     {"id": "a", "response": "Rome has 7 hills.", "knowledge": KNOWLEDGE, "history": ["Where?"]},
     {"id": "b", "response": "Rome has 9 hills.", "knowledge": KNOWLEDGE},
-    {"id": "c", "response": None, "knowledge": KNOWLEDGE},
+    {"id": "c", "response": 7, "knowledge": KNOWLEDGE},
     {"id": "d", "response": "it has hills", "knowledge": KNOWLEDGE},
 )
 
@@ -83,7 +83,7 @@ def test_the_scores_are_those_that_q2_score_printed(tmp_path: Path, suffix: str)
     assert [(q["span"], q["start"], q["knowledge_start"]) for q in a["questions"]] == [
         ("Rome", 0, 0), ("7", 9, seven)]
     assert b["questions"][1]["knowledge_start"] is None  # no answer
-    assert "is null" in c["error"]
+    assert "is a number" in c["error"]
     assert (c["response"], c["history"], c["questions"]) == (None, None, None)
     assert (d["fallback"], d["scale"], d["claims"][0]["passage_start"]) == (True, 0.125, 0)
 
@@ -95,8 +95,8 @@ def test_signatures_come_from_the_manifest(tmp_path: Path) -> None:
     recorded = {"signatures": {"q2": signature, "scale": "scale|a:b"}, "complete": False}
     manifest.write_text(json.dumps(recorded))
     (system,), _ = read(out)
-    assert [score.signature for score in system.scores] == [
-        signature, "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b"]
+    assert [score.signature for score in system.scores] == [f"{one}|no_claim:zero" for one in (
+        signature, "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b")]
     assert not system.complete
     for strange in ("", "[]", '{"signatures": 3}', '{"signatures": {"q2": null}}',
                     '{"signatures": {"q2": "q2|strange"}}', "\udcff"):
@@ -161,7 +161,7 @@ def test_files_that_name_f1_and_bleu_as_older_versions_did(tmp_path: Path) -> No
     (tmp_path / "s.jsonl.manifest.json").write_text(json.dumps(recorded))
     (system,), rows = read(out)
     assert [(one.name, one.value, one.signature) for one in system.scores] == [
-        ("knowledge_f1", 0.5, "f1|version:0.1.0"), ("knowledge_bleu", 0.25, "")]
+        ("knowledge_f1", 0.5, "f1|version:0.1.0|no_claim:zero"), ("knowledge_bleu", 0.25, "")]
     assert [row["knowledge_f1"] for row in rows] == [0.5]
 
 

@@ -91,14 +91,14 @@ WANTED = ", not a string or a list of strings"
         ({**GOOD, "knowledge": " \u200b\ufeff\x00\n"}, f"{KNOWLEDGE} {BLANK}"),
         ({**GOOD, "knowledge": []}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "knowledge": ["", " "]}, "the knowledge (field 'knowledge') is empty"),
-        ({**GOOD, "response": None}, "the response (field 'response') is null, not a string"),
+        ({**GOOD, "response": None}, "the response (field 'response') is empty"),
         ({**GOOD, "response": 3}, "the response (field 'response') is a number, not a string"),
         ({**GOOD, "response": True},
          "the response (field 'response') is true or false, not a string"),
         ({**GOOD, "response": ["r"]},
          "the response (field 'response') is a list of strings, not a string"),
         ({**GOOD, "knowledge": {"a": 1}}, f"{KNOWLEDGE_IS} an object{WANTED}"),
-        ({**GOOD, "knowledge": ["a", None]}, f"{KNOWLEDGE_IS} a list with null in it{WANTED}"),
+        ({**GOOD, "knowledge": [None]}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "knowledge": ["a", ["b"]]}, f"{KNOWLEDGE_IS} a list with a list in it{WANTED}"),
         ({**GOOD, "history": 3}, f"{HISTORY_IS} a number{WANTED}"),
         ({**GOOD, "history": {}}, f"{HISTORY_IS} an object{WANTED}"),
@@ -395,7 +395,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert good == Example("nan", "a\nb", ("h",))
     assert good.id == "1"
     assert isinstance(null, BadRow)
-    assert null.error == f"{path}, row 2: the response (field 'response') is null, not a string"
+    assert null.error == f"{path}, row 2: the response (field 'response') is empty"
     assert isinstance(empty, BadRow)
     assert empty.error == f"{path}, row 3: the knowledge (field 'knowledge') is empty"
 
@@ -414,7 +414,7 @@ def test_parquet_columns_that_nobody_asked_for(tmp_path: Path) -> None:
     assert read(path) == [Example("r", "k")]
     (bad,) = read(path, knowledge="far")
     assert isinstance(bad, BadRow)
-    assert "the knowledge (field 'far') is null" in bad.error
+    assert "the knowledge (field 'far') is empty" in bad.error
 
 
 def test_parquet_pages_are_verified(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ import pytest
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.errors import BrokenModel, ModelError
-from q2_metric.metrics import load_metrics, score_rows, score_with
+from q2_metric.metrics import load_metrics
 from q2_metric.models.bundled import on_onnx, runtimes, stored
+from q2_metric.scoring import score_rows, score_with
 from q2_metric.types import Comparison, Example, Judgement, Metric
 
 KNOWLEDGE = "Smeaton's Tower was designed by James Douglass and first lit in 1882. It is 49 m high."

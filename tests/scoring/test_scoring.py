@@ -7,8 +7,8 @@ from fakes import FakeClaims, FakeMetric
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.metrics.system import CLAIMLESS, NOT_TRIED, NoClaim
 from q2_metric.rows.plain import REASONS
+from q2_metric.scoring.outcome import CLAIMLESS, NOT_TRIED, NoClaim
 from q2_metric.types import Example, Reason, Score
 
 KNOWLEDGE = "Rome has 7 hills."

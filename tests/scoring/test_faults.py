@@ -15,7 +15,8 @@ from fakes import FakeMetric
 from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.errors import MissingExtra, ModelError
-from q2_metric.metrics.faults import SYSTEMIC, score_each
+from q2_metric.scoring import score_rows
+from q2_metric.scoring.faults import SYSTEMIC, score_each
 from q2_metric.types import Example, Metric, Score
 
 
@@ -101,7 +102,7 @@ def test_without_a_listener_errors_are_raised() -> None:
             raise ValueError("strange")
 
     with pytest.raises(ValueError, match="strange"):
-        metrics.score_rows([Broken("nli")], examples("a"))
+        score_rows([Broken("nli")], examples("Rome has 7 hills."))
 
 
 # --- from the command line ---------------------------------------------------------------
@@ -138,7 +139,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, responses: Sequence[str
 def test_bad_rows_are_named_and_keep_their_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    responses = ["fine", "a huge one", "fine too", "an odd one", "a nan", "fine"]
+    responses = [f"Rome has {words} hills." for words in (
+        "7", "huge", "8", "odd", "nan", "9")]
     result, rows = run(tmp_path, monkeypatch, responses)
     assert result.exit_code == 1
     assert [row["id"] for row in rows] == [f"i{i}" for i in range(6)]

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
 from q2_metric.metrics import bootstrap
 from q2_metric.metrics.bootstrap import bootstrap_interval, percentiles, resampled
-from q2_metric.metrics.system import NoClaim, Tally, counted, system_score
+from q2_metric.metrics.signature import of_metric
+from q2_metric.scoring import Aggregate, Mean, NoClaim, system_score
+from q2_metric.scoring.outcome import counted
 from q2_metric.types import (
     Comparison,
     Example,
@@ -50,7 +53,7 @@ def test_mean_and_counts_of_q2() -> None:
     assert found.coverage == pytest.approx(2 / 4)
     assert found.no_answer_rate == pytest.approx(2 / 5)
     assert found.n_questions == 5
-    assert found.signature == "q2|version:1"
+    assert found.signature == "q2|version:1|no_claim:zero"
     assert found.name == "q2"
 
     without = system_score("q2_no_nli", scores, "q2|version:1")
@@ -74,23 +77,23 @@ OF_ALL_KINDS = [
     ("exclude", [1.0, 0.25, 0.5, 1.0]), ("zero", [1.0, 0.25, 0.5, 1.0, 0.0, 0.0, 0.0]),
 ])
 def test_all_that_a_system_score_says(no_claim: NoClaim, values: list[float]) -> None:
-    signed = "signed|no_claim:zero" if no_claim == "zero" else "signed"
+    signed = f"signed|no_claim:{no_claim}"
     assert system_score("q2", OF_ALL_KINDS, "signed", no_claim=no_claim) == SystemScore(
         name="q2", value=pytest.approx(sum(values) / len(values)), n=len(values), n_fallback=2,
         interval=bootstrap_interval(values), signature=signed, coverage=2 / 8,
         no_answer_rate=1 / 5, n_questions=5, fallback=2 / 8, no_claim=3 / 8)
-    f1 = system_score("f1", [score(0.5), Score(EXAMPLE, None, reason="empty")], "signed",
+    f1 = system_score("knowledge_f1", [score(0.5), Score(EXAMPLE, None, reason="empty")], "signed",
                       no_claim=no_claim)
     half = [0.5] if no_claim == "exclude" else [0.5, 0.0]
     interval = bootstrap_interval(half) if len(half) > 1 else None
-    assert f1 == SystemScore("f1", sum(half) / len(half), len(half), 0, interval, signed)
+    assert f1 == SystemScore("knowledge_f1", sum(half) / len(half), len(half), 0, interval, signed)
     assert system_score("scale", OF_ALL_KINDS, "s", no_claim=no_claim).no_claim == 3 / 8
 
 
-def test_responses_without_a_claim_count_as_nothing_only_where_that_is_asked_for() -> None:
-    assert Tally("q2").no_claim == "exclude"
+def test_responses_without_a_claim_count_as_0_unless_they_are_left_out() -> None:
+    assert Aggregate(["q2"]).no_claim == "zero"
     assert system_score("q2", OF_ALL_KINDS, "s") == system_score(
-        "q2", OF_ALL_KINDS, "s", no_claim="exclude")
+        "q2", OF_ALL_KINDS, "s", no_claim="zero")
 
 
 @pytest.mark.parametrize(("value", "reason", "zero", "exclude"), [
@@ -142,12 +145,37 @@ def test_values_that_are_not_finite_are_left_out() -> None:
     assert (found.value, found.n) == (0.5, 1)
 
 
-def test_tally_in_blocks_is_the_whole() -> None:
+def test_an_aggregate_in_blocks_is_the_whole() -> None:
     scores = [score(i / 7, "equal") for i in range(8)]
-    tally = Tally("q2")
-    tally.add(scores[:3])
-    tally.add(scores[3:])
-    assert tally.result("q2") == system_score("q2", scores, "q2")
+    aggregate = Aggregate(["q2"])
+    aggregate.update({"q2": one} for one in scores[:3])
+    aggregate.update({"q2": one} for one in scores[3:])
+    whole = aggregate.systems({"q2": "q2|version:1"})["q2"]
+    assert whole == system_score("q2", scores, "q2|version:1")
+    assert aggregate.compute()["q2"] == whole.value
+
+
+def test_the_means_of_parts_add_up() -> None:
+    parts = Mean.of([1.0, None, 0.5]) + Mean.of([math.nan]) + Mean.of([0.0])
+    assert (parts.value, parts.n) == (0.5, 3)
+    assert Mean().value is None
+    assert math.isnan(Mean().number)
+
+
+def test_a_signature_differs_wherever_the_number_can() -> None:
+    """A mean without the silent, and an interval that was drawn in another way, say so."""
+    scores = [score(1.0), score(0.5), Score(EXAMPLE, None, reason="no_claim")]
+
+    def signed(**how: Any) -> str:
+        return system_score("f1", scores, "f1|version:1", **how).signature
+
+    assert signed() == signed(no_claim="zero") == "f1|version:1|no_claim:zero"
+    assert signed(no_claim="exclude") == "f1|version:1|no_claim:exclude"
+    assert signed(n_bootstrap=50, seed=3) == (
+        "f1|version:1|no_claim:zero|bootstrap:50|bootstrap_seed:3")
+    assert signed(n_bootstrap=0) == signed()
+    assert of_metric(signed(n_bootstrap=50, seed=3)) == "f1|version:1"
+    assert system_score("f1", scores, "").signature == ""
 
 
 @pytest.mark.parametrize(

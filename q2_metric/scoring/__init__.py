@@ -1,0 +1,55 @@
+"""From responses to numbers: what all shells share.
+
+========================  =============================================================
+room                      step
+========================  =============================================================
+:mod:`.texts`             what a framework hands over becomes examples
+:mod:`.scores`            which of them a metric is asked about, and their scores
+:mod:`.outcome`           what each response counts in the means
+:mod:`.aggregate`         the means, and the one signature of them
+:mod:`.run`               all of it over rows that are there at once
+========================  =============================================================
+
+What becomes of a response that has no score is the same in all shells:
+
+========================  =================  ==============================================
+response                  reason             in a mean
+========================  =================  ==============================================
+claims nothing            ``no_claim``       0, or left out with ``no_claim="exclude"``
+is blank                  ``empty``          the same; in the share ``no_claim`` too
+has blank knowledge       ``no_knowledge``   left out
+a metric fails on it      ``fault``          left out, and reported
+========================  =================  ==============================================
+
+Metrics judge claims, unless their entry in the registry says that they score any text
+(``any_text``): the overlaps of words, which papers report of all responses.
+"""
+
+from q2_metric.scoring.aggregate import Aggregate as Aggregate
+from q2_metric.scoring.aggregate import Mean as Mean
+from q2_metric.scoring.aggregate import sign as sign
+from q2_metric.scoring.aggregate import signature_lines as signature_lines
+from q2_metric.scoring.aggregate import signatures as signatures
+from q2_metric.scoring.aggregate import system_score as system_score
+from q2_metric.scoring.outcome import NO_CLAIM as NO_CLAIM
+from q2_metric.scoring.outcome import SHARES as SHARES
+from q2_metric.scoring.outcome import NoClaim as NoClaim
+from q2_metric.scoring.outcome import check_no_claim as check_no_claim
+from q2_metric.scoring.outcome import numbers as numbers
+from q2_metric.scoring.outcome import row_numbers as row_numbers
+from q2_metric.scoring.outcome import share_names as share_names
+from q2_metric.scoring.run import LOWER_IS_BETTER as LOWER_IS_BETTER
+from q2_metric.scoring.run import Run as Run
+from q2_metric.scoring.run import against_gold as against_gold
+from q2_metric.scoring.run import hollow as hollow
+from q2_metric.scoring.scores import load as load
+from q2_metric.scoring.scores import score as score
+from q2_metric.scoring.scores import score_rows as score_rows
+from q2_metric.scoring.scores import score_with as score_with
+from q2_metric.scoring.texts import check_column as check_column
+from q2_metric.scoring.texts import check_response as check_response
+from q2_metric.scoring.texts import check_text as check_text
+from q2_metric.scoring.texts import check_texts as check_texts
+from q2_metric.scoring.texts import example as example
+from q2_metric.scoring.texts import given as given
+from q2_metric.scoring.texts import given_columns as given_columns

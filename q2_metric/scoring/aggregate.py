@@ -1,0 +1,213 @@
+"""From what responses count to the numbers of a system, and the signature of those numbers.
+
+This is the only place that makes a mean, and the only one that signs it::
+
+    aggregate = Aggregate(["q2", "scale"], no_claim="zero")
+    aggregate.update(scores)           # of some rows, by metric; again for the next ones
+    aggregate.compute()                # {"q2": 0.8, "scale": 0.7, "no_claim": 0.1, …}
+    sign(metric.signature, "zero")     # what these numbers are
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, bootstrap_interval
+from q2_metric.metrics.registry import columns, of_column
+from q2_metric.scoring.outcome import (
+    NO_CLAIM,
+    SHARES,
+    NoClaim,
+    Outcome,
+    merged,
+    of_scores,
+    share_names,
+)
+from q2_metric.types import Metric, Score, SystemScore
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean as its sum and its number of values, so that the means of several parts add up."""
+
+    total: float = 0.0
+    n: int = 0
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Mean:
+        """Of the values that there are: ``None``, NaN and infinities are left out.
+
+        The order of the values does not matter.
+
+        >>> Mean.of([1.0, None, 0.5, float("nan")]).value
+        0.75
+        """
+        there = [value for value in values if value is not None and math.isfinite(value)]
+        return cls(math.fsum(there), len(there))
+
+    def __add__(self, other: Mean) -> Mean:
+        return Mean(self.total + other.total, self.n + other.n)
+
+    @property
+    def value(self) -> float | None:
+        """``None`` where there is nothing to average."""
+        return self.total / self.n if self.n else None
+
+    @property
+    def number(self) -> float:
+        """The same for frameworks that know numbers alone: NaN where there is nothing."""
+        return self.total / self.n if self.n else math.nan
+
+
+class Aggregate:
+    """Adds up the responses of a system: ``update`` for some rows, ``compute`` at the end.
+
+    It keeps 8 bytes for each response and column.
+
+    Args:
+        metrics: names; their columns are there also where no row was added.
+        no_claim: how responses that claim nothing count.
+    """
+
+    def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim = NO_CLAIM) -> None:
+        names = list(metrics)
+        self.no_claim = no_claim
+        self._values: dict[str, array[float]] = {name: array("d") for name in columns(names)}
+        self._shares = {name: Mean() for name in share_names(names)}
+        self._questions = self._unanswered = 0
+
+    def update(self, rows: Iterable[Mapping[str, Score]]) -> None:
+        """Adds rows, each with its scores by metric."""
+        for row in rows:
+            self.add(of_scores(row))
+
+    def add(self, outcomes: Sequence[Outcome]) -> None:
+        """Adds one row, with its outcome for each metric."""
+        for name, value in merged(outcomes, self.no_claim).items():
+            if name in SHARES:
+                share = self._shares.setdefault(name, Mean())
+                if value is not None:
+                    self._shares[name] = share + Mean(value, 1)
+            else:
+                values = self._values.setdefault(name, array("d"))
+                if value is not None:
+                    values.append(value)
+        for outcome in outcomes:
+            self._questions += outcome.questions
+            self._unanswered += outcome.unanswered
+
+    def mean(self, name: str) -> Mean:
+        """The mean of a column, or a share, as sum and number of responses."""
+        return self._shares[name] if name in SHARES else Mean.of(self._values[name])
+
+    def compute(self) -> dict[str, float | None]:
+        """Means in [0, 1] by name, ``None`` where there is nothing to average.
+
+        Keys: the metrics' columns; the shares that these metrics have; ``no_answer_rate`` with a
+        metric that asks questions. All as in :class:`~q2_metric.types.SystemScore`.
+        """
+        found = {name: self.mean(name).value for name in (*self._values, *self._shares)}
+        if "coverage" in self._shares:
+            found["no_answer_rate"] = Mean(self._unanswered, self._questions).value
+        return found
+
+    def systems(
+        self, signatures: Mapping[str, str], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
+    ) -> dict[str, SystemScore]:
+        """The system's score by each column, with what it rests on.
+
+        Args:
+            signatures: of the metrics, by column; "" where none is known.
+            n_bootstrap: resamples behind the interval; 0 for no interval.
+            seed: of the resampling.
+        """
+        return {
+            name: self._system(name, signatures.get(name, ""), n_bootstrap, seed)
+            for name in self._values
+        }
+
+    def _system(self, name: str, signed: str, n_bootstrap: int, seed: int) -> SystemScore:
+        values, (metric, _) = self._values[name], of_column(name)
+        asks = metric.details == "questions"
+        mean, nothing = Mean.of(values), Mean()
+        fallback = self._shares.get("fallback", nothing) if asks else nothing
+        coverage = self._shares.get("coverage", nothing) if asks else nothing
+        claimless = nothing if metric.any_text else self._shares.get("no_claim", nothing)
+        # One response says nothing of others.
+        interval = bootstrap_interval(
+            values, n_bootstrap=n_bootstrap, seed=seed) if mean.n > 1 else None
+        drawn = {} if interval is None else {"bootstrap": n_bootstrap, "bootstrap_seed": seed}
+        return SystemScore(
+            name=name, value=mean.value, n=mean.n, n_fallback=round(fallback.total),
+            interval=interval, signature=sign(signed, self.no_claim, **drawn),
+            coverage=coverage.value,
+            no_answer_rate=Mean(self._unanswered, self._questions).value if asks else None,
+            n_questions=self._questions if asks else None,
+            fallback=fallback.value, no_claim=claimless.value,
+        )
+
+
+def system_score(
+    column: str,
+    scores: Sequence[Score],
+    signature: str,
+    *,
+    no_claim: NoClaim = NO_CLAIM,
+    n_bootstrap: int = N_BOOTSTRAP,
+    seed: int = SEED,
+) -> SystemScore:
+    """The mean of the responses' scores, with what it rests on.
+
+    ``n`` is the number of responses that count in the mean; ``coverage``, ``fallback`` and
+    ``no_claim`` are shares of all responses. The first two, and ``no_answer_rate``, are
+    ``None`` for metrics that ask nothing, the last also where no question was asked.
+    ``value`` and ``interval`` are ``None`` where no response has a value.
+
+    Args:
+        column: of a metric, such as "q2" or "q2_no_nli".
+        scores: one for each response.
+        signature: of the metric; the result's says how the mean was made too (:func:`sign`).
+        no_claim: how responses that claim nothing count in the mean.
+        n_bootstrap: resamples behind the interval; 0 for no interval.
+        seed: of the resampling.
+    """
+    metric, _ = of_column(column)
+    aggregate = Aggregate([metric.name], no_claim)
+    aggregate.update({metric.name: score} for score in scores)
+    return aggregate.systems({column: signature}, n_bootstrap=n_bootstrap, seed=seed)[column]
+
+
+# --- signatures -------------------------------------------------------------------------
+
+
+def sign(
+    signature: str, no_claim: NoClaim, *, bootstrap: int = N_BOOTSTRAP, bootstrap_seed: int = SEED
+) -> str:
+    """The signature of a metric's mean, from that of the metric; "" stays "".
+
+    How the interval was drawn is said where it is not the usual way.
+
+    >>> sign("q2|version:1", "zero")
+    'q2|version:1|no_claim:zero'
+    """
+    if not signature:
+        return ""
+    parts: dict[str, str] = {"no_claim": no_claim}
+    if bootstrap != N_BOOTSTRAP:
+        parts["bootstrap"] = str(bootstrap)
+    if bootstrap_seed != SEED:
+        parts["bootstrap_seed"] = str(bootstrap_seed)
+    return "|".join([signature, *(f"{key}:{value}" for key, value in parts.items())])
+
+
+def signatures(metrics: Iterable[Metric], no_claim: NoClaim) -> dict[str, str]:
+    """The signatures of the metrics' means, by metric."""
+    return {metric.name: sign(metric.signature, no_claim) for metric in metrics}
+
+
+def signature_lines(metrics: Iterable[Metric], no_claim: NoClaim) -> str:
+    """The same as text, a line for each metric."""
+    return "\n".join(signatures(metrics, no_claim).values())

@@ -1,0 +1,157 @@
+"""What a response counts in the means, for one metric: the one rule of every shell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.registry import METRICS, Entry, entry
+from q2_metric.rows.fields import ERROR, FALLBACK, QUESTIONS, REASON
+from q2_metric.types import Comparison, Example, Reason, Score
+
+NoClaim = Literal["zero", "exclude"]
+"""How a response that claims nothing counts in a mean: as 0, or not at all."""
+
+NO_CLAIM: NoClaim = "zero"
+"""The default of every shell. With "zero" all systems are averaged over the same rows, and a system
+that says nothing does not win. With "exclude" a mean is of the responses that claim something."""
+
+NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "fault"})
+"""Reasons that are not the response's own: it counts in no mean and in no share."""
+
+CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty"})
+"""The other reasons: the response claims nothing."""
+
+SHARES = ("coverage", "fallback", "no_claim")
+"""Shares of all responses that have knowledge and that no metric failed on: asked a valid
+question, scored by end-to-end NLI instead, without a claim."""
+
+
+def check_no_claim(value: object) -> NoClaim:
+    """A setting ``no_claim``; ``None`` is the default.
+
+    Raises:
+        InputError: it is neither "zero" nor "exclude".
+    """
+    if value is None:
+        return NO_CLAIM
+    if value not in get_args(NoClaim):
+        raise InputError(f"no_claim must be {' or '.join(get_args(NoClaim))}, not {value!r}")
+    return value  # type: ignore[return-value]
+
+
+def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> float | None:
+    """What a number of a response counts in a mean; ``None`` where it does not.
+
+    Args:
+        value: the number.
+        reason: of its score. A blank response claims nothing.
+        no_claim: how such a response counts.
+    """
+    if reason in CLAIMLESS:
+        return 0.0 if no_claim == "zero" else None
+    return value if value is not None and math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the means need of a response's score by one metric.
+
+    Attributes:
+        metric: its entry.
+        values: by column, before anything is counted.
+        reason: why there is no value.
+        fallback: whether the value is end-to-end NLI.
+        questions: how many Q² asked.
+        unanswered: how many of them the knowledge does not answer.
+    """
+
+    metric: Entry
+    values: Mapping[str, float | None]
+    reason: Reason | None = None
+    fallback: bool = False
+    questions: int = 0
+    unanswered: int = 0
+
+    @classmethod
+    def of(cls, score: Score, name: str) -> Outcome:
+        """The outcome of a score by the metric of this name."""
+        metric = entry(name)
+        how = [item.how for item in score.because if isinstance(item, Comparison)]
+        return cls(metric, {column.name: column.of(score) for column in metric.columns},
+                   score.reason, score.fallback, len(how), how.count("no_answer"))
+
+    def numbers(self, no_claim: NoClaim) -> dict[str, float | None]:
+        """What the response adds to each mean of the metric, ``None`` where nothing.
+
+        Keys: the metric's columns; ``coverage`` and ``fallback`` of a metric that asks questions,
+        ``no_claim`` of one that judges claims, each 1 or 0.
+        """
+        found = {name: counted(value, self.reason, no_claim)
+                 for name, value in self.values.items()}
+        shares: dict[str, bool] = {}
+        if self.metric.details == "questions":
+            shares["coverage"] = self.questions > 0
+            shares["fallback"] = self.fallback and any(
+                value is not None for value in found.values())
+        if not self.metric.any_text:
+            shares["no_claim"] = self.reason in CLAIMLESS
+        tried = self.reason not in NOT_TRIED
+        return found | {name: float(value) if tried else None for name, value in shares.items()}
+
+
+def of_scores(scores: Mapping[str, Score]) -> list[Outcome]:
+    """The outcomes of a response's scores by metric."""
+    return [Outcome.of(score, name) for name, score in scores.items()]
+
+
+def of_row(row: Mapping[str, Any]) -> list[Outcome]:
+    """The outcomes of an output row (of ``q2 score --out``), for the columns that it has."""
+    found = []
+    for metric in METRICS.values():
+        values = {column.name: row[column.name] for column in metric.columns
+                  if column.name in row}
+        if not values:
+            continue
+        reason: Reason | None = None
+        if all(value is None for value in values.values()):
+            reason = "fault" if row.get(ERROR.name) is not None else row.get(REASON.name)
+        asks = metric.details == "questions"
+        how = [one["how"] for one in row.get(QUESTIONS.name) or ()] if asks else []
+        found.append(Outcome(
+            metric, values, reason, asks and bool(row.get(FALLBACK.name)),
+            len(how), how.count("no_answer")))
+    return found
+
+
+def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | None]:
+    """:meth:`Outcome.numbers` of a response by all its metrics.
+
+    A share that several metrics have is that of the first that scored the response.
+    """
+    found: dict[str, float | None] = {}
+    for outcome in outcomes:
+        for name, value in outcome.numbers(no_claim).items():
+            if found.get(name) is None:
+                found[name] = value
+    return found
+
+
+def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | None]:
+    """:meth:`Outcome.numbers` of a score by the metric of this name."""
+    return Outcome.of(score, name).numbers(no_claim)
+
+
+def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
+    """What a response adds to each mean, by all its metrics (:func:`merged`)."""
+    return merged(of_scores(scores), no_claim)
+
+
+def share_names(names: Iterable[str]) -> list[str]:
+    """The shares among the keys of :func:`row_numbers`, for these metrics."""
+    nothing = Score(Example("", ""), None)
+    found = (key for name in names for key in numbers(nothing, name, NO_CLAIM))
+    return [key for key in dict.fromkeys(found) if key in SHARES]

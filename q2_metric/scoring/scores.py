@@ -1,0 +1,188 @@
+"""Which responses a metric is asked about, and their scores: for every metric and every shell.
+
+The rule is applied here, to our metrics, to BERTScore and to any metric that is registered; its
+author does nothing for it. A response that is blank, has no knowledge or claims nothing is not
+handed to the metric: it has a score without a value, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol, cast, runtime_checkable
+
+from q2_metric import metrics
+from q2_metric.errors import InputError
+from q2_metric.metrics.calibration import Calibration, calibrate
+from q2_metric.metrics.claims import blank, check_examples, unclaimed
+from q2_metric.metrics.registry import METRICS, check_names, entry
+from q2_metric.metrics.registry import keywords as known_keywords
+from q2_metric.metrics.settings import refuse_unknown
+from q2_metric.scoring.faults import score_each
+from q2_metric.types import Example, Metric, Reason, Score
+
+OnFault = Callable[[int, str], None]
+"""Told (place of the row, what happened) of a row that a metric fails on."""
+
+OnBreak = Callable[[str, Exception], None]
+"""Told (name, error) of a metric that fails on all rows."""
+
+
+class _WithEvidence(Protocol):
+    def score(self, examples: Sequence[Example], *, evidence: bool) -> list[Score]: ...
+
+
+@runtime_checkable
+class _Computed(Protocol):
+    """A metric that can be had from the scores of the one with the signature ``computed_from``."""
+
+    @property
+    def computed_from(self) -> str: ...
+
+    def of(self, judged: Sequence[Score]) -> list[Score]: ...
+
+
+def load(
+    names: Iterable[str] | str, settings: Mapping[str, Any], calibration: Any = None
+) -> list[Metric]:
+    """The metrics, from the keywords of one flat call.
+
+    Args:
+        names: out of ``METRICS``, as a sequence or as "q2,scale".
+        settings: ``preset``, and the keywords of :func:`q2_metric.metrics.load_metrics`.
+        calibration: a file of ``q2 calibrate`` or a ``Calibration``, or several of them.
+
+    Raises:
+        InputError: an unknown metric, keyword, preset or value; a calibration that does not
+            fit the metrics.
+        MissingExtra, ModelError: as ``load_metrics``.
+    """
+    names = check_names(names)
+    if not names:
+        raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
+    refuse_unknown(settings, ["preset", *known_keywords()], "keyword")
+    keywords = dict(settings)
+    preset = keywords.pop("preset", None) or "bundled"
+    loaded = metrics.load_metrics(names, preset, **keywords)
+    return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
+
+
+def _calibrations(given: Any) -> list[Calibration]:
+    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    return [one if isinstance(one, Calibration) else Calibration.load(one) for one in several]
+
+
+def score(
+    loaded: Sequence[Metric],
+    rows: Sequence[Example],
+    *,
+    evidence: bool = False,
+    on_fault: OnFault | None = None,
+    on_break: OnBreak | None = None,
+) -> list[dict[str, Score]]:
+    """A score of each row by each metric; those without a value have a ``reason``.
+
+    Args:
+        loaded: the metrics; each stage of one runs in batches over all rows.
+        rows: responses with their knowledge; either may be blank.
+        evidence: metrics that can also find each sentence's support.
+        on_fault: told (place in ``rows``, what happened) of a row that a metric fails on;
+            without it the first such error is raised.
+        on_break: told (name, error) of a metric that fails on all rows, which then have no
+            score by it; without it the error is raised.
+    """
+    found = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
+    return [
+        {metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
+         for metric in loaded}
+        for row, by_name in zip(rows, found, strict=True)
+    ]
+
+
+def score_with(
+    metric: Metric, examples: Sequence[Example], *, evidence: bool = False
+) -> list[Score]:
+    """The metric's scores; with ``evidence``, where it can, with each sentence's support."""
+    if evidence and entry(metric.name).evidence:
+        return cast(_WithEvidence, metric).score(examples, evidence=True)
+    return metric.score(examples)
+
+
+def score_rows(
+    loaded: Sequence[Metric],
+    rows: Sequence[Example | None],
+    *,
+    evidence: bool = False,
+    on_fault: OnFault | None = None,
+    on_break: OnBreak | None = None,
+) -> list[dict[str, Score]]:
+    """The scores of each row by metric name; ``None`` rows keep their place, without scores.
+
+    Args:
+        loaded: the metrics.
+        rows: ``None`` where there is nothing to score.
+        evidence: metrics that can also find each sentence's support.
+        on_fault: told (place in ``rows``, what happened) of a row that a metric cannot
+            score, and the others are scored (:func:`q2_metric.scoring.faults.score_each`);
+            without it the first error is raised.
+        on_break: told (name, error) of a metric that fails on all rows, and the other metrics
+            score them; without it the error is raised.
+
+    Raises:
+        InputError: a row is no example, or one of its texts is no text.
+    """
+    check_examples([row for row in rows if row is not None])
+    scores: list[dict[str, Score]] = [{} for _ in rows]
+    judges = any(not entry(metric.name).any_text for metric in loaded)
+    reasons: dict[int, Reason | None] = {
+        place: unclaimed(row) if judges else blank(row)
+        for place, row in enumerate(rows) if row is not None
+    }
+    for metric in loaded:
+        asked: dict[int, Example] = {}
+        for place, reason in reasons.items():
+            row = cast(Example, rows[place])
+            if reason is None or (reason == "no_claim" and entry(metric.name).any_text):
+                asked[place] = row
+            else:
+                scores[place][metric.name] = Score(row, None, reason=reason)
+        if not asked:
+            continue
+        try:
+            _ask(metric, loaded, asked, scores, evidence, on_fault)
+        except Exception as error:
+            if on_break is None:
+                raise
+            on_break(metric.name, error)
+    return scores
+
+
+def _ask(
+    metric: Metric, loaded: Sequence[Metric], asked: Mapping[int, Example],
+    scores: Sequence[dict[str, Score]], evidence: bool,
+    on_fault: OnFault | None,
+) -> None:
+    """Adds the metric's scores of the examples, which are named by their places, to ``scores``."""
+    examples = list(asked.values())
+    score = partial(score_with, metric, evidence=evidence)
+    found: Sequence[Score | str] | None = _computed(
+        metric, loaded, [scores[place] for place in asked])
+    if found is None:
+        found = score(examples) if on_fault is None else score_each(metric.name, score, examples)
+    for place, one in zip(asked, found, strict=True):
+        if not isinstance(one, str):
+            scores[place][metric.name] = one
+        elif on_fault is not None:
+            on_fault(place, f"{metric.name}: {one}")
+
+
+def _computed(
+    metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
+) -> list[Score] | None:
+    """The metric's scores out of another's that is among ``loaded`` and has scored every row;
+    ``None`` where there is none."""
+    if isinstance(metric, _Computed):
+        for other in loaded:
+            if other.signature == metric.computed_from and all(other.name in one for one in scored):
+                return metric.of([one[other.name] for one in scored])
+    return None

@@ -1,0 +1,110 @@
+"""Texts in: what a framework hands over, as examples. One rule for a text that is missing.
+
+A missing text (``None``, NaN as pandas writes it, a list without a text) is a blank text: a missing
+response is empty, missing knowledge is no knowledge, a missing history has no turns. Such a row
+keeps its place and gets a reason in place of a score. Any other value that is not text is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, TypeGuard
+
+from q2_metric.errors import InputError
+from q2_metric.text.given import encodable, kind, missing
+from q2_metric.types import Example
+
+
+def check_text(value: object, where: str) -> str:
+    """The text itself.
+
+    Raises:
+        InputError: it is no string, or not valid Unicode.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"{where} is {kind(value)}, not a string")
+    return encodable(value, where)
+
+
+def check_texts(value: object, where: str) -> list[str]:
+    """A text or a list of texts, as a list; missing ones are left out.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if missing(value):
+        return []
+    if not _several(value):
+        return [check_text(value, where)]
+    return [check_text(item, f"{where}[{i}]")
+            for i, item in enumerate(value) if not missing(item)]
+
+
+def check_response(value: object, where: str) -> str:
+    """A response, "" where it is missing.
+
+    Raises:
+        InputError: it is something else.
+    """
+    return "" if missing(value) else check_text(value, where)
+
+
+def check_column(values: object, where: str) -> list[Any]:
+    """A value for each row, as a list.
+
+    Raises:
+        InputError: it is one text, or has no order (a mapping, a set), or several columns.
+    """
+    if not _several(values) or getattr(values, "ndim", 1) != 1:
+        raise InputError(f"{where} is {kind(values)}, not a list with an item for each response")
+    return list(values)
+
+
+def _several(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether it is values in an order, and not one text, a mapping or a set."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Set))
+
+
+def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()) -> Example:
+    """The example; several passages of knowledge are one text, blank turns are left out."""
+    return Example(response, "\n".join(knowledge), tuple(turn for turn in history if turn.strip()))
+
+
+def given(response: object, knowledge: object, history: object, where: str) -> Example:
+    """A row as a framework hands it over, with its texts checked.
+
+    Args:
+        response: a text.
+        knowledge: a text, or a list of passages.
+        history: the turns before the response, oldest first.
+        where: names the row in errors, as "row 3".
+
+    Raises:
+        InputError: one of them is neither text nor missing.
+    """
+    return example(
+        check_response(response, f"the response of {where}"),
+        check_texts(knowledge, f"the knowledge of {where}"),
+        check_texts(history, f"the history of {where}"),
+    )
+
+
+def given_columns(
+    responses: object, knowledge: object, histories: object = None, each: str = "row",
+) -> list[Example]:
+    """Rows from columns, each a sequence with an item a row; ``each`` names one in errors.
+
+    Raises:
+        InputError: a column is no sequence, the lengths differ, or a value is no text.
+    """
+    responses = check_column(responses, "responses")
+    knowledge = check_column(knowledge, "knowledge")
+    turns = ([None] * len(responses) if histories is None
+             else check_column(histories, "histories"))
+    if not len(responses) == len(knowledge) == len(turns):
+        raise InputError(f"each response needs its own knowledge: there are {len(responses)} "
+                         f"responses, {len(knowledge)} knowledge, {len(turns)} histories")
+    return [
+        given(said, known, before, f"{each} {place}")
+        for place, (said, known, before) in enumerate(zip(responses, knowledge, turns, strict=True))
+    ]
