@@ -144,7 +144,7 @@ def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
     ]
     rows = [{"response": text, "knowledge": " ".join(texts[i : i + 3])}
             for i, text in enumerate(texts)]
-    rows[17]["response"] = None
+    rows[17]["response"] = 7
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     names = "knowledge_f1,knowledge_bleu"
