@@ -154,7 +154,7 @@ def test_the_same_numbers(framework: Callable[[str], Numbers], no_claim: Any) ->
 def test_what_a_score_rests_on_is_said() -> None:
     judge = Judge("scale,q2")
     first, _, silent, empty, _ = judge(ROWS)
-    assert first.why == "SCALE: 0.900\n  0.90 Rome has 7 hills.\nQ²: 0.900"
+    assert first.why == "SCALE: 0.900\n  0.90 Rome has 7 hills. (supported)\nQ²: 0.900"
     assert silent.why.startswith("SCALE: the response claims nothing")
     assert "the response is empty" in empty.why
     (unknown,) = judge([Example("Rome has 7 hills.", " ")])
