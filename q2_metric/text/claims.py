@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from q2_metric.text.abstention import abstains
+from q2_metric.text.language import is_language
 from q2_metric.text.word_order import CONTRACTED, in_no_order
 
 FUNCTION_WORDS = frozenset("""
@@ -65,6 +66,7 @@ _SOUND = re.compile(
 )
 """Sounds and spellings of chats."""
 
+_AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _APART = re.compile(r" ?' ?(s|m|re|ve|ll|d|t)\b(?!')")
 _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
@@ -94,7 +96,8 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     Nothing is stated by a text without a word, by sounds, greetings, thanks, feelings and
     agreement ("i love it !"), by questions, by the same few words over and over in any order, by
     each word twice, by what a turn before has said word for word, by saying that the text has
-    no answer (:mod:`q2_metric.text.abstention`), and by words in no order that English has
+    no answer (:mod:`q2_metric.text.abstention`), by what is no language, whichever
+    (:mod:`q2_metric.text.language`), and by words in no order that English has
     (:mod:`q2_metric.text.word_order`).
 
     Args:
@@ -106,13 +109,13 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     >>> has_claim("that's awesome! what do you think ?")
     False
     """
-    text = plain(sentence)
     said = {tuple(_words(part)) for turn in history for part in (turn, *sentences(plain(turn)))}
     echoed = {words for words in said if len(words) > 2}  # a mere name may be said again
-    words = _words(text)
+    words = _words(sentence)
     if _repeats(words) or _stutters(words) or tuple(words) in echoed:
         return False
-    return any(_states(part) and tuple(_words(part)) not in echoed for part in sentences(text))
+    return any(_states(plain(part)) and is_language(part) and tuple(_words(part)) not in echoed
+               for part in sentences(sentence))
 
 
 def plain(text: str) -> str:
@@ -131,15 +134,10 @@ def _words(text: str) -> list[str]:
 
 
 def _repeats(words: Sequence[str]) -> bool:
-    """Whether the words are one or two, three times and more, or one letter drawn out."""
+    """Whether the words are one or two, three times and more, or one syllable is."""
     if len(words) == 1:
-        return len(words[0]) > 2 and len(set(words[0])) == 1 and not words[0].isdigit()
-    return _goes_round(words, 2)
-
-
-def _loops(words: Sequence[str]) -> bool:
-    """Whether a sentence goes round in up to four words: "the novel of the novel of the …"."""
-    return len(words) >= 9 and _goes_round(words, 4)
+        return not words[0].isdigit() and bool(_AGAIN.fullmatch(words[0]))
+    return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
 
 
 def _stutters(words: Sequence[str]) -> bool:
@@ -148,14 +146,9 @@ def _stutters(words: Sequence[str]) -> bool:
     return len(set(again)) >= 4 and 3 * len(again) >= len(words)
 
 
-def _goes_round(words: Sequence[str], most: int) -> bool:
-    """Whether there are at most so many different words, each three times on average."""
-    return len(set(words)) <= most and len(words) >= 3 * len(set(words))
-
-
 def _states(part: str) -> bool:
     words = _words(part)
-    return (_any_content(words) and not _loops(words) and not _only_asks(part, words)
+    return (_any_content(words) and not _only_asks(part, words)
             and not abstains(part) and not in_no_order(part))
 
 

@@ -150,7 +150,6 @@ you can eat it raw .
 Das ist die Hauptstadt von Frankreich.
 Es la capital de Francia.
 東京は日本の首都です。
-asdf qwer zxcv
 it costs $ 5 .
 C3PO
 http://example.com

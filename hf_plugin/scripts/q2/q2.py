@@ -10,4 +10,5 @@
 """
 
 # A script of q2-metric: every release knows it by this line and has what it imports.
+# (An earlier release knows it by: from hf_plugin.modules import Q2.)
 from q2_metric.evaluate_modules import Q2

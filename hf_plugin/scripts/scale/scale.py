@@ -10,4 +10,5 @@ True
 """
 
 # A script of q2-metric: every release knows it by this line and has what it imports.
+# (An earlier release knows it by: from hf_plugin.modules import Scale.)
 from q2_metric.evaluate_modules import Scale

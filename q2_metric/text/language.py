@@ -1,0 +1,193 @@
+"""Whether a text is language at all, of whichever country, by its letters and its common words.
+
+Three things are in every language: its letters follow one another in few of all possible ways,
+they do not go round in a circle, and its commonest words come again and again. A text that
+lacks one of them is keyboard noise ("asdf qwer zxcv"), a syllable that repeats, letters of a
+script in no order, or pieces of words. The table ``language.tsv`` has the letters that follow one
+another, and the common words, of 42 languages; ``python -m training.language`` counts it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+TABLE = "language.tsv"
+
+LATIN, HAN, HANGUL = "LATIN", "CJK", "HANGUL"
+
+LEAST = 10
+"""Groups of letters that are needed to tell; a name is shorter."""
+KNOWN = 0.65
+"""Share of the groups that some language has, in a text that is language."""
+DISTINCT = 0.34
+"""Share of the groups that differ from one another, at least."""
+READ = 300
+"""Groups that are looked at for that; a long text must say the same letters again."""
+LONGEST = 60
+"""Letters of a word that are looked at."""
+STRETCH = 10
+"""Words without a break that are needed to miss common ones; lists of names have breaks."""
+COMMON = 1 / 15
+"""Share of common words in a text that has such a stretch, at least."""
+
+_NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
+                             "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
+_ACCENTS = re.compile("([a-z\u00df-\u024f\u0370-\u03ff])[\u0300-\u036f]+")
+_SPELT = re.compile(
+    r"\d|[@_\\/=<>{}|$#]|www\.|\w[.(]\w"  # XR-500, H2O, addresses, paths, code
+    r"|[a-z][A-Z]|(?<![^\W\d_])[A-Z]{1,5}s?(?![^\W\d_])"  # NaCl, NATO
+)
+"""In a piece between blanks: it has a spelling of its own, and says nothing of the rest."""
+_WORD = re.compile(
+    r"\S*(?:://|www\.|[@_\\/=<>{}|$#])\S*"  # addresses, paths, code
+    r"|\S*[^\W\d_][.(]\S*[^\W\d_]\S*"  # a.b, f(x)
+    r"|\w*\d\w*(?:-\w+)*|\w+-\w*\d\w*"  # XR-500, H2O, 5th
+    r"|\b[A-Z]{1,5}s?\b|\b[^\W\d_]+[a-z][A-Z]\w*|\b[A-Z][a-z]?(?:[A-Z][a-z]?)+\b"  # NATO, NaCl
+)
+"""What has its own spelling: it says nothing of the rest, either way."""
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065f\u0670"
+                   r"\u0900-\u0dff\u0e30-\u0e4e\u200c\u200d])*")
+_BREAK = re.compile(r"[^\w\s'’-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What the languages have.
+
+    Attributes:
+        groups: letters that follow one another: three of the Latin script, two of another
+            alphabet, one of the Chinese script; a word begins and ends with a blank.
+        words: the commonest of each language.
+        scripts: those whose languages were counted.
+    """
+
+    groups: frozenset[str]
+    words: frozenset[str]
+    scripts: frozenset[str]
+
+
+def is_language(text: str) -> bool:
+    """Whether a text may be language.
+
+    A short text, and one of names, numbers, code or addresses alone, shows too little and has the
+    benefit of the doubt; so has one in a script that the table does not have.
+
+    Args:
+        text: cased as it is written: capitals tell names and formulas.
+
+    >>> is_language("asdf qwer zxcv"), is_language("itititititititit")
+    (False, False)
+    >>> is_language("Der Turm wurde 1889 gebaut"), is_language("XR-500, NaCl, f(x)")
+    (True, True)
+    """
+    plain = text.lower() if text.isupper() else text
+    plain = " ".join("0" if _SPELT.search(piece) else piece for piece in plain.split())
+    words = [word[:LONGEST] for word in _WORD.findall(folded(plain))]
+    return not (_unknown(words) or _circles(words) or _strange(plain))
+
+
+def folded(text: str) -> str:
+    """In lower case and without the accents of the Latin script: "Łódź" is "lodz"."""
+    if text.isascii():
+        return text.lower()
+    apart = _ACCENTS.sub(r"\1", unicodedata.normalize("NFD", text.lower()))
+    return unicodedata.normalize("NFC", apart).translate(_NOT_FOLDED)
+
+
+def groups(word: str) -> Iterator[tuple[str, str]]:
+    """The groups of letters of a folded word, each with its script.
+
+    >>> [group for group, _ in groups("tower")]
+    [' to', 'tow', 'owe', 'wer', 'er ']
+    """
+    pieces: list[str] = []
+    for sign in word:
+        if pieces and _script(sign) in (_script(pieces[-1][-1]), ""):
+            pieces[-1] += sign
+        else:
+            pieces.append(sign)
+    for piece in pieces:
+        script = _script(piece[0])
+        size = SIZES.get(script, 2)
+        whole = piece if size == 1 else f" {piece} "
+        yield from ((whole[i : i + size], script) for i in range(len(whole) - size + 1))
+
+
+@lru_cache(1 << 16)
+def _script(sign: str) -> str:
+    """The script of a letter; "" of a sign that belongs to the letter before it."""
+    if sign < "\u0250":
+        return LATIN
+    if unicodedata.category(sign) in ("Mn", "Mc", "Cf"):
+        return ""
+    first = unicodedata.name(sign, "?").split()[0]
+    return {"IDEOGRAPHIC": HAN, "KATAKANA-HIRAGANA": "KATAKANA"}.get(first, first)
+
+
+@lru_cache(1 << 16)
+def _groups(word: str) -> tuple[tuple[str, str], ...]:
+    return tuple(groups(word))
+
+
+@lru_cache(1 << 16)
+def _counted(word: str) -> tuple[int, int, frozenset[str]]:
+    """How many of a word's groups are known, how many there are, and scripts without a table."""
+    found, table = _groups(word), _table()
+    other = frozenset(script for _, script in found if script not in table.scripts)
+    return sum(group in table.groups for group, _ in found), len(found), other
+
+
+def _unknown(words: Sequence[str]) -> bool:
+    """Whether the letters follow one another as in no language."""
+    counted = [_counted(word) for word in dict.fromkeys(words)]
+    alone = len(frozenset().union(*(scripts for _, _, scripts in counted))) == 1
+    counted = [one for one in counted if not (alone and one[2])]  # of a script we know nothing of
+    total = sum(size for _, size, _ in counted)
+    return total >= LEAST and sum(known for known, _, _ in counted) < KNOWN * total
+
+
+def _circles(words: Sequence[str]) -> bool:
+    """Whether the letters go round: few groups, again and again."""
+    found: list[str] = []
+    for word in words:
+        if len(found) >= READ:
+            break
+        found += [group for group, _ in _groups(word)]
+    return len(found) >= LEAST and len(set(found)) < DISTINCT * min(len(found), READ)
+
+
+def _strange(text: str) -> bool:
+    """Whether a text of a long stretch has next to none of the words that every text has."""
+    stretches = [stretch.split() for stretch in _BREAK.split(text)]
+    if max(map(len, stretches)) < STRETCH:
+        return False
+    words = [word for stretch in stretches for word in stretch]
+    if 2 * sum(word[0].isupper() for word in words) > len(words):
+        return False  # a title, or names
+    inner = _WORD.findall(folded(text))
+    return (len(inner) >= STRETCH and all(_script(word[0]) == LATIN for word in inner)
+            and sum(word in _table().words for word in inner) < COMMON * len(inner))
+
+
+@cache
+def _table() -> Table:
+    """Of each script a line of its groups and one of its words."""
+    rows = [line.split("\t") for line in
+            files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
+    found = {script: packed for script, packed in rows if script != "words"}
+    return Table(
+        frozenset(packed[i : i + size] for script, packed in found.items()
+                  for size in (SIZES.get(script, 2),)
+                  for i in range(0, len(packed), size)),
+        frozenset(word for kind, packed in rows if kind == "words" for word in packed.split()),
+        frozenset(found),
+    )
+
+
+SIZES = {LATIN: 3, HAN: 1, HANGUL: 1}
+"""Letters of a group; two in other scripts."""
