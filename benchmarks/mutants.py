@@ -13,12 +13,16 @@ import json
 import random
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-OUTCOMES = {1: "caught", 3: "caught", 0: "survived", 5: "no tests", 33: "no tests"}
-"""Words for mutmut's exit codes; any other is a change that ran out of time or crashed."""
+OUTCOMES = {1: "caught", 0: "survived", 5: "no tests", 33: "no tests",
+            **dict.fromkeys((24, -24, 36, 152, 255), "out of time")}
+"""Words for mutmut's exit codes: 1 is a test that failed. Pytest's 2 to 4 (interrupted, an error of
+its own, wrong use), a change that was skipped, and a crash say nothing about the tests."""
+UNDECIDED = "undecided"
 
 FOLDER = Path("mutants")
 SMALLEST = "q2_metric.rows.spreadsheet*"
@@ -29,6 +33,11 @@ def outcomes() -> Iterator[tuple[str, int | None]]:
     """Every change, with what became of it; ``None`` where it was not tried."""
     for path in sorted(FOLDER.glob("**/*.meta")):
         yield from json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"].items()
+
+
+def outcome(code: int) -> str:
+    """What became of a change, by mutmut's exit code for it."""
+    return OUTCOMES.get(code, f"{UNDECIDED} (exit code {code})")
 
 
 def mutmut(*names: str) -> None:
@@ -45,10 +54,11 @@ def report(found: dict[str, str]) -> Iterator[str]:
         if words != "caught":
             yield f"{words}: {name}"
     for one in [*sorted({room(name) for name in found}), "all"]:
-        counts = Counter(words for name, words in found.items() if one in ("all", room(name)))
-        caught = counts["caught"] + counts["out of time"]
+        counts = Counter(words.split(" (")[0] for name, words in found.items()
+                         if one in ("all", room(name)))
+        caught = counts["caught"] + counts["out of time"]  # a test that never ends shows too
         others = ", ".join(f"{counts[words]} {words}"
-                           for words in ("survived", "no tests", "out of time"))
+                           for words in ("survived", "no tests", "out of time", UNDECIDED))
         share = caught / counts.total()
         yield f"{one}: {caught} of {counts.total()} caught ({share:.0%}); {others}"
 
@@ -68,6 +78,7 @@ def main() -> None:
         chosen = set(random.Random(given.seed).sample(names, min(given.sample, len(names))))
         mutmut(*sorted(chosen))
         tried = {name: code for name, code in outcomes() if name in chosen}
-    found = {name: OUTCOMES.get(code, "out of time") for name, code in tried.items()
-             if code is not None}
+    found = {name: outcome(code) for name, code in tried.items() if code is not None}
     print("\n".join(report(found)))
+    if missing := len(tried) - len(found):
+        sys.exit(f"{missing} changes were not tried")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as runner
-from benchmarks import harness, speed_page
+from benchmarks import harness, mutants, speed_page
 
 FOLDER = Path(runner.__file__).parent
 
@@ -34,6 +34,18 @@ def test_a_case_is_run_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "main", lambda: ran.append(list(runner.sys.argv)))
     runner.main(["determinism", "--rows", "3"])
     assert ran == [["-m benchmarks determinism", "--rows", "3"]]
+
+
+def test_only_a_failed_test_or_no_end_catches_a_change() -> None:
+    """Exit codes of mutmut: what says nothing about the tests counts as not caught, and shows."""
+    codes = {"failed": 1, "endless": 36, "survived": 0, "unreached": 33, "wrong use": 4,
+             "inner error": 3, "interrupted": 2, "skipped": 34, "suspicious": 35, "segfault": -11}
+    found = {f"q2_metric.text.{name}": mutants.outcome(code) for name, code in codes.items()}
+    *missed, room, every = mutants.report(found)
+    assert room == every.replace("all:", "text:") == (
+        "text: 2 of 10 caught (20%); 1 survived, 1 no tests, 1 out of time, 6 undecided")
+    assert "undecided (exit code 4): q2_metric.text.wrong use" in missed
+    assert len(missed) == 9
 
 
 def test_the_page_of_speed_is_made_from_the_records() -> None:
