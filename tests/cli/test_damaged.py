@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from limits import largest_file
+from limits import fill, small_disk
 
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError, WriteError
@@ -145,9 +145,12 @@ def test_an_open_file_of_a_process_is_no_output(folder: Path) -> None:
 
 
 def test_no_room_for_temporary_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "the folder for temporary files cannot be written: .*; name another with TMPDIR"
-    with largest_file(10_000), pytest.raises(WriteError, match=words), spool() as rows:
-        rows.write([{"id": "x" * 20_000}])
+    words = "temporary files cannot be written: .*No space left.*; name another with TMPDIR"
+    with small_disk(folder, 65_536) as disk, monkeypatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(disk))
+        fill(disk)
+        with pytest.raises(WriteError, match=words), spool() as rows:
+            rows.write([{"id": "x" * 20_000}])
 
     def none(*_arguments: object, **_keywords: object) -> io.StringIO:
         raise FileNotFoundError(2, "No usable temporary directory found")

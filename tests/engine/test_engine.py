@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from fakes import FakeMetric
-from limits import largest_file
+from limits import fill, small_disk
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
@@ -26,7 +26,7 @@ from q2_metric.engine.manifest import difference
 from q2_metric.engine.parts import MARK, Parts, encoded, open_parts, parts_folder
 from q2_metric.engine.result import FileResult
 from q2_metric.engine.run import Run
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, WriteError
 from q2_metric.files import fingerprint
 from q2_metric.rows.columns import Columns
 from q2_metric.types import Example, Metric, Score
@@ -676,14 +676,18 @@ def test_a_full_disk(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
 
-def test_a_part_on_a_full_device(tmp_path: Path) -> None:
-    parts = Parts(tmp_path)
-    parts.write(0, 0, encoded([{"id": "1"}]))
-    with largest_file(4), pytest.raises(InputError, match="cannot be written: File too large"):
+def test_a_part_on_a_full_disk(tmp_path: Path) -> None:
+    with small_disk(tmp_path, 65_536) as disk:
+        parts = Parts(disk)
+        parts.write(0, 0, encoded([{"id": "1"}]))
+        filler = fill(disk)
+        with pytest.raises(WriteError, match="cannot be written: No space left on device"):
+            parts.write(0, 1, encoded([{"id": "2"}]))
+        assert parts.done() == {(0, 0)}
+        assert parts.read(0, 0, 1) == [{"id": "1"}]
+        filler.unlink()
         parts.write(0, 1, encoded([{"id": "2"}]))
-    assert parts.done() == {(0, 0)}
-    parts.write(0, 1, encoded([{"id": "2"}]))
-    assert parts.read(0, 1, 1) == [{"id": "2"}]
+        assert parts.read(0, 1, 1) == [{"id": "2"}]
 
 
 def test_parts_of_many_blocks(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ import json
 import sqlite3
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from io import BytesIO
 from pathlib import Path
+from zlib import crc32
 
 from fakes import FakeMetric
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ from hypothesis import strategies as st
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.engine.manifest import difference, manifest, read_manifest
-from q2_metric.engine.parts import Parts, begin, open_parts, parts_folder
+from q2_metric.engine.parts import Parts, begin, open_parts
 from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import FORMAT, Calibration
 from q2_metric.rows.fields import output_row
@@ -37,6 +39,12 @@ CALIBRATION = json.dumps({
     "format": FORMAT, "name": "m", "metric": "knowledge_f1", "kind": "isotonic", "threshold": 0.5,
     "signature": "knowledge_f1|version:1", "x": [0, 0.5, 1], "y": [0, 0.2, 1.0], "n": 10,
 }).encode()
+LINES = b'{"id": "1", "nli": 0.5, "error": null}\n'
+PART_ROWS = [json.loads(LINES)]
+RUN = "0123456789abcdef"
+_sealing = Parts(Path())
+_sealing.run = RUN
+PART = _sealing._seal(0, 0, LINES) + b"\n" + LINES
 NOW = manifest([], {"nli": "nli|version:1"}, {"nli": {"code": "1"}}, {"block": 3})
 
 
@@ -71,46 +79,72 @@ def calibrations(data: bytes, folder: Path) -> None:
 
 
 def parts(data: bytes, folder: Path) -> None:
-    """The bytes as a part and as the manifest of a run that was broken off."""
+    """The bytes as a block's lines, as a whole part, and as the manifest of a broken-off run.
+
+    A part is what was written or nothing, and no finished block is lost to a damaged manifest.
+    """
     out = folder / "out.jsonl"
     with open_parts(out) as kept:
+        kept.run = RUN
         kept.write(0, 0, data)
-        rows = kept.read(0, 0, 1)
-        assert rows is None or len(rows) == 1
+        copied = BytesIO()
+        kept.copy([(0, 0)], copied)
+        assert copied.getvalue() == data
+        kept.path(0, 0).write_bytes(data)
+        assert kept.read(0, 0, 1) == (PART_ROWS if data == PART else None)
+        kept.path(0, 0).write_bytes(PART)
         kept.manifest.write_bytes(data)
-        with suppress(InputError):
+        try:
             begin(kept, out, NOW)
-    left = read_manifest(Parts(parts_folder(out)).manifest)
-    assert left is None or isinstance(difference(left, NOW), str | None)
-    with open_parts(out) as kept:
+        except InputError:
+            assert kept.path(0, 0).read_bytes() == PART
+        else:
+            left = read_manifest(kept.manifest)
+            assert left is not None
+            assert difference(left, NOW) is None
+            assert kept.done()
         kept.remove()
 
 
 def cached(data: bytes, folder: Path) -> None:
-    """The bytes as the file of the cache, and as a value in it."""
-    path, metric = folder / "cache", FakeMetric("nli", {EXAMPLE.response: 0.25})
-    for whole in (True, False):
-        path.write_bytes(data if whole else b"")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            for _ in range(2):
-                store = Cache(path)
-                (score,) = CachedMetric("nli", lambda: metric, store).score([EXAMPLE])
-                assert score.example == EXAMPLE
-                store.close()
-                if not whole:
-                    database = sqlite3.connect(path)
-                    with database:
-                        database.execute("update scores set value = ?", (data,))
-                    database.close()
+    """The bytes as the file of the cache, and spliced into what it has kept.
+
+    A score is the metric's own, whatever the cache holds; what was not changed is not scored again.
+    """
+    path = folder / "cache"
+    path.write_bytes(data)
+    _scored(path)
+    path.unlink()
+    assert _scored(path) == 1
+    assert _scored(path) == 0
+    at, cut = crc32(data) % 97, len(data) % 3
+    with closing(sqlite3.connect(path)) as database, database:
+        changed = False
+        for key, value in database.execute("select key, value from scores").fetchall():
+            spliced = value[:at] + data.decode("utf-8", "replace") + value[at + cut :]
+            database.execute("update scores set value = ? where key = ?", (spliced, key))
+            changed |= spliced != value and '"value"' in value  # the score; else the signature
+    assert _scored(path) == changed
+    path.unlink()
+
+
+def _scored(path: Path) -> int:
+    """Scores a response over a cache; how many the metric itself scored."""
+    metric = FakeMetric("nli", {EXAMPLE.response: 0.25})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        store = Cache(path)
+        (score,) = CachedMetric("nli", lambda: metric, store).score([EXAMPLE])
+        store.close()
+    assert score.value == 0.25
+    return sum(metric.batches)
 
 
 TARGETS: dict[str, tuple[Callable[[bytes, Path], None], tuple[bytes, ...]]] = {
     "readers": (readers, (ROWS, TABLE)),
     "calibrations": (calibrations, (CALIBRATION,)),
-    "parts": (parts, (b'{"id": "1", "nli": 0.5, "error": null}\n', json.dumps(NOW).encode())),
-    "cached": (cached, (b"SQLite format 3\x00" + bytes(200), b'"knowledge_f1|version:1"',
-                        b'{"value": 0.5, "because": [], "verdict": null}')),
+    "parts": (parts, (LINES, PART, json.dumps(NOW).encode())),
+    "cached": (cached, (b"SQLite format 3\x00" + bytes(200), b"", b"9", b'"value": 1, ')),
 }
 """By name: the target, and files that are whole."""
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from targets import TARGETS, damaged
+from targets import PART, TARGETS, damaged
+
+from q2_metric.engine.cache import _SEAL
+from q2_metric.engine.parts import Parts
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -18,3 +24,48 @@ def test_any_bytes_end_well_or_with_an_error_of_ours(
 ) -> None:
     target, whole = TARGETS[name]
     target(data.draw(damaged(whole)), tmp_path)
+
+
+# --- each check fails where it should ----------------------------------------------------
+
+
+def unsealed(_key: str, value: object) -> str | None:
+    """What a cache without seals takes for a value: any JSON."""
+    text = str(value)[_SEAL:]
+    with suppress(ValueError):
+        json.loads(text)
+        return text
+    return None
+
+
+def unsealed_lines(kept: Parts, file: int, block: int) -> bytes:
+    """What a part without a seal holds."""
+    return kept.path(file, block).read_bytes().partition(b"\n")[2]
+
+
+def forgetful(kept: Parts, *_: object) -> None:
+    """A start that clears what it cannot read."""
+    kept.clear()
+
+
+@pytest.mark.parametrize(("name", "where", "fault"), [
+    ("cached", "q2_metric.engine.cache._opened", unsealed),
+    ("cached", "q2_metric.engine.cache.Cache.get", lambda *_: {}),
+    ("parts", "q2_metric.engine.parts.Parts._lines", unsealed_lines),
+    ("parts", "targets.begin", forgetful),
+    ("calibrations", "q2_metric.metrics.calibration.Calibration.apply", lambda _, value: value),
+    ("readers", "targets.output_row", lambda *_: {}["id"]),
+])
+def test_a_planted_fault_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, where: str, fault: Any
+) -> None:
+    target, whole = TARGETS[name]
+    pieces = [*whole, *(str(number).encode() for number in range(200)), PART.replace(b"5", b"6")]
+    monkeypatch.setattr(where, fault)
+
+    def all_of_them() -> None:
+        for data in pieces:
+            target(data, tmp_path)
+
+    with pytest.raises((AssertionError, KeyError)):
+        all_of_them()

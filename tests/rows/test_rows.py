@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from fakes import judged
-from limits import largest_file
+from limits import fill, small_disk
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError, MissingExtra, WriteError
 from q2_metric.rows import record
 from q2_metric.rows.columns import ALIASES, Columns
 from q2_metric.rows.fields import (
@@ -673,14 +673,17 @@ def test_an_output_is_complete_or_not_there(tmp_path: Path, suffix: str) -> None
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
-    path = tmp_path / "scores.jsonl"
-    path.write_text("earlier")
-    with largest_file(100), pytest.raises(InputError, match="cannot be written: File too large"):
+    with small_disk(tmp_path, 65_536) as disk:
+        path = disk / "scores.jsonl"
+        path.write_text("earlier")
+        filler = fill(disk)
+        with pytest.raises(WriteError, match="cannot be written: No space left on device"):
+            write(path, rows_of_output())
+        assert {*disk.iterdir()} == {path, filler}
+        assert path.read_text() == "earlier"
+        filler.unlink()
         write(path, rows_of_output())
-    assert [*tmp_path.iterdir()] == [path]
-    assert path.read_text() == "earlier"
-    write(path, rows_of_output())  # the disk has room again
-    assert len(path.read_text().splitlines()) == len(rows_of_output())
+        assert len(path.read_text().splitlines()) == len(rows_of_output())
 
 
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
