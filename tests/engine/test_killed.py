@@ -1,111 +1,221 @@
-"""``q2 score`` killed at any moment goes on, and ends with what an undisturbed run writes."""
+"""``q2 score`` killed at any point goes on, and ends with what an undisturbed run writes.
+
+The points are those where a kill could matter: before and after each file is in its place, while
+one is written, before one is removed, and in the midst of a model's block. At each the run kills
+itself; a test goes from the first to the last.
+"""
 
 from __future__ import annotations
 
 import json
-import random
-import resource
+import multiprocessing
+import os
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from limits import enlarge, small_disk
 
-ROWS = 3_000
+from q2_metric import files
+from q2_metric.cli.main import main
+from q2_metric.engine import job, run
+from q2_metric.engine.cache import Cache
+from q2_metric.engine.parts import open_parts, parts_folder
+from q2_metric.models.bundled import on_onnx
+
+pytestmark = pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="runs are forked")
+
+OVERLAP = ["--metrics", "knowledge_f1,knowledge_bleu"]
+NEURAL = ["--metrics", "scale", "--preset", "bundled-small"]
+ROWS = 5
+BLOCK = 2
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Rows, and the output of an undisturbed run."""
-    folder = tmp_path_factory.mktemp("killed")
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Rows, of which one cannot be scored, in three blocks."""
+    monkeypatch.setattr(job, "BLOCK", BLOCK)
+    write_rows(tmp_path, ROWS)
+    return tmp_path
+
+
+def write_rows(folder: Path, number: int) -> None:
     with open(folder / "rows.jsonl", "w", encoding="utf-8") as file:
-        for i in range(ROWS):
+        for i in range(number):
             said = f"Row {i} has {i % 7} hills and {i % 11} rivers, said Ann on day {i % 31}."
-            row = {"id": f"r{i}", "response": 7 if i == 700 else said, "knowledge": said * 3}
+            row = {"id": f"r{i}", "response": 7 if i == 3 else said, "knowledge": said * 3}
             file.write(json.dumps(row) + "\n")
-    assert subprocess.run(command(folder, "whole.jsonl"), check=False).returncode == 1
-    return folder
 
 
-def command(folder: Path, out: str) -> list[str]:
-    return [
-        sys.executable, "-m", "q2_metric", "score", str(folder / "rows.jsonl"),
-        *("--metrics", "knowledge_f1,knowledge_bleu", "--out", str(folder / out), "--quiet"),
-    ]
+def arguments(folder: Path, out: Path, how: list[str]) -> list[str]:
+    return ["score", str(folder / "rows.jsonl"), *how, "--out", str(out), "--quiet"]
 
 
-def seconds_of_a_block(parts: Path) -> float:
-    """Between the last two that were written, at most a second; 0 where there are not two."""
-    written = []
-    with suppress(FileNotFoundError):  # the run has just ended
-        for path in parts.glob("*/*.jsonl"):
-            written.append(path.stat().st_mtime)
-    *_, before, last = sorted([0.0, 0.0, *written])
-    return min(last - before, 1.0) if before else 0.0
+# --- kills -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_killed_at_random_moments(folder: Path, seed: int) -> None:
-    """In the midst of a block, after a few more of its 12 are there."""
-    rng, out = random.Random(seed), f"killed-{seed}.jsonl"
-
-    def blocks() -> int:
-        with suppress(FileNotFoundError):  # the run has just ended
-            return len(list(folder.glob(f"{out}.parts/*/*.jsonl")))
-        return 0
-
-    kills: list[tuple[int, float]] = []
-    while True:
-        wanted = blocks() + rng.randrange(1, 6)
-        run = subprocess.Popen(command(folder, out), stderr=subprocess.DEVNULL)
-        while run.poll() is None and blocks() < wanted:
-            time.sleep(0.001)
-        share = rng.random()
-        time.sleep(share * seconds_of_a_block(folder / f"{out}.parts"))
-        run.kill()
-        if run.wait() != -signal.SIGKILL:
-            assert run.returncode == 1  # the empty response
-            break
-        kills.append((blocks(), share))
-    midway = [share for done, share in kills if 0 < done < -(-ROWS // 256)]
-    assert midway, f"nothing was killed between its first block and its last: {kills}"
-    assert any(share > 0.02 for share in midway), "only ends of blocks were hit"
-    assert (folder / out).read_bytes() == (folder / "whole.jsonl").read_bytes()
-    assert not list(folder.glob(f"{out}.parts*"))
-    found = json.loads((folder / f"{out}.manifest.json").read_text())
-    whole = json.loads((folder / "whole.jsonl.manifest.json").read_text())
-    assert found["files"] == whole["files"]
-    assert found["systems"][0]["scores"] == whole["systems"][0]["scores"]
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_disk_that_is_full_midway(folder: Path) -> None:
-    """A limit on file sizes stands in for it: the first large file cannot be written."""
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+def torn(path: Path, *_: object) -> None:
+    """What is being written has got as far as its middle; a folder is not."""
+    if path.is_file():
+        os.truncate(path, path.stat().st_size // 2)
+    die()
 
-    full = subprocess.run(
-        command(folder, "full.jsonl"), preexec_fn=limit, capture_output=True, text=True, check=False
-    )
-    assert full.returncode == 3
-    assert full.stderr.splitlines()[-1].startswith(f"q2: error: {folder / 'full.jsonl'}: cannot be")
-    assert not (folder / "full.jsonl").exists()
-    assert subprocess.run(command(folder, "full.jsonl"), check=False).returncode == 1
-    assert (folder / "full.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+
+Point = tuple[Any, str, Callable[..., None] | None]
+"""A function's owner and name, and what is done instead of its call; ``None``: die after it."""
+
+POINTS: dict[str, Point] = {
+    "before a file is in its place": (os, "replace", lambda *_: die()),
+    "after a file is in its place": (os, "replace", None),
+    "while a file is written": (files, "_to_disk", torn),
+    "before a file is removed": (Path, "unlink", lambda *_, **__: die()),
+    "in the midst of a block": (on_onnx._InBackground, "__call__", lambda *_: die()),
+    "before scores are in the cache": (Cache, "put", lambda *_: die()),
+    "after scores are in the cache": (Cache, "put", None),
+}
+
+
+def score(folder: Path, out: Path, how: list[str], point: str = "", number: int = 0) -> int:
+    """The exit code of a run in a process of its own, killed at the n-th such point."""
+
+    def child() -> None:
+        if point:
+            owner, name, instead = POINTS[point]
+            real, calls = getattr(owner, name), 0
+
+            def counted(*given: Any, **more: Any) -> Any:
+                nonlocal calls
+                calls += 1
+                if calls == number and instead is not None:
+                    return instead(*given, **more)
+                try:
+                    return real(*given, **more)
+                finally:
+                    if calls == number:
+                        die()
+
+            setattr(owner, name, counted)
+        main(arguments(folder, out, how))
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
+        process.start()
+    process.join(120)
+    if process.exitcode is None:
+        process.kill()
+        pytest.fail(f"a run hangs: {point} {number}")
+    return process.exitcode
+
+
+def killed(folder: Path, how: list[str], point: str, number: int) -> bool:
+    """Kills a run and gives the command again; whether there was such a point."""
+    whole, out = folder / "whole.jsonl", folder / f"out-{number}.jsonl"
+    again = [*how, *(["--cache", f"{out}.cache"] if how is NEURAL else [])]
+    if not whole.exists():
+        assert score(folder, whole, how) == 1  # a row that cannot be scored
+    code = score(folder, out, again, point, number)
+    if code == -signal.SIGKILL:
+        assert score(folder, out, again) in (0, 1)  # 0 where it was complete
+    else:
+        assert code == 1
+    assert out.read_bytes() == whole.read_bytes(), (point, number)
+    assert not parts_folder(out).exists()
+    found, expected = (
+        json.loads(Path(f"{path}.manifest.json").read_text()) for path in (out, whole))
+    assert found["files"] == expected["files"]
+    assert found["systems"][0]["scores"] == expected["systems"][0]["scores"]
+    return code == -signal.SIGKILL
+
+
+def all_killed(folder: Path, point: str) -> int:
+    """Kills a run at each such point, one after the other; how many there are."""
+    number = 1
+    while killed(folder, OVERLAP, point, number):
+        number += 1
+    return number - 1
+
+
+FILES = [point for point, (owner, *_) in POINTS.items() if owner in (os, files, Path)]
+
+
+@pytest.mark.parametrize("point", FILES)
+def test_killed_wherever_a_file_changes(folder: Path, point: str) -> None:
+    assert all_killed(folder, point) >= 6, "three blocks, the output and two manifests"
+
+
+@pytest.mark.parametrize(("point", "number"), [
+    ("in the midst of a block", 2),
+    ("while a file is written", 3),
+    ("before scores are in the cache", 2),
+    ("after scores are in the cache", 3),
+])
+def test_killed_with_a_neural_metric(folder: Path, point: str, number: int) -> None:
+    assert killed(folder, NEURAL, point, number)
+
+
+def test_an_output_that_is_written_in_place_is_found_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault is planted: the kill leaves half of the output."""
+
+    @contextmanager
+    def in_place(path: Path, folder: Path, **_: object) -> Iterator[Path]:
+        unfinished = folder / ".q2-0.tmp"
+        yield unfinished
+        path.write_bytes(unfinished.read_bytes())
+        unfinished.unlink()
+        files._to_disk(path)
+
+    monkeypatch.setattr(run, "replacing", in_place)
+    with pytest.raises(AssertionError, match="assert 2 in"):  # it is refused as not ours
+        all_killed(folder, "while a file is written")
+
+
+# --- other ends --------------------------------------------------------------------------
+
+
+def command(folder: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    """The command itself, over 12 blocks."""
+    return subprocess.run(
+        [sys.executable, "-m", "q2_metric", *arguments(folder, out, OVERLAP)],
+        capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_a_disk_that_is_full_midway(tmp_path: Path) -> None:
+    write_rows(tmp_path, 3_000)
+    assert command(tmp_path, tmp_path / "whole.jsonl").returncode == 1
+    size = (tmp_path / "whole.jsonl").stat().st_size
+    with small_disk(tmp_path, size // 2) as disk:
+        out = disk / "out.jsonl"
+        full = command(tmp_path, out)
+        assert full.returncode == 3
+        assert full.stderr.splitlines()[-1].startswith(f"q2: error: {disk}/")
+        assert full.stderr.endswith("cannot be written: No space left on device\n")
+        assert not out.exists()
+        done = len(list(parts_folder(out).glob("*/*.jsonl")))
+        assert 0 < done < 12
+        enlarge(disk, size * 4)
+        assert command(tmp_path, out).returncode == 1
+        assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
 def test_two_at_once(folder: Path) -> None:
-    """The second leaves the first alone."""
-    first = subprocess.Popen(command(folder, "two.jsonl"), stderr=subprocess.DEVNULL)
-    while not (folder / "two.jsonl.parts" / "manifest.json").exists():
-        assert first.poll() is None
-        time.sleep(0.01)
-    second = subprocess.run(
-        command(folder, "two.jsonl"), capture_output=True, text=True, check=False
-    )
+    """The second leaves alone what the first is writing."""
+    out = folder / "two.jsonl"
+    with open_parts(out):
+        second = command(folder, out)
     assert second.returncode == 3
     assert "another process is writing it" in second.stderr
-    assert first.wait() == 1
-    assert (folder / "two.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    assert command(folder, out).returncode == 1
