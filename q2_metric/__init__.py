@@ -62,6 +62,10 @@ __all__ = [
 register_quietly()
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     # Loaded when first asked for: "import q2_metric" stays instant.
     if name in _HOME:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -50,7 +51,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
     for result in results:
         if len(results) > 1:
             screen.print(Text(plain(result.file), style="bold"), soft_wrap=True)
-        screen.print(systems_table(result))
+        print_whole(screen, systems_table(result))
         scored, speed = result.rows - result.failed, result.rows_per_second
         # There is none where an earlier run had scored everything.
         how_fast = f", {speed:,.1f} rows per second" if speed else ""
@@ -71,7 +72,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
 def systems_table(result: FileResult) -> Table:
     """A line for each metric, at most 80 columns wide: titles of several words are broken."""
     table = bare_table()
-    table.add_column("metric")
+    table.add_column("metric", min_width=_longest_word(result))
     silent = any(system.no_claim for system in result.systems)
     for title in ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback",
                   *(["no\nclaim"] if silent else []), "n"):
@@ -87,7 +88,19 @@ def systems_table(result: FileResult) -> Table:
             _percent(system.fallback), *([_percent(system.no_claim)] if silent else []),
             f"{system.n:,}",
         )
+    for column in table.columns[1:]:  # numbers are not broken
+        texts = [str(column.header), *map(str, column.cells)]
+        column.min_width = max(len(line) for text in texts for line in text.split("\n"))
     return table
+
+
+def print_whole(screen: Console, table: Table) -> None:
+    """A table that runs over a terminal which is too narrow for it, and so loses nothing."""
+    width = screen.width
+    needed = Measurement.get(screen, screen.options.update(max_width=1000), table).minimum
+    screen.width = max(width, needed)
+    screen.print(table)
+    screen.width = width
 
 
 def print_presets(presets: Sequence[Preset]) -> None:
@@ -181,6 +194,12 @@ def bare_table(*, header: bool = True) -> Table:
 
 def _text(text: str) -> Text:
     return Text(plain(text))
+
+
+def _longest_word(result: FileResult) -> int:
+    """Signs that the column of names needs: a title is broken between words."""
+    return max((len(word) for system in result.systems
+                for word in of_column(system.name)[1].title.split()), default=0)
 
 
 def _title(name: str) -> Text:

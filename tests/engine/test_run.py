@@ -287,3 +287,18 @@ def test_what_has_changed_since_a_run_began(change: dict[str, Any], words: str |
     }
     assert difference(begun, {**begun, **change}) == words
     assert difference({}, begun) == "its manifest cannot be understood"
+
+
+def test_the_bar_moves_before_a_block_is_done(tmp_path: Path, fake: FakeMetric) -> None:
+    """It stood at 0 of 30 until it was at 30 of 30."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(row(i % 10) for i in range(30)))
+    listener, told = heard()
+    [found] = Run(Job((str(path),), Columns(), ("scale",)), listener=listener).run()
+    assert told["rows"] == [8, 16, 6]
+    assert (found.rows, found.blocks) == (30, (30,))
+    out = tmp_path / "out.jsonl"
+    Run(Job((str(path),), Columns(), ("scale",))).run(str(out))
+    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [
+        json.loads(line).get("id", str(i + 1)) for i, line in enumerate(
+            path.read_text().splitlines())]

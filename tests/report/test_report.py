@@ -36,7 +36,8 @@ from q2_metric.types import (
 VOID = {"meta", "link", "br", "img", "input", "wbr"}
 METRICS = ["q2", "scale"]
 SYSTEMS = (
-    SystemScore("q2", 0.25, 3, 1, (0.125, 0.5), "q2|model:a|version:1", 0.75, 0.0625, 4),
+    SystemScore("q2", 0.25, 3, 1, (0.125, 0.5), "q2|model:a|version:1", 0.75, 0.0625, 4,
+                fallback=0.25),
     SystemScore("scale", None, 0, 0, None, "scale|model:b|version:1"),
 )
 
@@ -128,7 +129,7 @@ def test_everything_is_on_the_page(path: Path) -> None:
     page = page_of(path, (example, scores), (bad, {}))
 
     cells = page.texts("td")
-    system = ["0.250", "0.125 – 0.500", "", "75.0%", "6.2%", "1", "3"]
+    system = ["0.250", "0.125 – 0.500", "", "75.0%", "6.2%", "25.0%", "3"]
     assert [cell.strip() for cell in cells] == [*system, *("–", "–", "", "–", "–", "–", "0")]
     assert page.texts("code") == [system.signature for system in SYSTEMS]
     assert "1 of 2 rows scored" in page.texts("section")[0]
