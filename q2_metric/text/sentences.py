@@ -23,13 +23,35 @@ _IN_ADDRESSES = words(
     "com org net edu gov mil int io co uk us eu de fr tv info biz me fm ai ly www js py html htm "
     "php asp aspx xml json pdf txt doc docx csv jpg jpeg png gif mp3 mp4 exe zip"
 )
-_ABBREVIATIONS = words(
-    "mr mrs ms dr st prof gen rep sen gov capt lt col sgt rev hon jr sr vs ft mt vol fig "
-    "approx dept est al inc ltd co corp bros e.g i.e cf ca u.s u.k d.c a.k.a b.c a.d"
+_TITLES = words(
+    "mr mrs ms mx messrs mme mlle dr drs st ste prof gen maj col lt sgt cpl capt cmdr adm brig pvt "
+    "rep reps sen sens gov rev hon pres supt insp fr br sr amb atty"
 )
+"""Before a name: no sentence ends there."""
+_ABBREVIATIONS = _TITLES | words(
+    "jr esq vs ft mt mts ave blvd rd hwy sq approx dept dist div est al inc ltd co corp llc bros assn "
+    "assoc intl natl univ inst govt mfg cf ca viz etc resp incl excl max min avg temp "
+    "jan feb apr jun jul aug sept oct nov dec tue tues thu thur thurs fri "
+    "ala ariz calif colo conn fla kan ky mich minn mont neb nev okla tenn tex va vt wis wyo "
+    "ont que alta sask hr hrs mins secs yr yrs lb lbs oz mph tbsp tsp cc km kg cm mm "
+    "ed eds trans repr rept introd abbr anon b.sc e.g i.e u.s u.k u.n d.c a.k.a b.c a.d b.c.e c.e "
+    "a.m p.m ph.d m.d b.a m.a r.i n.y n.j n.c s.c n.h n.m n.d s.d l.a u.s.a u.s.s.r"
+)
+_CAPITAL_ABBREVIATIONS = words(
+    "ark del ga ill ind la mass md miss mo ore pa wash mon wed sat sun mar sep me cal cir ct"
+)
+"""Words too, so that only a capital tells: "Ill." is a state, "ill." is not."""
+_APART = {("i", "e"), ("ph", "d")}
+"""Of tokenised text: "i . e ." and "ph . d ."."""
+_NUMBERED = words(
+    "no nos vol vols fig figs p pp ch chap sec sect art eq eqs op para pt pts ver ex app tab bk "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+"""Before a number."""
 _SUBJECT_STARTERS = words("the it he she they we i you this that these those there")
 _STARTERS = _SUBJECT_STARTERS | words(
-    "in on at a an his her its their but and so yes no what who when where how"
+    "in on at a an his her its their but and so yes no what who when where how if each some many "
+    "most all one as for while after since before our your my"
 )
 _INITIALS = re.compile(r"(?:[a-z]\.)*[a-z]")
 _LAST_WORD = re.compile(r"(?:\b[a-zA-Z] ?\. ?)*[\w-]+\s?$")
@@ -49,9 +71,12 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
     last = nearby.group().replace(" ", "").lower() if nearby else ""
     word = following[0]
     capital = word[0].isupper()
-    if last in _ABBREVIATIONS:
-        starters = _STARTERS if capital else _SUBJECT_STARTERS if lower else frozenset()
-        return "." in last and word.strip(",.").lower() in starters
+    if (last, word) in _APART or (last in _NUMBERED and word[0].isdigit()):
+        return False
+    as_written = nearby.group().strip() if nearby else ""
+    if last in _ABBREVIATIONS or (last in _CAPITAL_ABBREVIATIONS and as_written.istitle()):
+        starters = _STARTERS if capital else _SUBJECT_STARTERS if lower else frozenset[str]()
+        return last not in _TITLES and word.strip(",.").lower() in starters
     if _INITIALS.fullmatch(last) and last != "i":
         # An initial ("j . r . r . tolkien"), unless a sentence plainly starts.
         return word.lower() in _STARTERS - {"a", "i"}
