@@ -36,6 +36,8 @@ class Judge:
         no_claim: how a response that claims nothing counts: as 0 ("zero", the default), or not at
             all ("exclude").
         settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
+        strict: whether a metric that fails on all rows raises. If not, an error is logged, and the
+            rows have no number by it.
 
     Attributes:
         names: of a row's numbers: the metrics' columns, each in [0, 1], then the shares
@@ -53,9 +55,11 @@ class Judge:
         metrics: Iterable[str] | str = DEFAULT,
         no_claim: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        strict: bool = True,
     ) -> None:
         metrics = metrics if isinstance(metrics, str) else list(metrics)
-        self._made_with = (metrics, no_claim, dict(settings or {}))
+        self._made_with = (metrics, no_claim, dict(settings or {}), strict)
+        self.strict = strict
         self.no_claim = scoring.check_no_claim(no_claim)
         self.metrics = scoring.load(metrics, settings or {})
         chosen = [metric.name for metric in self.metrics]
@@ -85,7 +89,9 @@ class Judge:
         """
         with self._lock:
             if self._last[0] != list(rows):
-                found = scoring.score(self.metrics, rows, on_fault=_warn)
+                found = scoring.score(
+                    self.metrics, rows, on_fault=_warn,
+                    on_break=None if self.strict else _report_broken)
                 self._last = list(rows), [self._judged(scores) for scores in found]
             return self._last[1]
 
@@ -103,6 +109,12 @@ class Judge:
 def _warn(place: int, words: str) -> None:
     """The other rows of a run that may have taken hours to generate keep their scores."""
     _LOG.warning("response %d has no score: %s", place + 1, words)
+
+
+def _report_broken(name: str, error: Exception) -> None:
+    """A training goes on without the numbers of a metric that fails on all rows."""
+    _LOG.error("%s has no numbers for these rows, since it failed: %s: %s (strict=True stops "
+               "there)", name, type(error).__name__, " ".join(str(error).split()))
 
 
 def said(score: Score) -> str:

@@ -20,6 +20,8 @@ class Grounded(Metric):  # type: ignore[misc]
         metrics: names, as a sequence or as "q2,scale".
         no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
             wins by saying nothing, or not at all ("exclude").
+        strict: whether a metric that fails ends the training. By default it is logged as an
+            error, and the batch does not count in its mean.
         keywords: of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
             (``dist_sync_on_step``, …).
 
@@ -39,11 +41,11 @@ class Grounded(Metric):  # type: ignore[misc]
 
     def __init__(
         self, metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM,
-        **keywords: Any,
+        strict: bool = False, **keywords: Any,
     ) -> None:
         ours, others = split(keywords)
         super().__init__(**others)
-        self.judge = Judge(metrics, no_claim, ours)
+        self.judge = Judge(metrics, no_claim, ours, strict)
         for name in self.judge.names:
             self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
             self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")

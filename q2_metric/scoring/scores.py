@@ -154,6 +154,8 @@ def score_rows(
             if on_break is None:
                 raise
             on_break(metric.name, error)
+            for one in scores:  # the rows that it was not asked about are no mean
+                one.pop(metric.name, None)
     return scores
 
 

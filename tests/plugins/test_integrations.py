@@ -15,7 +15,7 @@ from fakes import FakeClaims
 from optional import needs
 
 from q2_integrations.judge import Judge
-from q2_metric import InputError, metrics, scoring
+from q2_metric import InputError, ModelError, metrics, scoring
 from q2_metric.types import Example
 
 KNOWLEDGE = "Rome has 7 hills. It lies on the Tiber."
@@ -205,6 +205,29 @@ def test_mlflow_writes_a_missing_response_as_nan() -> None:
         feedback = grounded_scorer("q2")(
             inputs={"knowledge": KNOWLEDGE}, outputs=outputs, expectations=None)
         assert {one.name: one.value for one in feedback}["no_claim"] == 1.0
+
+
+def test_a_training_goes_on_without_a_metric_that_breaks(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    needs("torchmetrics")
+    from q2_integrations.torchmetrics import Grounded
+
+    class Breaking(FakeClaims):
+        def score(self, examples: Sequence[Example], **_: Any) -> Any:
+            raise RuntimeError("CUDA error: the device is lost")
+
+    monkeypatch.setattr(metrics, "load_metrics", lambda *_, **__: [
+        Breaking("q2"), FakeClaims("scale", TABLE)])
+    grounded = Grounded("q2,scale")
+    grounded.update(SAID, [KNOWLEDGE] * len(SAID))
+    found = grounded.compute()
+    assert found["q2"].isnan()
+    assert float(found["scale"]) == pytest.approx(1.1 / 5)
+    assert "q2 has no numbers for these rows, since it failed" in caplog.text
+    strict = Grounded("q2,scale", strict=True)
+    with pytest.raises(ModelError, match="the device is lost"):
+        strict.update(SAID, [KNOWLEDGE] * len(SAID))
 
 
 @pytest.mark.parametrize(("values", "message"), [

@@ -24,8 +24,14 @@ from lm_eval.api.metrics import stderr_for_metric
 from lm_eval.tasks import TaskManager
 
 import lm_eval_plugin.scoring
-from lm_eval_plugin import documents, judge, ranks, tables, tasks_folder
-from lm_eval_plugin.judge import Likelihood, auc, balanced_accuracy, judge_results
+from lm_eval_plugin import documents, ranks, tables, tasks_folder
+from lm_eval_plugin.judge import (
+    Likelihood,
+    auc,
+    balanced_accuracy,
+    judge_results,
+    score_judged,
+)
 from lm_eval_plugin.options import Options
 from lm_eval_plugin.scoring import Answer, score_responses
 from q2_metric import metrics
@@ -33,6 +39,7 @@ from q2_metric.cli.main import main
 from q2_metric.data.download import ENVIRONMENT
 from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
 from q2_metric.metrics.overlap import TokenF1
+from q2_metric.scoring import NoClaim
 from q2_metric.types import Example, Metric, Score
 
 ROWS = [
@@ -503,17 +510,23 @@ def test_auc_and_balanced_accuracy() -> None:
     assert math.isnan(balanced_accuracy([(True, True)]))
 
 
-def test_what_was_not_tried_is_not_judged() -> None:
-    """A fault and missing knowledge say nothing of the response; an empty one is not supported."""
-    document: Any = {"consistent": True}
-    likelihood = Likelihood((0.0, True))
-    example = Example("r", "k")
-    options = Options(metrics=("scale",), no_claim="exclude")
-    for reason, pair in (("fault", None), ("no_knowledge", None), ("no_claim", (True, 0.0)),
-                         ("empty", (True, 0.0))):
-        score = Score(example, None, reason=reason)  # type: ignore[arg-type]
-        likelihood.scores = {"scale": judge._number(score, "scale", options)}
-        assert judge_results(document, [likelihood, likelihood])["scale_auc"] == pair, reason
+@pytest.mark.parametrize(("no_claim", "silent"), [("zero", (True, 0.0)), ("exclude", None)])
+def test_what_was_not_tried_is_not_judged(
+    loader: Loader, no_claim: NoClaim, silent: tuple[bool, float] | None
+) -> None:
+    """Missing knowledge says nothing of a response; one without a claim counts as in means."""
+    said = {"a": ("Tea is hot.", " ", None), "b": ("thanks !", "Tea is hot.", silent),
+            "c": (" ", "Tea is hot.", silent)}
+    documents: Any = [
+        {"id": row, "response": response, "knowledge": knowledge, "history": [], "consistent": True}
+        for row, (response, knowledge, _) in said.items()
+    ]
+    options = Options(metrics=("scale",), no_claim=no_claim)
+    judged, signatures = score_judged([(0.0, True)] * 3, documents, options)
+    assert [judge_results(document, [one, one])["scale_auc"]
+            for document, one in zip(documents, judged, strict=True)] == [
+                pair for *_, pair in said.values()]
+    assert signatures["scale"].endswith(f"|no_claim:{no_claim}")
     assert math.isnan(auc([None, None]))
 
 
