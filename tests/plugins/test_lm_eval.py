@@ -156,8 +156,8 @@ def test_numbers_reach_the_table_and_the_log(loader: Loader, rows: str) -> None:
     assert first["q2"] == 1.0
     assert first["claims"][0]["passage"] == "Rome has 7 hills."
     assert found["configs"]["q2_custom"]["metadata"]["signatures"] == {
-        "q2": "q2|version:test",
-        "scale": "scale|version:test",
+        "q2": "q2|version:test|no_claim:zero",
+        "scale": "scale|version:test|no_claim:zero",
     }
 
 

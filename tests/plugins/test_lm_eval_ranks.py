@@ -23,7 +23,7 @@ import json, sys
 import torch.distributed as dist
 dist.init_process_group("gloo")
 from fakes import FakeClaims
-from q2_metric import metrics
+from q2_metric import metrics, scoring
 metrics.load_metrics = lambda names, *_, **__: [FakeClaims(name) for name in names]
 from harness_models import GlooOracle
 from lm_eval import simple_evaluate
@@ -32,9 +32,12 @@ from lm_eval_plugin import tasks_folder
 
 rows, out, fail = sys.argv[1:]
 if dist.get_rank() == int(fail):
-    def score(*_, **__):
+    real = scoring.score
+    def score(loaded, *rows, **how):
+        if loaded[0].name == "knowledge_f1":
+            return real(loaded, *rows, **how)
         raise OSError("the disk is full")
-    FakeClaims.score = score
+    scoring.score = score
 manager = TaskManager(include_path=str(tasks_folder()), include_defaults=False,
                       metadata={"data_files": rows, "metric_no_claim": "exclude"})
 found = simple_evaluate(GlooOracle(), tasks=["q2_custom"], task_manager=manager,
