@@ -88,12 +88,13 @@ class Dropped:
 class Answer:
     """A reader's answer, taken from the context by offsets.
 
-    ``context[start:start + len(text)] == text``; ``score`` is the best span's
-    logit sum minus that of no answer (higher: surer that there is an answer).
+    ``context[start:start + len(text)] == text``, or ``start`` is ``None`` where the text is built
+    from tokens; ``score`` is the best span's logit sum minus that of no answer (higher: surer
+    that there is an answer).
     """
 
     text: str
-    start: int
+    start: int | None
     score: float
 
 

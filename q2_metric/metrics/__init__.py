@@ -21,7 +21,8 @@ def load_metrics(
 
     Args:
         names: out of :data:`METRICS`.
-        preset: which models: "bundled", "bundled-small", "paper", "paper-small" or "modern".
+        preset: which models: "bundled", "bundled-small", "paper", "paper-exact", "paper-small" or
+            "modern".
         keywords: the fields of :class:`~q2_metric.running.Running` and of the metrics'
             settings, and Hub names or local folders in place of the preset's models
             (``reader_model=...``). Each metric takes those that it has; ``None`` is left out. A

@@ -27,6 +27,14 @@ def answer_sentence(question: str, answer: str) -> str:
     return f"{question} {answer.rstrip(' .')}."
 
 
+def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | None:
+    """Premise and hypothesis for NLI (section 2.3); ``None`` where it is not asked."""
+    if answer is None or normalise(answer.text) == normalise(question.span.text):
+        return None
+    return (answer_sentence(question.text, answer.text),
+            answer_sentence(question.text, question.span.text))
+
+
 def compare(
     question: Question,
     answer: Answer | None,

@@ -35,7 +35,7 @@ def texts_only(score: Scoring) -> Scoring:
 def claims_only(score: Scoring) -> Scoring:
     """The same, and it is given only responses that claim something.
 
-    The others have the reason "no_claim".
+    The others have the reason "no_claim". A metric whose ``scores_all`` is true is given them too.
     """
     return _given_only(score, unclaimed)
 
@@ -50,7 +50,7 @@ def _given_only(score: Scoring, why_not: Callable[[Example], Reason | None]) -> 
     @functools.wraps(score)
     def scored(self: Any, examples: Sequence[Example], **keywords: Any) -> list[Score]:
         check_examples(examples)
-        reasons = list(map(why_not, examples))
+        reasons = list(map(blank if getattr(self, "scores_all", False) else why_not, examples))
         checked = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
         found = iter(score(self, checked, **keywords) if checked else ())
         return [

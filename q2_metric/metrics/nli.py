@@ -55,7 +55,8 @@ class EndToEndNli:
         """The metric with a preset's NLI model, or with ``nli_model`` in its place.
 
         Args:
-            preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
+            preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
+                "modern".
             nli_model: a Hub name or a local folder.
             keywords: the fields of :class:`NliSettings` and of
                 :class:`~q2_metric.running.Running`.

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
-from q2_metric.metrics.answers import agrees, answer_sentence, compare
+from q2_metric.metrics import authors
+from q2_metric.metrics.answers import agrees, compare, to_judge
 from q2_metric.metrics.claims import claims_only, without_marks
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
 from q2_metric.metrics.signature import parse, signature
@@ -79,6 +80,9 @@ class Q2Settings:
             lists in response and knowledge, which claim nothing.
         nli_labels: the classes of ``nli_model`` in the order of its outputs, as
             "entailment,neutral,contradiction", where its config does not name them.
+        recipe: whose spans, answers and comparisons: "paper", the paper's, with what went wrong
+            in the authors' program put right, or the "authors", as their program q-squared has
+            them. It also scores responses that claim nothing.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -97,16 +101,24 @@ class Q2Settings:
     round_trip: Literal["exact", "list", "off"] = "exact"
     markup: Literal["keep", "skip"] = "keep"
     nli_labels: str | None = None
+    recipe: Literal["paper", "authors"] = "paper"
 
     def __post_init__(self) -> None:
         check_fields(self)
         check_labels(self.nli_labels)
+        for name, theirs in _NOT_THEIRS.items() if self.recipe == "authors" else ():
+            if (given := getattr(self, name)) != theirs:
+                raise InputError(f"recipe='authors' goes with {name}={theirs!r}, not {given!r}")
         if not (0 <= self.shrink < math.inf):
             raise InputError(f"shrink must be at least 0, not {self.shrink}")
 
 
+_NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip": "exact"}
+"""Settings that are at their defaults with ``recipe="authors"``, which has its own."""
+
 _FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
-            "repeated": "keep", "reading": "response", "round_trip": "exact", "markup": "keep"}
+            "repeated": "keep", "reading": "response", "round_trip": "exact", "markup": "keep",
+            "recipe": "paper"}
 """Settings that the papers do not have: they are signed where they are not as there."""
 
 
@@ -137,6 +149,7 @@ class Q2:
         self.settings = settings or Q2Settings()
         if self.settings.coreference and coreference is None:
             raise InputError("coreference=True needs a coreference resolver")
+        self.scores_all = self.settings.recipe == "authors"
         self.signature = self._signature(preset)
 
     @classmethod
@@ -153,7 +166,8 @@ class Q2:
         """The metric with a preset's models, any of them replaced.
 
         Args:
-            preset: "bundled" or "bundled-small" (offline), "paper", "paper-small" or "modern".
+            preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
+                "modern".
             question_model, reader_model, nli_model: a Hub name or local folder in place
                 of the preset's model.
             coreference_model: of the coreference backend; its own default if ``None``.
@@ -169,20 +183,20 @@ class Q2:
         from q2_metric.models import presets, stages
 
         models = presets.preset(preset)
-        defaults = {} if nli_model else models.q2_settings
-        chosen, running = settings_and_running(Q2Settings, keywords, defaults)
+        chosen, running = settings_and_running(
+            Q2Settings, keywords, models.settings("q2", nli_model))
+        theirs = chosen.recipe == "authors"
         stages.check(models, {"question_model": question_model, "reader_model": reader_model,
                               "nli_model": nli_model})
-        spans, personal = stages.load_spans(models, question_model), stages.load_personal()
         return cls(
-            spans=spans,
+            spans=stages.load_spans(models, question_model, authors=theirs),
             questions=stages.load_questions(
                 models, question_model, running, decoding=chosen.decoding, seed=chosen.seed,
-                reading=chosen.reading),
-            reader=stages.load_reader(models, reader_model, running),
+                reading=chosen.reading, authors=theirs),
+            reader=stages.load_reader(models, reader_model, running, authors=theirs),
             entailment=stages.load_nli(
                 models, nli_model, running, labels=check_labels(chosen.nli_labels)),
-            personal=personal,
+            personal=stages.load_personal(authors=theirs),
             coreference=stages.load_coreference(coreference_model)
             if chosen.coreference else None,
             settings=chosen,
@@ -233,7 +247,7 @@ class Q2:
         asked_nothing = [example for example in unique if not because[example]]
         verdicts: dict[Example, Verdict] = {}
         if self.settings.fallback and asked_nothing:
-            judged = self.entailment.judge([(e.knowledge, e.response) for e in asked_nothing])
+            judged = self.entailment.judge([self._whole(e) for e in asked_nothing])
             verdicts = dict(zip(asked_nothing, judged, strict=True))
         return [
             replace(
@@ -252,6 +266,12 @@ class Q2:
             return list(examples)
         texts = self.coreference.resolve([(*e.history, e.response) for e in examples])
         return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
+
+    def _whole(self, example: Example) -> tuple[str, str]:
+        """Premise and hypothesis of end-to-end NLI."""
+        if self.settings.recipe == "authors":
+            return example.knowledge.lower(), example.response.lower()
+        return example.knowledge, example.response
 
     def _valid_questions(
         self, examples: Sequence[Example]
@@ -290,19 +310,20 @@ class Q2:
         spans are read first, then the second best of the spans that failed, and so on.
         """
         settings = self.settings
-        whole = settings.reading == "response"
+        whole, theirs = settings.reading == "response", settings.recipe == "authors"
         texts = [span.example.response for span in (spans if whole else in_passages(spans))]
         valid: list[list[str]] = [[] for _ in spans]
         for rank in range(max(map(len, candidates), default=0)):
             turn = [
                 i for i, found in enumerate(candidates)
-                if rank < len(found) and normalise(spans[i].text)
+                if rank < len(found) and (theirs or normalise(spans[i].text))
                 and not (valid[i] and settings.questions_per_span == "first_valid")
             ]
             if settings.round_trip != "off":
                 answers = self._read([(candidates[i][rank], texts[i]) for i in turn])
                 for i, answer in zip(turn, answers, strict=True):
-                    if answer and agrees(answer, spans[i], settings.round_trip == "list"):
+                    if answer and (authors.agrees(answer, spans[i]) if theirs else
+                                   agrees(answer, spans[i], settings.round_trip == "list")):
                         valid[i].append(candidates[i][rank])
                     else:
                         asked = Question(spans[i], candidates[i][rank])
@@ -322,19 +343,17 @@ class Q2:
     def _compare(self, questions: Sequence[Question]) -> list[Comparison]:
         """Each question answered from the knowledge and compared (section 2.3)."""
         answers = self._read([(q.text, q.span.example.knowledge) for q in questions])
-        open_pairs = {
-            (q, a.text): (answer_sentence(q.text, a.text), answer_sentence(q.text, q.span.text))
-            for q, a in zip(questions, answers, strict=True)
-            if a is not None and self.settings.nli
-            and normalise(a.text) != normalise(q.span.text)
-        }
-        pairs = list(dict.fromkeys(open_pairs.values()))
+        theirs = self.settings.recipe == "authors"
+        ask = authors.to_judge if theirs else to_judge
+        asked = [ask(q, a) if self.settings.nli else None
+                 for q, a in zip(questions, answers, strict=True)]
+        pairs = list(dict.fromkeys(pair for pair in asked if pair is not None))
         verdicts = dict(zip(pairs, self.entailment.judge(pairs), strict=True)) if pairs else {}
         found = []
-        for question, answer in zip(questions, answers, strict=True):
-            pair = open_pairs.get((question, answer.text)) if answer is not None else None
+        for question, answer, pair in zip(questions, answers, asked, strict=True):
             verdict = verdicts[pair] if pair else None
-            found.append(compare(question, answer, verdict, self.settings.comparison))
+            found.append(authors.compare(question, answer, verdict) if theirs else
+                         compare(question, answer, verdict, self.settings.comparison))
         return found
 
     def _total(

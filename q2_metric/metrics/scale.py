@@ -21,7 +21,7 @@ from q2_metric.text.claims import has_claim
 from q2_metric.text.markup import squeezed
 from q2_metric.text.nearest import Parts
 from q2_metric.text.search import Part, tree_search
-from q2_metric.text.windows import chunks
+from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
     Backbone,
     Claim,
@@ -66,8 +66,7 @@ def resolved(
     Raises:
         InputError: a name that neither has, or a value that cannot be.
     """
-    own = {} if scale_model else preset.scale_settings
-    return settings_and_running(ScaleSettings, given, own)
+    return settings_and_running(ScaleSettings, given, preset.settings("scale", scale_model))
 
 
 class Scale:
@@ -98,6 +97,7 @@ class Scale:
         self.backbone, self.sentences = backbone, sentences
         self.settings = settings or ScaleSettings()
         self.chooser = chooser if self.settings.judged_chunks else None
+        self.scores_all = self.settings.chat == "score"
         by_prompt = self.settings.chunking == "prompt"
         if by_prompt and not isinstance(backbone, PromptBackbone):
             raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
@@ -109,12 +109,13 @@ class Scale:
             "prompt": backbone.prompt or "pair",
             "chunk": self.settings.chunk_size,
             "overlap": self.settings.overlap,
-            **({"chunking": "prompt"} if by_prompt else {}),
+            **({} if self.settings.chunking == "knowledge" else
+               {"chunking": self.settings.chunking}),
             **self.signed_chunks(),
             **({"unit": "response"} if self.settings.unit == "response" else {}),
             "aggregate": self.settings.aggregate,
             **({"support": "consistent"} if self.settings.support == "consistent" else {}),
-            **({"chat": "skip"} if self.settings.chat == "skip" else {}),
+            **({"chat": self.settings.chat} if self.settings.chat != "keep" else {}),
             **({"markup": "skip"} if self.settings.markup == "skip" else {}),
         })
 
@@ -198,7 +199,7 @@ class Scale:
         sentences = [[Claim(shown(example.response[start:end]), start, end)
                       for start, end in found]
                      for example, found in zip(examples, split, strict=True)]
-        if self.settings.chat == "keep":
+        if self.settings.chat != "skip":
             return sentences
         return [
             [one for one in found if has_claim(one.text, example.history)] or found
@@ -265,6 +266,8 @@ class Scale:
 
     def _cut(self, text: str) -> list[tuple[int, int]]:
         """Characters of the chunks of a text."""
+        if self.settings.chunking == "sentences":
+            return sentence_chunks(text, self.sentences.split([text])[0], self.settings.chunk_size)
         return chunks(self.backbone.offsets(text), self.settings.chunk_size,
                       self.settings.overlap)
 

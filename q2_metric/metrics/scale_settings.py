@@ -21,9 +21,9 @@ class ScaleSettings:
     Attributes:
         chunk_size: tokens of a chunk, at least 1.
         overlap: share of a chunk that the next repeats, in [0, 1).
-        chunking: what ``chunk_size`` counts: the tokens of the knowledge (section 3.1), or
-            of the whole prompt, windows and all as in the authors' package scale-score
-            (of Yes/No backbones only).
+        chunking: what ``chunk_size`` counts: the tokens of the knowledge (section 3.1); those of
+            the whole "prompt", windows and all as in the authors' package scale-score (of Yes/No
+            backbones only); or the words of whole "sentences", which never overlap (MiniCheck).
         prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
             package's) or "minicheck"; ``None`` for the one that fits the model.
         unit: what is judged at a time: each "sentence" (section 3), or the whole "response" as it
@@ -41,7 +41,8 @@ class ScaleSettings:
             or invented, e / (e + c + 0.1 n), with e, n, c the probabilities of entailment,
             neutral and contradiction. The same for a Yes/No backbone, whose "No" is neither.
         chat: "keep" sentences that claim nothing among the response's sentences (the paper),
-            or "skip" them where another sentence claims something.
+            or "skip" them where another sentence claims something. A response that claims nothing
+            at all has no score, except with "score" (the authors' programs).
         markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
             lists in response and knowledge, which claim nothing.
         nli_labels: the classes of a classifier as ``scale_model`` in the order of its outputs,
@@ -52,7 +53,7 @@ class ScaleSettings:
         default=PAPER_CHUNK_SIZE, metadata={"default": "the preset's; the paper's is 512"}
     )
     overlap: float = OVERLAP
-    chunking: Literal["knowledge", "prompt"] = "knowledge"
+    chunking: Literal["knowledge", "prompt", "sentences"] = "knowledge"
     prompt: str | None = field(default=None, metadata={"option": "--scale-prompt"})
     unit: Literal["sentence", "response"] = "sentence"
     aggregate: Literal["mean", "min", "hmean"] = "mean"
@@ -60,7 +61,7 @@ class ScaleSettings:
     judged_chunks: int = 0
     branches: int = 2
     support: Literal["attributable", "consistent"] = "attributable"
-    chat: Literal["keep", "skip"] = "keep"
+    chat: Literal["keep", "skip", "score"] = "keep"
     markup: Literal["keep", "skip"] = "keep"
     nli_labels: str | None = None
 
@@ -71,12 +72,14 @@ class ScaleSettings:
             raise InputError(f"chunk_size must be at least 1 token, not {self.chunk_size}")
         if not 0 <= self.overlap < 1:
             raise InputError(f"overlap must be at least 0 and below 1, not {self.overlap}")
+        if self.overlap and self.chunking == "sentences":
+            raise InputError("chunking='sentences' goes with overlap=0 only")
         for name in ("top_chunks", "judged_chunks"):
             most = getattr(self, name)
             if most < 0:
                 raise InputError(f"{name} must be at least 0 (all), not {most}")
             if most and self.chunking == "prompt":
-                raise InputError(f"{name} goes with chunking='knowledge' only")
+                raise InputError(f"{name} does not go with chunking='prompt'")
         if self.branches < 2:
             raise InputError(
                 f"branches must be at least 2, not {self.branches}: the search would never end"

@@ -59,6 +59,8 @@ class Preset:
             chunk; where two networks judge, they judge the one chunk that the smaller chooses.
             Three classes tell what is not contradicted from what stands in the knowledge.
         q2_settings: of Q² where they are not the paper's.
+        recipe: whether these settings are a recipe, which stays with other models; by default they
+            are for the preset's own models.
         head: file of the groundedness head that was fitted on these models, if any.
         needs_network: whether models are downloaded at first use.
         extra: the extra of q2-metric that it needs, "" for none.
@@ -74,7 +76,14 @@ class Preset:
     extra: str = "torch"
     scale_settings: Mapping[str, Any] = field(default_factory=dict)
     q2_settings: Mapping[str, Any] = field(default_factory=dict)
+    recipe: bool = False
     head: Path | None = None
+
+    def settings(self, metric: Literal["q2", "scale"], replaced: str | None) -> Mapping[str, Any]:
+        """The settings of a metric that are not the paper's; ``replaced``: the model that is
+        given in place of its own, if any."""
+        own = self.q2_settings if metric == "q2" else self.scale_settings
+        return own if self.recipe or not replaced else {}
 
     def model(self, keyword: str) -> str:
         """The model that a keyword ("nli_model") would replace; "" for the package's own."""
@@ -114,6 +123,14 @@ LABELS: dict[str, tuple[str, ...]] = {
 the table of SummaC, summac/model_summac.py)."""
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
               labels=LABELS["boychaboy/SNLI_roberta-large"])
+_PAPER = Preset(
+    name="paper", description="the models of the Q² and SCALE papers",
+    reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2", millions=59, pickled=True),
+    nli=_SNLI,
+    questions=Stage("seq2seq", "mrm8488/t5-base-finetuned-question-generation-ap",
+                    "answer-context", millions=223, pickled=True),
+    scale=Stage("yes-no", "google/flan-t5-xl", "scale", millions=2850),
+)
 PRESETS: dict[str, Preset] = {
     item.name: item
     for item in (
@@ -123,14 +140,14 @@ PRESETS: dict[str, Preset] = {
             description="the smaller of them alone: faster, less memory",
             scale=SMALL, scale_settings=_SCALE, head=_WEIGHTS / "groundedness-small.json",
         ),
-        Preset(
-            name="paper", description="the models of the Q² and SCALE papers",
-            reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2", millions=59,
-                         pickled=True), nli=_SNLI,
-            questions=Stage(
-                "seq2seq", "mrm8488/t5-base-finetuned-question-generation-ap", "answer-context",
-                millions=223, pickled=True),
-            scale=Stage("yes-no", "google/flan-t5-xl", "scale", millions=2850),
+        _PAPER,
+        replace(
+            _PAPER, name="paper-exact",
+            description="the same models, run as the authors' own programs run them",
+            scale=replace(_PAPER.scale, template="scale-score"), recipe=True,
+            q2_settings={"recipe": "authors", "reading": "response"},
+            scale_settings={"prompt": "scale-score", "chunking": "prompt", "chunk_size": 1000,
+                            "unit": "response", "chat": "score"},
         ),
         Preset(
             name="paper-small",
@@ -149,6 +166,7 @@ PRESETS: dict[str, Preset] = {
             questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight", millions=783,
                             pickled=True),
             scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck", millions=783),
+            scale_settings={"chunking": "sentences", "chunk_size": 500, "overlap": 0.0},
         ),
     )
 }

@@ -54,19 +54,23 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
 
 
 def load_spans(
-    chosen: str | Preset = DEFAULT, question_model: str | None = None
+    chosen: str | Preset = DEFAULT, question_model: str | None = None, *, authors: bool = False
 ) -> SpanFinder:
     """Named entities and noun chunks (spaCy) and, where rules ask about them, comparatives.
 
     Args:
         chosen, question_model: as for :func:`load_questions`.
+        authors: the spans of the authors' program.
 
     Raises:
         InputError: see :func:`preset`.
         ModelError: spaCy's English model is not installed.
     """
+    from q2_metric.models.english.authors import AuthorsSpans
     from q2_metric.models.english.parser import SpacySpans
 
+    if authors:
+        return AuthorsSpans()
     stage = _replaced(preset(chosen).questions, question_model, "seq2seq")
     return SpacySpans(comparatives=stage.kind == "syntactic")
 
@@ -78,15 +82,16 @@ def load_sentences() -> SentenceSplitter:
     return RuleSentences()
 
 
-def load_personal() -> PersonalFilter:
-    """The filter of personal questions of every preset (spaCy).
+def load_personal(*, authors: bool = False) -> PersonalFilter:
+    """The filter of personal questions of every preset (spaCy), or that of the authors' program.
 
     Raises:
         ModelError: spaCy's English model is not installed.
     """
+    from q2_metric.models.english.authors import AuthorsPersonal
     from q2_metric.models.english.parser import SpacyPersonal
 
-    return SpacyPersonal()
+    return AuthorsPersonal() if authors else SpacyPersonal()
 
 
 def load_coreference(model: str | None = None) -> CoreferenceResolver:
@@ -117,6 +122,7 @@ def load_questions(
     decoding: Decoding = "beam",
     seed: int = 0,
     reading: Reading = "neighbours",
+    authors: bool = False,
 ) -> QuestionGenerator:
     """The question generator of a preset.
 
@@ -128,6 +134,7 @@ def load_questions(
             preset's own for the preset's model, else what the tokenizer suggests.
         decoding, seed, reading: see ``Seq2SeqQuestions``; syntactic questions have none, and
             are made from the sentence alone.
+        authors: decode questions as the authors' program does.
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -146,6 +153,7 @@ def load_questions(
         decoding=decoding,
         seed=seed,
         reading=reading,
+        authors=authors,
         batch_size=running.batch_size,
     )
 
@@ -157,6 +165,7 @@ def load_reader(
     *,
     threshold: float = 0.0,
     runtime: Runtime = "auto",
+    authors: bool = False,
 ) -> Reader:
     """The reader of a preset.
 
@@ -166,6 +175,7 @@ def load_reader(
         threshold: how far above "no answer" an answer must score (torch models; the
             bundled reader has its own, tuned one).
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
+        authors: read as the authors' program does (torch models).
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -174,12 +184,17 @@ def load_reader(
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledReader
 
+        if authors:
+            raise InputError("recipe='authors' needs a transformers reader, which the preset "
+                             "'paper-exact' has; or name one: reader_model=, --reader-model")
         _transformers_only(running)
         return BundledReader(runtime, running.device, running.dtype, running.batch_size)
+    from q2_metric.models.hub.authors import AuthorsReader
     from q2_metric.models.hub.reader import TorchReader
 
     weights = _weights("AutoModelForQuestionAnswering", stage.model, running)
-    return TorchReader(weights, threshold=threshold, batch_size=running.batch_size)
+    kind = AuthorsReader if authors else TorchReader
+    return kind(weights, threshold=threshold, batch_size=running.batch_size)
 
 
 def load_nli(

@@ -75,3 +75,25 @@ def chunks(
         (offsets[first][0], offsets[last - 1][1])
         for first, last in window_bounds(len(offsets), size, step)
     ]
+
+
+def sentence_chunks(
+    text: str, sentences: Sequence[tuple[int, int]], size: int
+) -> list[tuple[int, int]]:
+    """Character ranges of chunks of whole sentences, of at most ``size`` words together.
+
+    A sentence of more words is a chunk of its own.
+
+    >>> sentence_chunks("A b. C d. E.", [(0, 4), (5, 9), (10, 12)], size=4)
+    [(0, 9), (10, 12)]
+    """
+    found: list[tuple[int, int]] = []
+    count = 0
+    for start, end in sentences:
+        words = len(text[start:end].split())
+        if found and count + words <= size:
+            found[-1], count = (found[-1][0], end), count + words
+        else:
+            found.append((start, end))
+            count = words
+    return found

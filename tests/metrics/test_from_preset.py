@@ -62,6 +62,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
         found["chooser"] = (running,)
         return FakeEntailment()
 
+    monkeypatch.setattr(stages, "check", lambda preset, replaced: None)
     monkeypatch.setattr(stages, "load_coreference", coreference)
     monkeypatch.setattr(stages, "load_chooser", chooser)
     return found
@@ -70,9 +71,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
 def test_q2_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Q2.from_preset("paper")
     plain = Running()
-    assert asked["reader"] == asked["nli"] == ("paper", None, plain, {})
-    assert asked["spans"] == ("paper", None, None, {})
-    decoding = {"decoding": "beam", "seed": 0, "reading": metric.settings.reading}
+    assert asked["reader"] == ("paper", None, plain, {"authors": False})
+    assert asked["nli"] == ("paper", None, plain, {"labels": None})
+    assert asked["spans"] == ("paper", None, None, {"authors": False})
+    decoding = {"decoding": "beam", "seed": 0, "reading": metric.settings.reading,
+                "authors": False}
     assert asked["questions"] == ("paper", None, plain, decoding)
     assert "coreference" not in asked, "it is not even loaded"
     name, settings = parse(metric.signature)
@@ -89,13 +92,24 @@ def test_q2_with_other_models(asked: dict[str, tuple[Any, ...]]) -> None:
         coreference_model="a/resolves", coreference=True, decoding="sample", seed=7,
         reading="response", device="cpu", batch_size=3)
     on = Running(device="cpu", batch_size=3)
-    assert asked["spans"] == ("paper", "a/asks", None, {}), "a model asks about other spans"
+    assert asked["spans"] == ("paper", "a/asks", None, {"authors": False}), "it has other spans"
     assert asked["questions"] == (
-        "paper", "a/asks", on, {"decoding": "sample", "seed": 7, "reading": "response"})
-    assert asked["reader"] == ("paper", "a/reads", on, {})
-    assert asked["nli"] == ("paper", "a/judges", on, {})
+        "paper", "a/asks", on,
+        {"decoding": "sample", "seed": 7, "reading": "response", "authors": False})
+    assert asked["reader"] == ("paper", "a/reads", on, {"authors": False})
+    assert asked["nli"] == ("paper", "a/judges", on, {"labels": None})
     assert asked["coreference"] == ("a/resolves",)
     assert parse(metric.signature)[1]["coref"] == "fake-coreference"
+
+
+def test_the_authors_recipe_is_that_of_every_stage(asked: dict[str, tuple[Any, ...]]) -> None:
+    metric = Q2.from_preset("paper-exact", nli_model="a/judges")
+    for stage in ("spans", "personal", "questions", "reader"):
+        assert asked[stage][-1]["authors"] is True
+    assert metric.settings.reading == "response"
+    assert "|recipe:authors|" in metric.signature
+    with pytest.raises(InputError, match="recipe='authors' goes with comparison='verdict'"):
+        Q2.from_preset("paper-exact", comparison="expected")
 
 
 def test_settings_of_a_preset_are_those_of_its_models() -> None:
@@ -120,11 +134,12 @@ def test_settings_of_a_preset_are_those_of_its_models() -> None:
 
 def test_scale_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Scale.from_preset("paper")
-    assert asked["backbone"] == ("paper", None, Running(), {"prompt": None})
+    assert asked["backbone"] == ("paper", None, Running(), {"prompt": None, "labels": None})
     assert parse(metric.signature)[1]["preset"] == "paper"
     assert metric.score([Example("Rome has hills.", "Rome has hills.")])[0].value == 1.0
     metric = Scale.from_preset("paper", scale_model="a/b", prompt="minicheck", device="cpu")
-    assert asked["backbone"] == ("paper", "a/b", Running(device="cpu"), {"prompt": "minicheck"})
+    assert asked["backbone"] == ("paper", "a/b", Running(device="cpu"),
+                                 {"prompt": "minicheck", "labels": None})
     assert parse(metric.signature)[1]["backbone"] == "a/b"
     assert "chooser" not in asked
     assert parse(Scale.from_preset().signature)[1]["preset"] == "bundled"
@@ -135,7 +150,7 @@ def test_scale_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ..
 
 def test_nli_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = EndToEndNli.from_preset("paper", device="cpu")
-    assert asked["nli"] == ("paper", None, Running(device="cpu"), {})
+    assert asked["nli"] == ("paper", None, Running(device="cpu"), {"labels": None})
     assert parse(metric.signature)[1]["preset"] == "paper"
     assert parse(EndToEndNli.from_preset(nli_model="a/b").signature)[1] | {"version": ""} == {
         "preset": "bundled", "nli": "a/b", "version": ""}
@@ -163,8 +178,8 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     ("q2", {"decode": "beam"}, "unknown setting 'decode'; did you mean 'decoding'? (known: "
      "decoding, questions_per_span, "),
     ("scale", {"chunk": 3}, "unknown setting 'chunk'; did you mean 'chunking'? (known: chunk_size"),
-    ("nli", {"devise": "cpu"}, "unknown keyword 'devise'; did you mean 'device'? (known: device, "),
-    ("nli", {"zzz": 1}, "unknown keyword 'zzz' (known: device, "),
+    ("nli", {"devise": "cpu"}, "unknown setting 'devise'; did you mean 'device'? (known: "),
+    ("nli", {"zzz": 1}, "unknown setting 'zzz' (known: nli_labels, "),
 ])
 def test_a_keyword_that_there_is_not(name: str, given: dict[str, Any], message: str) -> None:
     kinds: dict[str, Any] = {"q2": Q2, "scale": Scale, "nli": EndToEndNli}
@@ -179,7 +194,7 @@ def test_each_metric_takes_the_keywords_that_it_has(asked: dict[str, tuple[Any, 
         reader_model="a/b",
         scale_model=None)
     assert [parse(metric.signature)[0] for metric in loaded] == ["q2", "scale", "knowledge_f1"]
-    assert asked["reader"] == ("paper", "a/b", Running(device="cpu"), {})
+    assert asked["reader"] == ("paper", "a/b", Running(device="cpu"), {"authors": False})
     assert asked["backbone"][:2] == ("paper", None)
     assert parse(loaded[1].signature)[1]["chunk"] == "33"
     assert parse(load_metrics(["scale"])[0].signature)[1]["preset"] == "bundled"

@@ -30,6 +30,13 @@ from q2_metric.running import Running
             "google/flan-t5-xl",
         ),
         (
+            "paper-exact",
+            "mrm8488/t5-base-finetuned-question-generation-ap",
+            "ktrapeznikov/albert-xlarge-v2-squad-v2",
+            "boychaboy/SNLI_roberta-large",
+            "google/flan-t5-xl",
+        ),
+        (
             "paper-small",
             "valhalla/t5-small-qa-qg-hl",
             "twmkn9/albert-base-v2-squad2",
@@ -61,6 +68,7 @@ def test_the_formats_are_the_models_own() -> None:
         "bundled": "",
         "bundled-small": "",
         "paper": "answer-context",
+        "paper-exact": "answer-context",
         "paper-small": "highlight-spaced",
         "modern": "highlight",
     }
@@ -68,9 +76,20 @@ def test_the_formats_are_the_models_own() -> None:
         "bundled": "",
         "bundled-small": "",
         "paper": "scale",
+        "paper-exact": "scale-score",
         "paper-small": "scale",
         "modern": "minicheck",
     }
+
+
+def test_only_the_settings_of_a_recipe_stay_with_other_models() -> None:
+    exact = preset("paper-exact")
+    assert exact.settings("q2", "./mine") == exact.settings("q2", None) == {
+        "recipe": "authors", "reading": "response"}
+    assert exact.settings("scale", "./mine")["chunk_size"] == 1000
+    for name in ("bundled", "modern"):
+        assert preset(name).settings("scale", None)
+        assert preset(name).settings("scale", "./mine") == {}
 
 
 def test_every_format_is_known() -> None:
@@ -93,7 +112,7 @@ def test_a_preset_is_frozen_and_given_back_as_it_is() -> None:
     ("name", "hint"), [("papr", "'paper'"), ("Bundled", "'bundled'"), ("moderne", "'modern'")]
 )
 def test_an_unknown_preset_names_the_known_ones(name: str, hint: str) -> None:
-    known = "bundled, bundled-small, paper, paper-small, modern"
+    known = "bundled, bundled-small, paper, paper-exact, paper-small, modern"
     with pytest.raises(InputError, match=known) as caught:
         preset(name)
     assert f"did you mean {hint}" in str(caught.value)

@@ -35,6 +35,10 @@ CPU_TOKENS = 32_768
 QUESTION_PREFIX = "question:"
 """Written before its questions by mrm8488's model."""
 
+_JOINED = {" .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'", " n't": "n't", " 'm": "'m",
+           " 's": "'s", " 've": "'ve", " 're": "'re"}
+"""What transformers 3 wrote for parts of a decoded text, in this order."""
+
 
 class Seq2SeqQuestions:
     """Asks questions with an encoder-decoder model.
@@ -49,6 +53,7 @@ class Seq2SeqQuestions:
             text, so that its questions depend on nothing else in the batch.
         reading: whether the model reads the sentence of a span with its "neighbours", or the
             whole "response".
+        authors: decode the questions as the authors' program does, repeated and empty ones too.
         batch_size: spans at a time ("sample" takes one); ``None`` for as many as fit
             (see ``Batches``).
         max_input: longest input in tokens; a longer text is cut around its span.
@@ -66,6 +71,7 @@ class Seq2SeqQuestions:
         decoding: Decoding = "beam",
         seed: int = 0,
         reading: Reading = "neighbours",
+        authors: bool = False,
         batch_size: int | None = None,
         max_input: int = MAX_INPUT,
     ) -> None:
@@ -86,6 +92,7 @@ class Seq2SeqQuestions:
         self.decoding: Decoding = decoding
         self.seed = seed
         self.reading: Reading = reading
+        self._clean = by_authors if authors else clean
         self.batches = Batches(
             model,
             1 if decoding == "sample" else batch_size,
@@ -180,7 +187,7 @@ class Seq2SeqQuestions:
             logits_processor=[_NoNan(self.name)],
         )
         texts = self._loaded.tokenizer.batch_decode(output, skip_special_tokens=True)
-        return [clean(texts[i : i + count]) for i in range(0, len(texts), count)]
+        return [self._clean(texts[i : i + count]) for i in range(0, len(texts), count)]
 
 
 class _NoNan:
@@ -228,6 +235,18 @@ def clean(texts: Sequence[str]) -> list[str]:
     """
     questions = (text.strip().removeprefix(QUESTION_PREFIX).strip() for text in texts)
     return [question for question in dict.fromkeys(questions) if question]
+
+
+def by_authors(texts: Sequence[str]) -> list[str]:
+    """The same as the authors' program does it, none left out. Marks are joined to the word
+    before, as transformers 3 did.
+
+    >>> by_authors(["question: Who does n't know , and why ?"])
+    ["Who doesn't know, and why?"]
+    """
+    for mark, joined in _JOINED.items():
+        texts = [text.replace(mark, joined) for text in texts]
+    return [text.replace(f"{QUESTION_PREFIX} ", "", 1) for text in texts]
 
 
 def place(span: Span) -> tuple[str, int]:

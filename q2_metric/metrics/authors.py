@@ -1,0 +1,67 @@
+"""Q²'s rules as the authors' program q-squared has them (``recipe="authors"``).
+
+They are those of ``score.py``, ``run_pipeline.py`` and ``run_nli.py`` of github.com/orhonovich/
+q-squared, restated. :mod:`q2_metric.metrics.answers` has what this package does by default.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+
+from q2_metric.types import Answer, Comparison, How, Question, Span, Verdict
+
+NO_ANSWER = "[CLS]"
+"""What their reader decodes where the passage has no answer. An answer that holds it, and more,
+is compared by its words only."""
+
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_DROPPED = re.compile(r"\b(a|an|the|in|our)\b")
+
+
+def normalise(text: str) -> str:
+    """Lower case, without ASCII punctuation, a/an/the/in/our and repeated blanks.
+
+    >>> normalise("In the U.S., 1994")
+    'us 1994'
+    """
+    plain = _DROPPED.sub(" ", text.lower().translate(_NO_PUNCTUATION))
+    return re.sub(" +", " ", plain).strip()
+
+
+def token_f1(span: str, answer: str) -> float:
+    """F1 of the words; 1 for the same words in another order."""
+    left, right = normalise(span).split(), normalise(answer).split()
+    common = sum((Counter(left) & Counter(right)).values())
+    if common == 0:
+        return 0.0
+    precision, recall = common / len(right), common / len(left)
+    return 2 * precision * recall / (precision + recall)
+
+
+def agrees(answer: Answer, span: Span) -> bool:
+    """The round trip. A span of articles alone agrees with no words at all."""
+    return normalise(answer.text) == normalise(span.text)
+
+
+def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | None:
+    """Premise and hypothesis for NLI; ``None`` where it is not asked."""
+    if answer is None or not answer.text or NO_ANSWER in answer.text:
+        return None
+    if token_f1(question.span.text, answer.text) == 1:
+        return None
+    return f"{question.text} {answer.text}.", f"{question.text} {question.span.text}."
+
+
+def compare(question: Question, answer: Answer | None, verdict: Verdict | None) -> Comparison:
+    """One question's score: 1 for the same words, else by the verdict, else the words' F1."""
+    span = question.span.text
+    if answer is None or not answer.text:
+        return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
+    f1 = token_f1(span, answer.text)
+    if verdict is None or verdict.label == "neutral":
+        how: How = "equal" if f1 == 1 else "token_f1"
+        return Comparison(question, span, answer.text, f1, verdict, how, f1, answer.start)
+    score = 1.0 if verdict.label == "entailment" else 0.0
+    return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)

@@ -1,0 +1,56 @@
+"""Spans and personal questions as the authors' program q-squared finds them.
+
+Texts are parsed whole and as they are written; :mod:`q2_metric.models.english.parser` repairs them
+and parses sentence by sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from q2_metric.models.english.parser import DROPPED_SPANS, load
+from q2_metric.types import Example, Span
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+    from spacy.tokens import Span as Tokens
+
+_SUBJECTS, _POSSESSORS = frozenset({"i", "you"}), frozenset({"my", "your"})
+
+
+class AuthorsSpans:
+    """All named entities, then each noun chunk whose text is not among them yet, in any case."""
+
+    name = "spacy"
+
+    def find(self, examples: Sequence[Example]) -> list[list[Span]]:
+        """The spans of each response, entities first."""
+        docs = load().pipe([example.response for example in examples])
+        return [_spans(example, doc) for example, doc in zip(examples, docs, strict=True)]
+
+
+def _spans(example: Example, doc: Doc) -> list[Span]:
+    found: list[tuple[Tokens, str]] = [(entity, entity.label_) for entity in doc.ents]
+    known = {entity.text.lower() for entity in doc.ents}
+    for chunk in doc.noun_chunks:
+        if chunk.text.lower() not in known:
+            known.add(chunk.text.lower())
+            found.append((chunk, ""))
+    return [Span(example, tokens.text, tokens.start_char, label) for tokens, label in found
+            if tokens.text.lower() not in DROPPED_SPANS]
+
+
+class AuthorsPersonal:
+    """A question whose parse has a subject I/you or a possessor my/your."""
+
+    def personal(self, questions: Sequence[str]) -> list[bool]:
+        """True for each question about the speakers."""
+        unique = list(dict.fromkeys(questions))
+        found = dict(zip(unique, map(_is_personal, load().pipe(unique)), strict=True))
+        return [found[question] for question in questions]
+
+
+def _is_personal(doc: Doc) -> bool:
+    return any((token.dep_ == "nsubj" and token.lower_ in _SUBJECTS)
+               or (token.dep_ == "poss" and token.lower_ in _POSSESSORS) for token in doc)
