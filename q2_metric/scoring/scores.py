@@ -133,7 +133,7 @@ def score_rows(
     """
     check_examples([row for row in rows if row is not None])
     scores: list[dict[str, Score]] = [{} for _ in rows]
-    judges = any(not entry(metric.name).any_text for metric in loaded)
+    judges = any(not _scores_chat(metric) for metric in loaded)
     reasons: dict[int, Reason | None] = {
         place: unclaimed(row) if judges else blank(row)
         for place, row in enumerate(rows) if row is not None
@@ -142,7 +142,7 @@ def score_rows(
         asked: dict[int, Example] = {}
         for place, reason in reasons.items():
             row = cast(Example, rows[place])
-            if reason is None or (reason == "no_claim" and entry(metric.name).any_text):
+            if reason is None or (reason == "no_claim" and _scores_chat(metric)):
                 asked[place] = row
             else:
                 scores[place][metric.name] = Score(row, None, reason=reason)
@@ -157,6 +157,11 @@ def score_rows(
             for one in scores:  # the rows that it was not asked about are no mean
                 one.pop(metric.name, None)
     return scores
+
+
+def _scores_chat(metric: Metric) -> bool:
+    """Whether a metric has scores for responses that claim nothing."""
+    return entry(metric.name).any_text or getattr(metric, "scores_all", False)
 
 
 def _ask(
