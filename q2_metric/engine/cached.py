@@ -5,10 +5,8 @@ A score that was computed is not computed again, by whatever command.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from q2_metric.engine.blocks import characters, cut
@@ -17,19 +15,8 @@ from q2_metric.engine.identity import digest, identity
 from q2_metric.errors import Q2Error
 from q2_metric.metrics.registry import entry
 from q2_metric.scoring import score_with
-from q2_metric.types import (
-    Claim,
-    Comparison,
-    Dropped,
-    Example,
-    Judgement,
-    Metric,
-    Part,
-    Question,
-    Score,
-    Span,
-    Verdict,
-)
+from q2_metric.scoring.codec import from_json, readable, to_json
+from q2_metric.types import Example, Metric, Score
 
 BLOCK = 256
 """Responses scored together, then put into the cache."""
@@ -163,88 +150,6 @@ class _Shared(CachedMetric):
         others = iter(super().score(missing, evidence=evidence, progress=progress))
         return [from_json(example, kept[key]) if key in kept else next(others)
                 for key, example in zip(keys, examples, strict=True)]
-
-
-# --- scores as JSON ---------------------------------------------------------------------
-
-
-def to_json(score: Score) -> dict[str, Any]:
-    """A score as a JSON object, without its example; :func:`from_json` reads it back."""
-    because = [_part(item) for item in score.because]
-    whole = _fields(score)
-    del whole["example"]
-    whole["verdict"] = asdict(score.verdict) if score.verdict else None
-    whole["dropped"] = [
-        {**_fields(one), "question": _question(one.question)} for one in score.dropped
-    ]
-    return {**whole, "because": because}
-
-
-def _part(item: Comparison | Judgement | Part) -> dict[str, Any]:
-    part = _fields(item)
-    if isinstance(item, Comparison):
-        part["question"] = _question(item.question)
-        part["verdict"] = asdict(item.verdict) if item.verdict else None
-    elif isinstance(item, Judgement):
-        part["claim"] = asdict(item.claim)
-        part["questions"] = [_part(one) for one in item.questions]
-    return part
-
-
-def _question(question: Question) -> list[Any]:
-    span = question.span
-    return [question.text, span.text, span.start, span.label]
-
-
-def _fields(item: Score | Comparison | Dropped | Judgement | Part) -> dict[str, Any]:
-    return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
-
-
-_KINDS: dict[frozenset[str], Callable[..., Any]] = {
-    frozenset(field.name for field in dataclasses.fields(kind)): kind
-    for kind in (Comparison, Judgement, Part)
-}
-"""What a score may rest on, by the names of its fields."""
-
-
-def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
-    """The score of :func:`to_json` for an example with the same texts.
-
-    The spans of its questions name ``example``, also where their places are those of the
-    response with its pronouns resolved.
-    """
-
-    def asked(item: Mapping[str, Any]) -> dict[str, Any]:
-        text, answer, start, label = item["question"]
-        return {**item, "question": Question(Span(example, answer, start, label), text)}
-
-    def part(item: Mapping[str, Any]) -> Any:
-        kind = _KINDS[frozenset(item)]
-        if kind is Comparison:
-            item = {**asked(item), "verdict": _verdict(item["verdict"])}
-        elif kind is Judgement:
-            item = {**item, "claim": Claim(**item["claim"]),
-                    "questions": tuple(map(part, item["questions"]))}
-        return kind(**item)
-
-    because = tuple(map(part, fields["because"]))
-    dropped = tuple(Dropped(**asked(item)) for item in fields["dropped"])
-    known = {**fields, "because": because, "dropped": dropped,
-             "verdict": _verdict(fields["verdict"])}
-    return Score(example, **known)
-
-
-def readable(value: Any) -> bool:
-    """Whether :func:`from_json` can read a value; a cache may hold what others put there."""
-    try:
-        from_json(Example("", ""), value)
-    except (TypeError, KeyError, ValueError, AttributeError):
-        return False
-    return True
-
-
-def _verdict(fields: Mapping[str, float] | None) -> Verdict | None:
-    return Verdict(**fields) if fields else None
 
 
 def _finite(value: Any) -> bool:

@@ -8,6 +8,7 @@ room                      step
 :mod:`.outcome`           what each response counts in the means
 :mod:`.aggregate`         the means, and the one signature of them
 :mod:`.run`               all of it over rows that are there at once
+:mod:`.codec`             a score as JSON and back
 ========================  =============================================================
 
 What becomes of a response that has no score is the same in all shells:

@@ -30,12 +30,13 @@ from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.engine import cache as module
 from q2_metric.engine.cache import Cache
-from q2_metric.engine.cached import CachedMetric, from_json, to_json
+from q2_metric.engine.cached import CachedMetric
 from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
 from q2_metric.scoring import score_with
+from q2_metric.scoring.codec import from_json, to_json
 from q2_metric.types import (
     Comparison,
     Dropped,

@@ -1,0 +1,109 @@
+"""A score as JSON and back: what the cache and other processes are given.
+
+Each item of ``because`` says what it is::
+
+    {"value": 0.5, …, "because": [{"kind": "comparison", "question": […], …}]}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from q2_metric.types import (
+    Claim,
+    Comparison,
+    Dropped,
+    Example,
+    Judgement,
+    Part,
+    Question,
+    Score,
+    Span,
+    Verdict,
+)
+
+_KINDS: Mapping[str, Callable[..., Any]] = {
+    kind.__name__.lower(): kind for kind in (Comparison, Judgement, Part)
+}
+"""What a score may rest on, by the name of its kind."""
+
+
+def to_json(score: Score) -> dict[str, Any]:
+    """A score as a JSON object, without its example; :func:`from_json` reads it back."""
+    whole = _fields(score)
+    del whole["example"]
+    return {
+        **whole,
+        "because": [_item(item) for item in score.because],
+        "verdict": asdict(score.verdict) if score.verdict else None,
+        "dropped": [{**_fields(one), "question": _question(one.question)}
+                    for one in score.dropped],
+    }
+
+
+def _item(item: Comparison | Judgement | Part) -> dict[str, Any]:
+    fields = {"kind": type(item).__name__.lower(), **_fields(item)}
+    if isinstance(item, Comparison):
+        fields["question"] = _question(item.question)
+        fields["verdict"] = asdict(item.verdict) if item.verdict else None
+    elif isinstance(item, Judgement):
+        fields["claim"] = asdict(item.claim)
+        fields["questions"] = [_item(one) for one in item.questions]
+    return fields
+
+
+def _question(question: Question) -> list[Any]:
+    span = question.span
+    return [question.text, span.text, span.start, span.label]
+
+
+def _fields(item: Score | Comparison | Dropped | Judgement | Part) -> dict[str, Any]:
+    return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+
+
+def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
+    """The score of :func:`to_json` for an example with the same texts.
+
+    The spans of its questions name ``example``, also where their places are those of the
+    response with its pronouns resolved.
+
+    Raises:
+        TypeError, KeyError, ValueError, AttributeError: it is not such an object.
+    """
+
+    def asked(item: Mapping[str, Any]) -> dict[str, Any]:
+        text, answer, start, label = item["question"]
+        return {**item, "question": Question(Span(example, answer, start, label), text)}
+
+    def read(item: Mapping[str, Any]) -> Any:
+        given = dict(item)
+        kind = _KINDS[given.pop("kind")]
+        if kind is Comparison:
+            given = {**asked(given), "verdict": _verdict(given["verdict"])}
+        elif kind is Judgement:
+            given |= {"claim": Claim(**given["claim"]),
+                      "questions": tuple(map(read, given["questions"]))}
+        return kind(**given)
+
+    return Score(example, **{
+        **fields,
+        "because": tuple(map(read, fields["because"])),
+        "dropped": tuple(Dropped(**asked(item)) for item in fields["dropped"]),
+        "verdict": _verdict(fields["verdict"]),
+    })
+
+
+def readable(value: Any) -> bool:
+    """Whether :func:`from_json` can read a value; a cache may hold what others put there."""
+    try:
+        from_json(Example("", ""), value)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return False
+    return True
+
+
+def _verdict(fields: Mapping[str, float] | None) -> Verdict | None:
+    return Verdict(**fields) if fields else None
