@@ -29,8 +29,8 @@ _TITLES = words(
 )
 """Before a name: no sentence ends there."""
 _ABBREVIATIONS = _TITLES | words(
-    "jr esq vs ft mt mts ave blvd rd hwy sq approx dept dist div est al inc ltd co corp llc bros assn "
-    "assoc intl natl univ inst govt mfg cf ca viz etc resp incl excl max min avg temp "
+    "jr esq vs ft mt mts ave blvd rd hwy sq approx dept dist div est al inc ltd co corp llc bros "
+    "assn assoc intl natl univ inst govt mfg cf ca viz etc resp incl excl max min avg temp "
     "jan feb apr jun jul aug sept oct nov dec tue tues thu thur thurs fri "
     "ala ariz calif colo conn fla kan ky mich minn mont neb nev okla tenn tex va vt wis wyo "
     "ont que alta sask hr hrs mins secs yr yrs lb lbs oz mph tbsp tsp cc km kg cm mm "
