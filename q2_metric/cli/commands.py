@@ -7,6 +7,7 @@ What is there already is replaced with ``--overwrite`` only, which every such co
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shlex
@@ -205,6 +206,7 @@ class Group(click.Group):
             raise OneLineError("out of memory; --batch-size 1 takes least", COULD_NOT) from error
 
     def main(self, *arguments: Any, **keywords: Any) -> Any:
+        _open_standard_streams()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # of signs that a terminal does not have
@@ -217,6 +219,28 @@ class Group(click.Group):
         except OSError as error:
             _give_up_output(error)
             sys.exit(COULD_NOT)
+
+
+class _Closed(io.TextIOBase):
+    """Standard output that was closed: writing to it is an error, as to a full disk."""
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.EBADF, "is closed")
+
+
+def _open_standard_streams() -> None:
+    """Takes the numbers of standard streams that are closed, or the next file that is opened would
+    get one of them, and with it what libraries print."""
+    with suppress(OSError):
+        while (nowhere := os.open(os.devnull, os.O_RDWR)) <= _STREAMS:
+            os.set_inheritable(nowhere, True)
+        os.close(nowhere)
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+
+
+_STREAMS = 2
+"""The number of standard error, the last of the standard streams."""
 
 
 def _give_up_output(error: OSError) -> None:

@@ -202,8 +202,8 @@ def output_row(
     """One row of the output, every field of the layout present.
 
     Args:
-        index: of the row in its file, from 0; its number from 1 is the id of a row that
-            has none.
+        index: of the row in its file, from 0; its number from 1 is the id of a row whose file has
+            none.
         row: as it was read.
         scores: by metric; empty for a bad row.
         layout: of the output, or just the requested metrics.

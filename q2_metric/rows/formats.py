@@ -5,18 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from q2_metric.errors import InputError, MissingExtra
+from q2_metric.errors import InputError
 from q2_metric.files import STDIN, json_problem, parse_json
 from q2_metric.rows.delimited import read_table
+from q2_metric.rows.parquet import read_parquet
 from q2_metric.rows.record import Record, text_lines
 from q2_metric.text.given import kind
-
-_BATCH = 256
-"""Rows of a parquet file held at a time."""
 
 
 def read_fields(
@@ -125,65 +122,15 @@ def _tsv(file: IO[bytes], name: str) -> Iterator[Record]:
     return read_table(file, name, "\t")
 
 
-def _parquet(file: IO[bytes], name: str) -> Iterator[Record]:
-    pa, parquet = pyarrow()
-    try:
-        number = 0
-        opened = parquet.ParquetFile(file, page_checksum_verification=True)
-        for batch in opened.iter_batches(batch_size=_BATCH):
-            for fields in _parquet_rows(batch):
-                number += 1
-                where = f"{name}, row {number}"
-                yield Record(where, fields or {}, "is not UTF-8" if fields is None else None)
-    # pyarrow's own errors, and what Python makes of names and numbers that are damaged.
-    except (pa.ArrowException, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: is not a parquet file that can be read: {error}") from error
-
-
-def _parquet_rows(batch: Any) -> list[dict[str, Any] | None]:
-    """The rows of a batch, ``None`` for those with bytes that are no text."""
-    try:
-        rows: list[dict[str, Any] | None] = batch.to_pylist()
-    except UnicodeDecodeError:
-        if batch.num_rows == 1:
-            return [None]
-        half = batch.num_rows // 2
-        return _parquet_rows(batch.slice(0, half)) + _parquet_rows(batch.slice(half))
-    # Dates and time zones that Python does not know: columns that nobody may have asked for.
-    except (ValueError, OverflowError, LookupError):
-        columns = [_parquet_column(column) for column in batch.columns]
-        return [dict(zip(batch.schema.names, row, strict=True))
-                for row in zip(*columns, strict=True)]
-    return rows
-
-
-def _parquet_column(column: Any) -> list[Any]:
-    """The values of a column, all ``None`` where they are none that Python has."""
-    try:
-        values: list[Any] = column.to_pylist()
-    except UnicodeDecodeError:
-        raise
-    except (ValueError, OverflowError, LookupError):
-        return [None] * len(column)
-    return values
-
-
 _READERS = {
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
     ".csv": _csv,
     ".tsv": _tsv,
-    ".parquet": _parquet,
+    ".parquet": read_parquet,
 }
 
 
 FORMS = ("jsonl", "csv", "tsv", "parquet")
 """Names of the formats."""
 
-
-def pyarrow() -> tuple[Any, Any]:
-    """pyarrow and its parquet module, which have no types."""
-    try:
-        return import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise MissingExtra("parquet", "pyarrow", "parquet") from error

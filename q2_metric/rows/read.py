@@ -118,7 +118,7 @@ def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]
     """Whether the column that is called like a label has labels, and not something else; and
     what to say where only most of its values are labels."""
     values = [value for one in records if column is not None
-              and _has(value := one.fields.get(column))]
+              and not _no_label(value := one.fields.get(column))]
     strange = [value for value in values if as_label(value) is None]
     if 2 * len(strange) >= len(values):
         return False, ""
@@ -139,14 +139,15 @@ def _is_number(value: object) -> bool:
     return True
 
 
-def _has(value: object) -> bool:
-    return value is not None and value != ""
+def _no_label(value: object) -> bool:
+    """Whether a row has no label; tables of text write NaN as a word."""
+    return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
 
 
 def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) -> bool | None:
     """What people said; a label that is not understood is an error where its column was named."""
     value = fields.get(column) if column else None
-    if not _has(value):
+    if _no_label(value):
         return None
     label = as_label(value)
     if label is None and needed:
@@ -158,9 +159,9 @@ def _row(
     index: int, record: Record, columns: Mapping[str, str | None], needs: Mapping[str, bool],
     *, blank: bool, named_label: bool,
 ) -> Row:
+    id_ = _id(record.fields, columns["id"], index)
     if record.problem:
-        return BadRow(index, None, f"{record.where}: {record.problem}")
-    id_ = _id(record.fields, columns["id"])
+        return BadRow(index, id_, f"{record.where}: {record.problem}")
 
     def text(field: str) -> str:
         if not needs[field] and _lacks(record.fields, columns[field]):
@@ -179,10 +180,14 @@ def _row(
         return BadRow(index, id_, f"{record.where}: {error}")
 
 
-def _id(fields: Mapping[str, object], column: str | None) -> str | None:
+def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
+    """A row's id, ``None`` where the file has none.
+
+    A row without one, among others that have one, has no plain number, which may be another's id.
+    """
     value = fields.get(column) if column else None
-    if value is None or value == "":
-        return None
+    if missing(value) or value == "":
+        return f"(row {index + 1})" if column else None
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
 
 

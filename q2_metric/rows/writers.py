@@ -11,7 +11,7 @@ from typing import IO, Any, Protocol
 
 from q2_metric.files import check_place, check_written, replacing
 from q2_metric.rows.fields import Field, Layout, OutputRow
-from q2_metric.rows.formats import pyarrow
+from q2_metric.rows.parquet import pyarrow
 from q2_metric.rows.spreadsheet import to_cell
 
 _ROW_GROUP = 4096

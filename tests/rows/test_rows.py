@@ -727,6 +727,8 @@ def test_peoples_labels_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("values", "labels", "note"), [
     ((1, 0, "n/a", 1), [True, False, None, True], "the label 'n/a' (column 'label') is not 0 or 1"),
+    ((1, 0, math.nan, 1), [True, False, None, True], ""),
+    ((1.0, 0.0, "NaN", 1.0), [True, False, None, True], ""),
     ((1, 1, 1, 5), [None] * 4, "the column 'label' is not read as people's label: it has '5'"),
     (("Paris", "yes", "Rome"), [None] * 3, ""),
 ])
@@ -739,6 +741,18 @@ def test_labels_that_are_not_understood_are_said(
     assert [row.label for row in found if isinstance(row, Example)] == labels
     assert len(notes) == bool(note)
     assert note in "".join(notes)
+
+
+@pytest.mark.parametrize("missing", [None, "", math.nan])
+def test_a_row_without_id_takes_no_id_of_another(jsonl: Path, missing: object) -> None:
+    """Its number could be one; rows are matched by their ids."""
+    rows = [{**GOOD, "id": "2"}, {**GOOD, "id": missing}, {"knowledge": "k"}, "no object"]
+    found = list(read_rows(write_jsonl(jsonl, *rows)))
+    ids = [output_row(i, row, {}, ["word_share"])["id"] for i, row in enumerate(found)]
+    assert ids == ["2", "(row 2)", "(row 3)", "(row 4)"]
+    without = list(read_rows(write_jsonl(jsonl, GOOD, "no object", GOOD)))
+    ids = [output_row(i, row, {}, ["word_share"])["id"] for i, row in enumerate(without)]
+    assert ids == ["1", "2", "3"]
 
 
 def test_labels_go_out_with_the_texts() -> None:

@@ -1,0 +1,189 @@
+"""Reader of parquet, whose memory is bounded by the bytes of a file and not by what it unpacks to.
+
+A file of 1 KB can say "this text of 1 MB, a million times". Columns of texts are read as their
+dictionary, so that rows that repeat a text share it, unless they are large: then their longest
+text says how many rows are read at a time. A row is not given out where it is longer than a line of
+jsonl may be, and a file with a column that unpacks to far more than it has is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import IO, Any
+
+from q2_metric.errors import InputError, MissingExtra
+from q2_metric.rows.record import LONGEST_LINE, Record
+
+_BATCHES = (256, 16_384)
+"""Rows read at a time, at least and at most, unless they are long."""
+
+_COPIED = 2**31
+"""Bytes of dictionaries that may be copied for a row group: each batch has a copy."""
+
+_BATCH = 2**28
+"""Bytes of a batch of long rows."""
+
+_RATIO = 200
+"""Times its size that a column of a row group may unpack to, once that is more than
+:data:`~q2_metric.rows.record.LONGEST_LINE`. Texts are packed to a tenth, at most to a fiftieth."""
+
+_INDEX = 4
+"""Bytes of a value of a list, at least."""
+
+_NO_TEXT = object()
+"""Stands for bytes that are not UTF-8."""
+
+
+def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
+    """The rows of a file.
+
+    Raises:
+        InputError: (on reading) it is not a parquet file, is damaged, or unpacks to too much.
+        MissingExtra: pyarrow is not installed.
+    """
+    pa, parquet = pyarrow()
+    try:
+        opened = parquet.ParquetFile(file)
+        names = opened.schema_arrow.names
+        twice = next((one for one in names if names.count(one) > 1), None)
+        note = twice and f"the file has the column {twice!r} twice; the last counts"
+        number = 0
+        for batch in _batches(parquet, opened, file, name):
+            columns = [_values(pa, column) for column in batch.columns]
+            for row in zip(*columns, strict=True):
+                number += 1
+                where = f"{name}, row {number}"
+                problem = _problem(row)
+                yield Record(where, {} if problem else dict(zip(names, row, strict=True)),
+                             problem, note)
+                note = None
+    # pyarrow's own errors, and what Python makes of names and numbers that are damaged.
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: is not a parquet file that can be read: {error}") from error
+
+
+def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[Any]:
+    """The rows in batches, row group by row group.
+
+    Raises:
+        InputError: a column unpacks to far more than the file has.
+    """
+    about = opened.metadata
+    columns = [opened.schema.column(place) for place in range(about.num_columns)]
+    texts = [
+        column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")
+        for column in columns
+    ]
+    for group in range(about.num_row_groups):
+        shared, largest, plain = [], 0, False
+        for place, column in enumerate(columns):
+            chunk = about.row_group(group).column(place)
+            size = _unpacked(chunk, column, name)
+            if texts[place] and size <= LONGEST_LINE:
+                shared.append(column.path)
+                largest = max(largest, size)
+            plain = plain or (texts[place] and size > LONGEST_LINE)
+        rows = min(max(about.row_group(group).num_rows * largest // _COPIED, _BATCHES[0]),
+                   _BATCHES[1])
+        if plain:
+            every = [column.path for column, is_text in zip(columns, texts, strict=True) if is_text]
+            rows = min(rows, max(1, _BATCH // max(_longest(parquet, file, every, group), 1)))
+        yield from parquet.ParquetFile(
+            file, metadata=about, page_checksum_verification=True, read_dictionary=shared,
+        ).iter_batches(batch_size=rows, row_groups=[group])
+
+
+def _unpacked(chunk: Any, column: Any, name: str) -> int:
+    """The bytes that a column of a row group unpacks to, before texts are repeated.
+
+    Raises:
+        InputError: they are far more than the file has.
+    """
+    size: int = chunk.total_uncompressed_size
+    if column.max_repetition_level:  # one row may hold all of its values
+        size = max(size, _INDEX * chunk.num_values)
+    if size > max(LONGEST_LINE, _RATIO * chunk.total_compressed_size):
+        raise InputError(
+            f"{name}: the column {column.path!r} has {chunk.total_compressed_size:,} bytes that "
+            f"unpack to {size:,}; write it anew with smaller row groups"
+        )
+    return size
+
+
+def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int:
+    """Bytes of the longest text of a row group that several of its rows may repeat."""
+    compute = import_module("pyarrow.compute")
+    opened = parquet.ParquetFile(file, read_dictionary=texts)
+    first = next(opened.iter_batches(batch_size=1, row_groups=[group]))
+    waiting, longest = list(first.columns), 0
+    while waiting:
+        array = waiting.pop()
+        if hasattr(array, "dictionary"):
+            found = compute.max(compute.binary_length(array.dictionary)).as_py()
+            longest = max(longest, found or 0)
+        elif hasattr(array, "flatten") and array.type.num_fields:
+            inner = array.keys if hasattr(array, "keys") else array.flatten()
+            waiting += inner if isinstance(inner, list) else [inner]
+    return longest
+
+
+def _values(pa: Any, array: Any) -> list[Any]:
+    """The values of a column; rows that repeat a text share it."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        used = array.indices.dictionary_encode()  # of those of the whole row group
+        known = _values(pa, array.dictionary.take(used.dictionary))
+        return [None if i is None else known[i] for i in used.indices.to_pylist()]
+    if pa.types.is_struct(kind):
+        fields = [field.name for field in kind]
+        rows = zip(*(_values(pa, one) for one in array.flatten()), strict=True)
+        return [dict(zip(fields, row, strict=True)) if there else None
+                for row, there in zip(rows, array.is_valid().to_pylist(), strict=True)]
+    if pa.types.is_map(kind):  # no field is one
+        return [None] * len(array)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        items = iter(_values(pa, array.flatten()))
+        lengths = import_module("pyarrow.compute").list_value_length(array).to_pylist()
+        return [None if n is None else [next(items) for _ in range(n)] for n in lengths]
+    return _plain(array)
+
+
+def _plain(array: Any) -> list[Any]:
+    try:
+        values: list[Any] = array.to_pylist()
+    except UnicodeDecodeError:
+        return [_NO_TEXT] if len(array) == 1 else [
+            value for i in range(len(array)) for value in _plain(array.slice(i, 1))]
+    # Dates and time zones that Python does not know: columns that nobody may have asked for.
+    except (ValueError, OverflowError, LookupError):
+        return [None] * len(array)
+    return values
+
+
+def _problem(row: tuple[Any, ...]) -> str | None:
+    """What hides a row: bytes that are not UTF-8, or more text than a row may have."""
+    size, waiting = 0, list(row)
+    while waiting:
+        value = waiting.pop()
+        if value is _NO_TEXT:
+            return "is not UTF-8"
+        if isinstance(value, (str, bytes)):
+            size += len(value)
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        if size > LONGEST_LINE:
+            return f"is longer than {LONGEST_LINE:,} characters"
+    return None
+
+
+def pyarrow() -> tuple[Any, Any]:
+    """pyarrow and its parquet module, which have no types."""
+    try:
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise MissingExtra("parquet", "pyarrow", "parquet") from error
