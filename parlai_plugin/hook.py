@@ -10,6 +10,7 @@ ones that call them. No installed file is touched, and :func:`install` does it o
 ``.add_world_args``
 ``ParlaiParser.parse_args``,           errors of ours are one line at the command ``parlai``
 ``ParlaiScript._run_from_…``           (and a mistyped metric is noticed before the run)
+``ParlaiParser._load_opts``            a preset beside a model that is not there is one line
 ``params.modelzoo_path``               a zoo model that cannot be had is one line
 ``eval_model``, ``TrainLoop._run_…``   the lines after a run: what was left out, and why
 ``_save_eval_stats``                   the signatures in the file of ``--report-filename``
@@ -27,7 +28,6 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import parlai.core.params
@@ -59,7 +59,7 @@ from parlai_plugin.notices import (
     wanted,
     without_value,
 )
-from parlai_plugin.options import OPT_FILES, add_options, presets
+from parlai_plugin.options import add_options, load_init, load_opts
 from parlai_plugin.scores import Explanation, LazyMean, Settings, broken, names, scorer
 from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
@@ -81,9 +81,10 @@ def install() -> None:
     _wrap(ParlaiParser, "add_extra_args", _add_extra_args)
     _wrap(ParlaiParser, "add_world_args", _add_world_args)
     _wrap(ParlaiParser, "parse_args", _parse_args)
+    _wrap(ParlaiParser, "_load_opts", load_opts)
     _wrap(parlai.core.params, "modelzoo_path", _modelzoo_path)
     _wrap_classmethod(ParlaiScript, "_run_from_parser_and_opt", _run)
-    _wrap_classmethod(Opt, "load_init", _load_init)
+    _wrap_classmethod(Opt, "load_init", load_init)
     for module in _copies(parlai.scripts.eval_model):
         _wrap(module, "eval_model", _eval_model)
         _wrap(module, "_eval_single_world", _eval_single_world)
@@ -238,23 +239,6 @@ def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwarg
     if _takes_metrics(self):
         add_options(self)
     return original(self, *args, **kwargs)
-
-
-def _load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
-    preset = OPT_FILES / f"{optfile.removeprefix('q2/')}.opt"
-    if optfile in presets() and not Path(optfile).exists():
-        return cls.load(str(preset))
-    try:
-        return original(cls, optfile)
-    except (TypeError, NotImplementedError, FileNotFoundError) as error:
-        if optfile.startswith("q2/"):
-            raise InputError(
-                f"-o: there is no preset {optfile}; there are {' and '.join(presets())}"
-            ) from None
-        if isinstance(error, FileNotFoundError):
-            raise
-        # pkg_resources cannot look into a namespace package, which parlai_internal now is.
-        raise FileNotFoundError(f"-o: there is no file and no opt preset {optfile!r}") from None
 
 
 # --- errors ------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from q2_metric.checks import Setting, settings_of
+from q2_metric.errors import InputError
 from q2_metric.metrics.registry import DEFAULT, METRICS, keywords, models
 from q2_metric.models.presets import PRESETS
 from q2_metric.running import Running
@@ -18,6 +19,52 @@ OPT_FILES = Path(__file__).parent / "presets"
 def presets() -> list[str]:
     """Names of the presets for ``-o``."""
     return sorted(f"q2/{path.stem}" for path in OPT_FILES.glob("*.opt"))
+
+
+def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
+    """``Opt.load_init``: the presets ``-o q2/…``.
+
+    Raises:
+        InputError: there is no such preset.
+        FileNotFoundError: there is no such file.
+    """
+    preset = OPT_FILES / f"{optfile.removeprefix('q2/')}.opt"
+    if optfile in presets() and not Path(optfile).exists():
+        return cls.load(str(preset))
+    try:
+        return original(cls, optfile)
+    except (TypeError, NotImplementedError, FileNotFoundError) as error:
+        if optfile.startswith("q2/"):
+            raise InputError(
+                f"-o: there is no preset {optfile}; there are {' and '.join(presets())}"
+            ) from None
+        if isinstance(error, FileNotFoundError):
+            raise
+        # pkg_resources cannot look into a namespace package, which parlai_internal now is.
+        raise FileNotFoundError(f"-o: there is no file and no opt preset {optfile!r}") from None
+
+
+def load_opts(original: Callable[..., Any], parser: Any, opt: Mapping[str, Any]) -> Any:
+    """``ParlaiParser._load_opts``: a preset beside a model that it does not fit is one line.
+
+    ParlAI raises a RuntimeError that names an option of the preset, and not the model.
+
+    Raises:
+        InputError: there is no such model, or it is of another kind.
+    """
+    try:
+        return original(parser, opt)
+    except RuntimeError as error:
+        preset, model = str(opt.get("init_opt")), opt.get("model_file")
+        if preset not in presets() or not model:
+            raise
+        if not (Path(model).is_file() or Path(f"{model}.opt").is_file()):
+            raise InputError(f"-mf: there is no model file {model}") from None
+        option = str(error).rpartition(" ")[2]
+        raise InputError(
+            f"-mf: the model {model} has no option {option!r}, which -o {preset} sets; leave out "
+            "-o, or name a model that writes text"
+        ) from None
 
 
 def add_options(parser: Any, *, scoring: bool = True) -> None:

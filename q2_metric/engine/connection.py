@@ -1,16 +1,23 @@
-"""The way to a Ray cluster: reached in time or not at all, and noticed when it dies."""
+"""The way to a Ray cluster: reached in time or not at all, and noticed when it dies.
+
+A cluster that is started here listens on the loopback interface alone, and its folder can be read
+by its owner alone. Ray itself listens on every interface and keeps ``/tmp/ray`` open to all.
+"""
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import queue
 import re
+import shutil
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
@@ -83,18 +90,57 @@ def connect(cluster: Cluster) -> Any:
         raise MissingExtra("--engine ray", "ray", "ray") from error
     if not ray.is_initialized():
         here: dict[str, Any] = {"address": cluster.address}
-        if cluster.address is None:
+        own = cluster.address is None
+        if own:
             # The actors' processors and one for the reader, were there fewer.
             here = {
                 "address": "local",
                 "num_cpus": max(os.cpu_count() or 1, cluster.actors + 1),
                 "include_dashboard": False,
+                "_temp_dir": _folder(ray),
             }
-        with _no_chatter():
+        with _loopback() if own else nullcontext(), _no_chatter():
             _init(ray, cluster.address, here)
     for name in ("ray.data", "ray"):
         logging.getLogger(name).setLevel(logging.ERROR)
     return ray
+
+
+def _folder(ray: Any) -> str:
+    """A new folder for the files of a cluster that is started here, which goes at the end."""
+    # Sockets are in it, whose paths must be short: TMPDIR may be long.
+    place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)
+    folder, process = tempfile.mkdtemp(prefix="q2-ray-", dir=place), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == process:
+            ray.shutdown()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return os.path.join(folder, "ray")  # Ray opens its folder to all; nobody comes to this one
+
+
+@contextmanager
+def _loopback() -> Iterator[None]:
+    """What Ray starts listens on the loopback interface alone, as it does by itself on macOS and
+    Windows, where it starts no cluster of several machines."""
+    constants = import_module("ray._private.ray_constants")
+    given, several = os.environ.get(_SEVERAL), getattr(constants, "ENABLE_RAY_CLUSTER", None)
+    os.environ[_SEVERAL] = "0"
+    constants.ENABLE_RAY_CLUSTER = False  # type: ignore[attr-defined]  # read when Ray was imported
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = several  # type: ignore[attr-defined]
+        if given is None:
+            del os.environ[_SEVERAL]
+        else:
+            os.environ[_SEVERAL] = given
+
+
+_SEVERAL = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Whether what is started may be joined by other machines; Ray reads it on every system."""
 
 
 @contextmanager

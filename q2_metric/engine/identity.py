@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import q2_metric
 from q2_metric.files import fingerprint
 from q2_metric.metrics.registry import entry
-from q2_metric.models.hub.names import CONFIG, commit, is_folder
+from q2_metric.models.hub.names import CONFIG, check_packages, commit, is_folder
 from q2_metric.models.presets import preset
 
 Identity = dict[str, Any]
@@ -71,6 +71,9 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     """What stands for the models of the Hub among a metric's, of the preset or in its place.
 
     One that cannot be found stands for nothing: what loads it says so.
+
+    Raises:
+        MissingExtra: nothing could load them.
     """
     found: Identity = {}
     chosen = preset(request["preset"]) if "preset" in request else None
@@ -78,6 +81,9 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
         model = request.get(name) or (chosen.model(name) if chosen else "")
         # A coreference model is a pipeline of spaCy, which is a package.
         if model and name != "coreference_model" and not is_folder(model):
+            replaced = request.get(name) is not None or chosen is None
+            check_packages(
+                f"the model {model!r}" if replaced else f"the preset {request['preset']!r}")
             with suppress(Exception):  # each library of the Hub has its own
                 found[COMMIT + model] = commit(model)
     return found

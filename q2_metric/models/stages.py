@@ -312,8 +312,9 @@ def _name(model: object) -> str | None:
 
 
 def _weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
-    from q2_metric.models.hub.loading import resolve_device
+    from q2_metric.models.hub.loading import require, resolve_device
 
+    require(f"the model {model!r}")
     # "auto" and the device that it stands for are the same weights, and so is any batch.
     device = resolve_device(running.device)
     dtype = "float32" if running.dtype == "auto" else running.dtype  # 8 bits are the package's own

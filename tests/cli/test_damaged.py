@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shlex
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -142,6 +146,32 @@ def test_an_open_file_of_a_process_is_no_output(folder: Path) -> None:
                 write_text(path, "page")
     assert link.is_symlink()
     write_text(folder / "target", "page")
+
+
+RUN = "score rows.jsonl --metrics knowledge_f1"
+
+
+@pytest.mark.parametrize(("words", "closed", "code"), [
+    (f"{RUN} --json", ">&-", 3), (RUN, ">&-", 3), (f"{RUN} --quiet", ">&-", 0),
+    ("presets", ">&-", 3), ("--version", ">&-", 3), ("score --help", ">&-", 3),
+    (RUN, "2>&-", 0), (f"{RUN} --json", "2>&- >&-", 3),
+    (f"{RUN} --quiet --out out.jsonl", ">&- 2>&- <&-", 0),
+])
+def test_standard_streams_that_are_closed(
+    folder: Path, words: str, closed: str, code: int
+) -> None:
+    """What cannot be printed is an error; nothing is printed into a file of ours."""
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    command = f"exec {shlex.quote(sys.executable)} -m q2_metric {words} {closed}"
+    done = subprocess.run(["sh", "-c", command], env={**os.environ, "PYTHONPATH": paths},
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    if code:
+        said = "" if "2>&-" in closed else "q2: error: standard output: is closed\n"
+        assert (done.stdout, done.stderr) == ("", said)
+    if "--out" in words:
+        (line,) = (folder / "out.jsonl").read_text().splitlines()
+        assert json.loads(line)["knowledge_f1"] is not None
 
 
 def test_no_room_for_temporary_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -81,6 +82,66 @@ def cluster() -> Iterator[Cluster]:
     connection.connect(two)
     yield two
     ray.shutdown()
+
+
+def descendants(process: int) -> set[int]:
+    found = {process}
+    children = subprocess.run(
+        ["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in children.splitlines()]
+    while new := {child for child, parent in pairs if parent in found} - found:
+        found |= new
+    return found
+
+
+def listening(processes: set[int]) -> set[str]:
+    """The addresses on which they listen, as /proc/net has them."""
+    sockets = {}
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":
+                sockets[f"socket:[{fields[9]}]"] = fields[1].rpartition(":")[0]
+    found = set()
+    for process in processes:
+        with contextlib.suppress(OSError):
+            for descriptor in os.listdir(f"/proc/{process}/fd"):
+                with contextlib.suppress(OSError):
+                    found.add(sockets.get(os.readlink(f"/proc/{process}/fd/{descriptor}"), ""))
+    return found - {""}
+
+
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc")
+def test_a_cluster_that_is_started_here_is_ours_alone(cluster: Cluster) -> None:
+    """Nobody on the network can reach it, and nobody on the machine can read its files."""
+    import ray
+
+    ray.get(ray.remote(lambda: 1).remote())  # a worker too
+    places = listening(descendants(os.getpid()))
+    assert places
+    assert places <= LOOPBACK
+    folder = Path(ray._private.worker._global_node.get_temp_dir_path()).parent
+    assert folder.name.startswith("q2-ray-")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert os.environ.get("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER") is None, "for clusters of others"
+
+
+def test_the_folder_of_a_cluster_goes_at_the_end(tmp_path: Path) -> None:
+    code = """
+from types import SimpleNamespace
+from q2_metric.engine import connection
+print(connection._folder(SimpleNamespace(shutdown=lambda: print("shut down"))))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "RAY_TMPDIR": str(tmp_path)})
+    folder, stopped = done.stdout.splitlines()
+    assert Path(folder).parent.parent == tmp_path
+    assert stopped == "shut down"
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_what_ray_prints_is_not_among_the_results() -> None:

@@ -544,6 +544,22 @@ def test_help_shows_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--q2-" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("preset", ["q2/memnet", "q2/dodeca"])
+def test_a_preset_with_a_model_that_is_not_there(
+    wow: str, preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "WRONG"
+    options = ["-dp", wow, "-o", preset, "-mf", str(model)]
+    for script in ("eval_model", "q2_export"):
+        line = one_line(capsys, script, *options, code=2)
+        assert line == f"q2-metric: -mf: there is no model file {model}"
+    model.touch()
+    line = one_line(capsys, "eval_model", *options, code=2)
+    assert line == (
+        f"q2-metric: -mf: the model {model} has no option 'skip_generation', which -o {preset} "
+        "sets; leave out -o, or name a model that writes text")
+
+
 # --- export ------------------------------------------------------------------------------
 
 

@@ -13,14 +13,21 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from q2_metric import forks
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.models.batching import is_out_of_memory
-from q2_metric.models.hub.names import CONFIG, commit, is_folder, parted
+from q2_metric.models.hub.names import (
+    CONFIG,
+    EXTRA,
+    PACKAGES,
+    check_packages,
+    commit,
+    is_folder,
+    parted,
+)
 from q2_metric.models.hub.pickles import check_weights, may_read_pickle
 from q2_metric.models.hub.pieces import restore
 
@@ -39,11 +46,9 @@ AutoClass = Literal[
 COMMIT = 8
 """Digits of a commit that are shown."""
 
-EXTRA = "torch"
-"""The extra of q2-metric that installs torch and transformers."""
-PACKAGES = ("torch", "transformers")
 OLDEST = (5, 1)
 """Version of transformers that is needed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -89,14 +94,6 @@ def limit_threads() -> None:
 
         if torch.get_num_threads() > 1:
             torch.set_num_threads(1)
-
-
-def _installed(package: str) -> bool:
-    """Whether a package is there; it is not imported, which takes seconds."""
-    try:
-        return find_spec(package) is not None
-    except ValueError:  # it could not be imported before
-        return False
 
 
 def resolve_device(device: str = "auto") -> str:
@@ -173,9 +170,7 @@ def check_models(models: Sequence[str]) -> None:
         MissingExtra: torch or transformers is not installed.
         ModelError: one is not there; some have no safetensors and may not be read otherwise.
     """
-    for package in PACKAGES:
-        if not _installed(package):
-            raise MissingExtra(f"the model {models[0]!r}", package, EXTRA)
+    check_packages(f"the model {models[0]!r}")
     for name in models:
         with _errors_about(name), _quiet():
             _place(name)

@@ -9,7 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+
+from q2_metric.errors import MissingExtra
+
+EXTRA = "torch"
+"""The extra of q2-metric that installs torch and transformers."""
+PACKAGES = ("torch", "transformers")
 
 CONFIG = "config.json"
 """What every model has."""
@@ -38,6 +45,21 @@ def parted(name: str) -> tuple[str, str | None]:
 def is_folder(name: str) -> bool:
     """Whether a model's name is that of a folder here."""
     return Path(name).expanduser().is_dir()
+
+
+def check_packages(what: str) -> None:
+    """Refuses what needs torch and transformers where they are missing, without importing them.
+
+    Raises:
+        MissingExtra: one of them is not installed.
+    """
+    for package in PACKAGES:
+        try:
+            found = find_spec(package) is not None
+        except (ImportError, ValueError):  # it could not be imported before
+            found = False
+        if not found:
+            raise MissingExtra(what, package, EXTRA)
 
 
 @cache
