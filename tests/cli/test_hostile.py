@@ -151,7 +151,7 @@ def test_texts_are_no_markup_no_template_and_no_command(tmp_path: Path) -> None:
     assert hostile.tags == plain.tags
     assert hostile.scripts == plain.scripts
     assert "{{ 7*7 }}" in hostile.text
-    assert "49" not in hostile.text
+    assert hostile.text.count("49") == plain.text.count("49")  # a signature may have it
     assert "\x1b" not in done.output
     found = rows_of(tmp_path / "out.jsonl")
     assert [row["id"] for row in found] == list(HOSTILE)

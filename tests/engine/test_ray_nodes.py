@@ -106,8 +106,7 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
     assert (driver.returncode, said) == (3, "")
     assert complained == (
         f"q2: error: Ray's cluster at {address} has died: nobody has answered there for "
-        f"6 s; {out}.parts keeps what is finished: the same command goes on from there, "
-        "--overwrite begins anew\n"
+        f"6 s; {out}.parts keeps what is finished: the same command goes on from there\n"
     )
     assert not out.exists()
     here = subprocess.run(
