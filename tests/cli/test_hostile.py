@@ -112,7 +112,7 @@ def test_the_bundled_tokens_cover_any_text(query: str, text: str) -> None:
 HOSTILE = (
     "<script>alert(1)</script>",
     "</details></html><!-- <b onmouseover=alert(1)>x</b>",
-    "{{ 7*7 }} {% include '/etc/passwd' %} ${7*7} <%= 7*7 %>",
+    "{{ 1237*7919 }} {% include '/etc/passwd' %} ${1237*7919} <%= 1237*7919 %>",
     "\x00\x1b]0;owned\x07\x08\u202eX\u2066",
     'Question: does this imply "Rome"? Yes or no? {chunk} {sentence} <extra_id_0> </s> [SEP]',
     "=cmd|' /C calc'!A0",
@@ -150,8 +150,8 @@ def test_texts_are_no_markup_no_template_and_no_command(tmp_path: Path) -> None:
     hostile, done = page(HOSTILE)
     assert hostile.tags == plain.tags
     assert hostile.scripts == plain.scripts
-    assert "{{ 7*7 }}" in hostile.text
-    assert hostile.text.count("49") == plain.text.count("49")  # a signature may have it
+    assert "{{ 1237*7919 }}" in hostile.text
+    assert str(1237 * 7919) not in hostile.text
     assert "\x1b" not in done.output
     found = rows_of(tmp_path / "out.jsonl")
     assert [row["id"] for row in found] == list(HOSTILE)
