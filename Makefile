@@ -64,17 +64,17 @@ bench: $(VENV)/test.done
 METRICS ?= q2,scale,groundedness,knowledge_f1,word_share,knowledge_bleu,nli
 agreement: $(VENV)/test.done
 	$(BIN)/q2 meta-eval wow --dtype int8 --metrics $(METRICS) $(MODELS) \
-	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md
+	  --out docs/results/wow.json --out docs/results/wow.md --note docs/results/wow.note.md --overwrite
 	$(BIN)/q2 meta-eval true q2 dialfact_a qags_cnndm summeval --dtype int8 --metrics $(METRICS) $(MODELS) \
-	  --out docs/results/true.json --out docs/results/true.md
+	  --out docs/results/true.json --out docs/results/true.md --overwrite
 	$(BIN)/q2 meta-eval dev --dtype int8 --metrics q2,scale,groundedness,knowledge_f1,word_share \
-	  --out docs/results/dev.json --out docs/results/dev.md
+	  --out docs/results/dev.json --out docs/results/dev.md --overwrite
 	$(BIN)/python -m benchmarks quoted
 
 # Knowledge selection on DSTC10 (q2 data download dstc10): a minute or two.
 knowledge: $(VENV)/test.done
 	$(BIN)/q2 select evaluate --note docs/results/knowledge.note.md \
-	  --out docs/results/knowledge.md --out docs/results/knowledge.json
+	  --out docs/results/knowledge.md --out docs/results/knowledge.json --overwrite
 	$(BIN)/python -m benchmarks quoted
 
 $(BIN)/python:
