@@ -1,8 +1,9 @@
-"""Whether a sentence says that the knowledge has no answer, and nothing else, by rule.
+"""Whether a sentence says that there is no answer, and nothing else, by rule.
 
 "The passage does not say." is what a careful system writes when it has nothing to go by. It
-states nothing about the world that the knowledge could support or refute. The rule is narrow:
-the sentence must speak of the text that was given, in one of a few ways, and end there.
+states nothing about the world that the knowledge could support or refute; nor do "Unknown.",
+an apology, and the advice to ask somebody else. The rule is narrow: the sentence must be one of
+these, or speak of the text that was given in one of a few ways, and end there.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _FOREWORD = re.compile(
     r"(?:unfortunately|however|but|so|well|no(?=,)|i am sorry|sorry|i am afraid(?: that)?"
     r"|i apologi[sz]e|thus|therefore|hence)\b[ ,:]*(?:but )?"
 )
+_AS_AI = re.compile(r"as an? (?:ai|artificial intelligence|language model)(?: language)?"
+                    r"(?: model| assistant| chatbot)?\b[ ,:]*")
 _FOREWORD_OF_TEXT = re.compile(rf"(?:based (?:only |solely )?on|according to|from|in|given) "
                                rf"(?:{_TEXT})\b[ ,:]*")
 _FURTHER = re.compile(
@@ -61,7 +64,42 @@ _BY_ITSELF = re.compile(
     r"|unanswerable|(?:this|the) question (?:ca(?:n ?not|n't) be answered|is unanswerable)"
     rf"|not {_HOW}(?:mentioned|stated|specified|provided|given)(?: {_IN} (?:{_TEXT}))?"
     r"|no answer(?: (?:was |is )?(?:found|available|given|provided))?"
+    rf"|(?:i|we) (?:{_CANNOT}|{_NOT}) (?:find|locate|see) (?:any|enough|sufficient|the)"
+    rf"(?: (?:relevant|specific|further|more|reliable|exact))* {_FACTS}\b.*"
+    r"|(?:there (?:was|is|were|are) )?no (?:relevant |specific |further |matching )*"
+    r"(?:information|data|answers?|results?|documents?|passages?|match(?:es)?)"
+    r" (?:(?:was|is|were|are|could be|can be) )?(?:found|available|returned)"
+    r"(?: (?:about|on|regarding|concerning|for (?:this|that|your|the)|to answer)\b.*)?"
+    r"|(?:unknown|null|nil|nan|n/a|not (?:available|applicable|found|known|sure)|undefined|idk"
+    r"|no (?:data|information|answers?|idea|clue|comment|results?)|(?:i|we) (?:do not|don't) know)"
 )
+_APOLOGY = re.compile(
+    r"(?:(?:i|we) (?:do |(?:sincerely|deeply|truly|really) )*apologi[sz]e"
+    r"|(?:please accept )?(?:(?:my|our) )?(?:(?:sincere|sincerest|deepest) )?apologies|for)"
+    r"(?: (?:again|once more))?"
+    r"(?: ?(?:for )?(?:the|any|this|that|my|our|your)(?: (?:earlier|previous|possible|any))? "
+    r"(?:confusion|inconvenience|misunderstanding|mistake|error|oversight|delay|trouble|mix-up"
+    r"|frustration)\b[^,;:\d]*)?"
+)
+"""Nothing but an apology; "i am sorry" was taken off before "for the confusion"."""
+_HELP = re.compile(
+    rf"(?:i|we) {_CANNOT} (?:help|assist)(?: you)?"
+    r"(?: (?:with|on) (?:it|(?:that|this|your)(?: (?:request|question|query))?))?"
+)
+_MORE = (r"(?:for (?:any )?(?:more|further|additional) (?:information|details|help|assistance"
+         r"|questions)|if you (?:have|need)(?: any)? (?:more |further |additional |other )?"
+         r"(?:questions|information|details|help|assistance)(?: or concerns)?)")
+_REFERS = re.compile(
+    rf"(?:{_MORE},? )?(?:please )?(?:contact|call|reach out to|get in touch with|consult|check with"
+    r"|speak (?:to|with)|refer to|visit) (?:directly )?(?:(?:the|our|your|their) )?"
+    r"(?:(?:local|technical|customer|service|support|it|relevant|official|hotel|company) )*"
+    r"(?:desk|help ?desk|support|service|care|services|team|front desk|reception|website|helpline"
+    rf"|hotline|administrator|department|representative|provider|staff)(?: directly)?(?: {_MORE})?"
+)
+"""That somebody else may know; a number or an address would be a claim."""
+_OF_AI = re.compile(rf"(?:i|we) (?:{_NOT} have|{_CANNOT} (?:have|access|provide|give|offer))\b"
+                    r".*\b(?:access|opinions?|emotions?|feelings?|beliefs?|preferences?|experiences?"
+                    r"|information|data|ability)\b.*")
 _BESIDE_TEXT = re.compile(
     r"it is (?:not possible|impossible|unclear|not clear|unknown)\b.*"
     rf"|there (?:is|are) {_NOTHING} {_FACTS}\b.*|(?:i|we) {_CANNOT} {_FIND}\b.*"
@@ -84,13 +122,18 @@ def abstains(sentence: str) -> bool:
     False
     """
     said = " ".join(sentence.replace("i'm ", "i am ").split()).strip(" .!\"'()[]")
-    named = False
-    while found := _FOREWORD_OF_TEXT.match(said) or _FOREWORD.match(said):
-        named = named or found.re is _FOREWORD_OF_TEXT
+    named = model = False
+    while found := (_FOREWORD_OF_TEXT.match(said) or _FOREWORD.match(said)
+                    or _AS_AI.match(said)):
+        named, model = named or found.re is _FOREWORD_OF_TEXT, model or found.re is _AS_AI
         said = said[found.end() :]
+    if _REFERS.fullmatch(said):
+        return True
     if _FURTHER.search(said):
         return False
-    if _BY_ITSELF.fullmatch(said):
+    if any(pattern.fullmatch(said) for pattern in (_BY_ITSELF, _APOLOGY, _HELP)):
+        return True
+    if model and _OF_AI.fullmatch(said):
         return True
     if named:
         return bool(_BESIDE_TEXT.fullmatch(said))

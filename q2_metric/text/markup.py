@@ -1,4 +1,5 @@
-"""Marks that say nothing about the world: citations, tags, emphasis, the numbers of a list.
+"""Marks that say nothing about the world: thoughts before an answer, citations, tags, emphasis,
+the numbers of a list.
 
 They are overwritten with blanks, so that every character that is left keeps its place.
 """
@@ -14,6 +15,10 @@ _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
 # What a reader would see as a statement must not pass for a mark: <the tower is tall>.
 _WHOLE = (
+    # What a model thought before its answer; templates may leave out the first tag, and a limit
+    # of tokens the last.
+    re.compile(r"(?:<think(?:ing)?>|\A)(?:(?!</?think(?:ing)?>).)*+</think(?:ing)?>"
+               r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*+\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
     re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>|&(?:nbsp|#160);", re.IGNORECASE),
     re.compile(rf"\[\s*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\](?!\()|\[citation needed\]",

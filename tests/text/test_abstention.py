@@ -49,9 +49,49 @@ The sources do not mention it.
 The information you provided does not include the date.
 I couldn't find any mention of this in the document.
 i'm sorry , but i can't answer that .
+I couldn't find any information about the price.
+I'm sorry, but I could not find the information you requested.
+i 'm sorry , but i can 't find any data on this .
+I was unable to find any relevant information on this topic.
+No relevant information was found.
+No results found.
+No matching documents were found for your question.
+No information is available about the opening hours.
+Unknown.
+unknown
+null
+N/A
+Not available.
+I don't know.
+I apologize for the confusion.
+I'm sorry for any inconvenience this may have caused.
+My apologies for the earlier mistake!
+I apologize, but I can't help with that.
+I'm sorry, but I'm unable to assist you with that request.
+As an AI language model, I don't have personal opinions or emotions.
+As an AI, I do not have access to that information.
+Please contact the service desk.
+contact the service desk
+For further information, please contact our customer support team.
+Please reach out to customer service if you have any questions.
 """.strip().split("\n")
 
 STATES = """
+No evidence was found by them.
+No information was given on United 93.
+There is no information available to potential customers.
+We couldn't find a taxi.
+The police could not find any information on him.
+Unknown sources say that it was built in 1889.
+The service desk is open from 9 to 5.
+Please contact the service desk at 555-1234.
+Please contact the service desk within 30 days of the purchase.
+For fees contact them directly.
+The company apologizes for the explosion that killed 8.
+I apologize for the delay of 40 minutes on the line to Kiel.
+I don't know the price of a car, but a cabin costs 120 euros.
+I couldn't find any information on cars, but dogs travel free.
+As an AI language model, I was trained by OpenAI.
 I don't answer stupid questions.
 I cannot answer every question.
 there are no answers proposed.

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from q2_metric.text.claims import has_claim
 from q2_metric.text.markup import unmarked
 from q2_metric.text.overlap import Overlap, overlap, word_tokens
 
@@ -57,7 +58,28 @@ def test_marks_are_no_words_or_numbers() -> None:
     assert overlap("It <b>opened</b> in 1889 [7].", "It opened in 1889.") == Overlap(1.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize("part", ["**a ", "_a ", "<!--", "<a ", "[a](", "<a b=c ", "`a ", "[1,"])
+THOUGHTS = [
+    ("<think>It opened in 1901.\nOr not?</think>\n\nIt opened in 1889.", "It opened in 1889."),
+    ("<thinking>a</thinking>It opened.", "It opened."),
+    ("It is tall, so it opened in 1901.\n</think>\nIt opened in 1889.", "It opened in 1889."),
+    ("<THINK>It opened in 1901. Then", ""),
+    ("<think></think>It opened.", "It opened."),
+    ("I think it opened. <b>It</b> did.", "I think it opened.    It     did."),
+]
+
+
+@pytest.mark.parametrize(("text", "answer"), THOUGHTS)
+def test_thoughts_are_no_part_of_the_answer(text: str, answer: str) -> None:
+    found = unmarked(text)
+    assert len(found) == len(text)
+    assert found.strip() == answer
+    assert found.index(answer or " ") == (text.index(answer) if answer in text and answer else 0)
+    assert has_claim(found) == bool(answer)
+
+
+@pytest.mark.parametrize("part", [
+    "<think>", "</think>", "<think", "<think>a</think> ", "**a ", "_a ", "<!--", "<a ", "[a](",
+    "<a b=c ", "`a ", "[1,"])
 def test_time_grows_with_the_length(part: str) -> None:
     def seconds(times: int) -> float:
         started = time.process_time()
