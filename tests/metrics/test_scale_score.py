@@ -67,13 +67,13 @@ def test_where_all_fits_one_chunk_both_ways_of_counting_agree(
 
 def test_a_sentence_as_long_as_the_chunk_is_cut_where_scale_score_fails(model: Loaded) -> None:
     document, sentence = scale_parity.texts()[11]
-    settings = ScaleSettings(chunk_size=60, chunking="prompt")
+    settings = ScaleSettings(chunk_size=60, chunking="prompt", chat="score")
     metric = Scale(YesNoEntailment(model), scale_parity.Whole(), settings)
     (score,) = metric.score([Example(sentence * 2, document)])
     assert score.value is not None
     assert 0 < score.value < 1
     metric = Scale(YesNoEntailment(model), scale_parity.Whole(),
-                   ScaleSettings(chunk_size=12, chunking="prompt"))
+                   ScaleSettings(chunk_size=12, chunking="prompt", chat="score"))
     with pytest.raises(InputError, match="leaves no room"):
         metric.score([Example(sentence, document)])
 
