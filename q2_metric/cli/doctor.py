@@ -128,20 +128,25 @@ def _weights() -> Iterator[Line]:
 
 def _presets() -> Iterator[Line]:
     """Of each preset what runs it, and which of its models would be downloaded."""
-    from q2_metric.models.presets import PRESETS, Stage
+    from q2_metric.models.presets import PRESETS
 
     for preset in PRESETS.values():
-        stages = [one for one in (preset.questions, preset.reader, preset.nli, preset.scale)
-                  if isinstance(one, Stage) and one.model]
+        stages = preset.on_the_hub()
         lacks = [name for name in _NEEDED.get(preset.extra, ()) if not _version(name)]
         if lacks:
             how = f'needs {" and ".join(lacks)}: pip install "q2-metric[{preset.extra}]"'
         elif stages:
-            away = [one.model for one in stages if not _is_here(one.model)]
-            how = f"would download {', '.join(away)}" if away else "all models are on this machine"
+            away = [one for one in stages if not _is_here(one.model)]
+            size = sum(one.gigabytes() for one in away)
+            how = (f"would download {', '.join(one.model for one in away)} ({size:.1f} GB)"
+                   if away else "all models are on this machine")
         else:
             how = "models of the package, ONNX Runtime on the CPU, no network"
         yield f"{preset.name}", how
+    pickled = dict.fromkeys(stage.model for preset in PRESETS.values()
+                            for stage in preset.on_the_hub() if stage.pickled)
+    yield "pickles", ("trusted by name and read by torch's weights-only reader, which runs no "
+                      f"code: {', '.join(pickled)}")
 
 
 _NEEDED = {"torch": ("torch", "transformers")}

@@ -113,18 +113,25 @@ def print_presets(presets: Sequence[Preset]) -> None:
     table.add_column("model")
     for preset in presets:
         needs = f"needs q2-metric[{preset.extra}]" if preset.extra else "no extra"
-        needs += ", downloads models" if preset.needs_network else ", offline"
+        full, half = preset.gigabytes(), preset.gigabytes(2)
+        needs += (f", downloads {full:.1f} GB; memory {full:.1f} GB as float32, {half:.1f} GB as "
+                  "bfloat16, and more for the texts" if preset.needs_network else ", offline")
         table.add_row(Text(preset.name, style="bold"), "", f"{preset.description} ({needs})")
         for field in dataclasses.fields(preset):
             if isinstance(stage := getattr(preset, field.name), Stage):
                 table.add_row("", field.name, _named(stage))
     console().print(table)
+    if any(stage.pickled for preset in presets for stage in preset.on_the_hub()):
+        console().print("These pickles are trusted by name: torch's weights-only reader, which "
+                        "runs no code, reads them. Sizes are approximate, for float32.")
 
 
 def _named(stage: Stage) -> str:
-    """A stage's model; of the package's own, its networks."""
-    own = f": {' + '.join(stage.networks)}" if stage.networks else ""
-    return stage.model or stage.kind + own
+    """A stage's model with its size; of the package's own, its networks."""
+    if not stage.model:
+        return stage.kind + (f": {' + '.join(stage.networks)}" if stage.networks else "")
+    pickle = ", a pickle" if stage.pickled else ""
+    return f"{stage.model} ({stage.gigabytes() * 1000:,.0f} MB{pickle})"
 
 
 def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:

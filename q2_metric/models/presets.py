@@ -85,6 +85,15 @@ class Preset:
         own = self.q2_settings if metric == "q2" else self.scale_settings
         return own if self.recipe or not replaced else {}
 
+    def gigabytes(self, bytes_each: int = 4) -> float:
+        """What the weights of its Hub models take, with so many bytes each."""
+        return sum(stage.gigabytes(bytes_each) for stage in self.on_the_hub())
+
+    def on_the_hub(self) -> list[Stage]:
+        """The stages whose models are on the Hub, in their order."""
+        stages = (self.questions, self.reader, self.nli, self.scale)
+        return [stage for stage in stages if stage.model]
+
     def model(self, keyword: str) -> str:
         """The model that a keyword ("nli_model") would replace; "" for the package's own."""
         stage: Stage | None = getattr(self, STAGES.get(keyword, ""), None)
@@ -176,8 +185,13 @@ DEFAULT = "bundled"
 
 def published() -> frozenset[str]:
     """The names of the models on the Hub that the presets are made of."""
-    stages = (getattr(one, stage) for one in PRESETS.values() for stage in STAGES.values())
-    return frozenset(stage.model for stage in stages if stage.model)
+    return frozenset(stage.model for one in PRESETS.values() for stage in one.on_the_hub())
+
+
+def published_stage(model: str) -> Stage | None:
+    """The stage of a preset whose published model this is."""
+    stages = (stage for one in PRESETS.values() for stage in one.on_the_hub())
+    return next((stage for stage in stages if stage.model == model), None)
 
 
 def preset(name: str | Preset = DEFAULT) -> Preset:

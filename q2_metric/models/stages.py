@@ -7,13 +7,23 @@ on them.
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
-from q2_metric.models.presets import DEFAULT, LABELS, SMALL, Kind, Preset, Stage, preset
+from q2_metric.models.presets import (
+    DEFAULT,
+    LABELS,
+    SMALL,
+    Kind,
+    Preset,
+    Stage,
+    preset,
+    published_stage,
+)
 from q2_metric.running import Running
 from q2_metric.text import given
 
@@ -32,6 +42,8 @@ if TYPE_CHECKING:
         SentenceSplitter,
         SpanFinder,
     )
+
+_LOG = logging.getLogger(__name__)
 
 
 def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
@@ -322,10 +334,23 @@ def _weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
         auto_class, model, replace(running, device=device, dtype=dtype, batch_size=None))
 
 
+LARGE = 8.0
+"""Gigabytes of weights of which a line tells before they are loaded."""
+
+
+def _say_size(model: str, dtype: str) -> None:
+    stage = published_stage(model)
+    if stage and dtype == "float32" and stage.gigabytes() >= LARGE:
+        _LOG.warning("%s in float32 needs %.0f GB of memory, and on a GPU as much of the host's "
+                     "first; --dtype bfloat16 needs %.0f GB",
+                     model, stage.gigabytes(), stage.gigabytes(2))
+
+
 @functools.cache
 def _cached_weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
     from q2_metric.models.hub.loading import load_pretrained
 
+    _say_size(model, running.dtype)
     return load_pretrained(
         auto_class, model, running.device, running.dtype, running.attn_implementation,
         running.compile,

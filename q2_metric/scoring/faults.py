@@ -77,6 +77,7 @@ def _device_lost(error: Exception) -> bool:
     memory = "out of memory" in str(error).lower()
     return not memory and (
         type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)
+        or (isinstance(error, NotImplementedError) and "MPS device" in str(error))
     )
 
 

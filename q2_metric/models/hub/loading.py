@@ -28,7 +28,7 @@ from q2_metric.models.hub.names import (
     is_folder,
     parted,
 )
-from q2_metric.models.hub.pickles import check_weights, may_read_pickle
+from q2_metric.models.hub.pickles import check_weights, is_cached, may_read_pickle
 from q2_metric.models.hub.pieces import restore
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ AutoClass = Literal[
 COMMIT = 8
 """Digits of a commit that are shown."""
 
+DEVICE_FAULTS = ("not compiled with cuda", "cuda error", "nvidia driver", "cuda driver",
+                 "linked with support for mps", "mps backend")
+"""In the errors of torch about a device that was thought to be there, in lower case."""
 OLDEST = (5, 1)
 """Version of transformers that is needed."""
 
@@ -158,7 +161,8 @@ def load_config(name: str) -> Any:
 
     folder, revision = _place(name)
     with _errors_about(name), _quiet():
-        return AutoConfig.from_pretrained(folder, revision=revision, trust_remote_code=False)
+        return AutoConfig.from_pretrained(
+            folder, revision=revision, trust_remote_code=False, local_files_only=is_cached(name))
 
 
 def check_models(models: Sequence[str]) -> None:
@@ -226,6 +230,7 @@ def load_pretrained(
             config=config,
             dtype=kind,
             trust_remote_code=False,
+            local_files_only=is_cached(name),
             use_safetensors=None if may_read_pickle(name) else True,
             output_loading_info=True,
             **attention,
@@ -244,9 +249,10 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
     from transformers.utils.hub import cached_file
 
     with _errors_about(name), _quiet():
+        here = is_cached(name)
         tokenizer = AutoTokenizer.from_pretrained(
-            folder, revision=revision, trust_remote_code=False)
-        saved = cached_file(folder, "tokenizer.json", revision=revision,
+            folder, revision=revision, trust_remote_code=False, local_files_only=here)
+        saved = cached_file(folder, "tokenizer.json", revision=revision, local_files_only=here,
                             _raise_exceptions_for_missing_entries=False)
         restore(tokenizer, saved)
     if not getattr(tokenizer, "is_fast", False):
@@ -315,6 +321,7 @@ def _reason(name: str, error: BaseException) -> str:
     if any(isinstance(item, Exception) and is_out_of_memory(item) for item in chain):
         return ("does not fit into memory: use --dtype bfloat16 (half of it), another device, or a "
                 "smaller preset (paper-small, bundled)")
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     kinds = {type(item).__name__ for item in chain}
     text = " ".join(str(item) for item in chain).lower()
     offline = (
@@ -338,7 +345,8 @@ def _reason(name: str, error: BaseException) -> str:
     if "custom code" in text or "trust_remote_code" in text:
         return ("needs code of its own, which comes with the model and is never run here; use a "
                 "model whose architecture transformers has")
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    if any(mark in text for mark in DEVICE_FAULTS):
+        return f"the device does not work ({first[:200]}): use --device cpu"
     return f"cannot be loaded ({type(error).__name__}: {first[:200]})"
 
 

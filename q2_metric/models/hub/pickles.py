@@ -6,6 +6,7 @@ them, which runs no code of a pickle's. Any other must be named by the user.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Iterable
@@ -67,6 +68,32 @@ def may_read_pickle(name: str) -> bool:
     return trusted(name) or pickle_named(name)
 
 
+def is_cached(name: str) -> bool:
+    """Whether weights of a Hub model that may be read are in the local cache, whole.
+
+    They are downloaded last, so all else is there too, and nothing needs to be asked of the Hub.
+    """
+    if is_folder(name):
+        return False
+    return _weights_here(name, "model.safetensors") or (
+        may_read_pickle(name) and _weights_here(name, "pytorch_model.bin"))
+
+
+def _weights_here(name: str, file: str) -> bool:
+    """Whether a file of weights is in the cache, or the index of its parts and all of them."""
+    from huggingface_hub import try_to_load_from_cache
+
+    repository, revision = parted(name)[0], commit(name)
+    if isinstance(try_to_load_from_cache(repository, file, revision=revision), str):
+        return True
+    index = try_to_load_from_cache(repository, f"{file}.index.json", revision=revision)
+    if not isinstance(index, str):
+        return False
+    parts = set(json.loads(Path(index).read_text(encoding="utf-8"))["weight_map"].values())
+    return all(isinstance(try_to_load_from_cache(repository, part, revision=revision), str)
+               for part in parts)
+
+
 def has_safetensors(name: str) -> bool:
     """Whether a model has its weights as safetensors: in its folder, in the cache or on the Hub.
 
@@ -77,6 +104,8 @@ def has_safetensors(name: str) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
     repository, revision = parted(name)[0], commit(name)
+    if may_read_pickle(name) and is_cached(name):
+        return _weights_here(name, "model.safetensors")
     found = [try_to_load_from_cache(repository, file, revision=revision) for file in SAFE]
     if any(isinstance(one, str) for one in found):
         return True
