@@ -24,7 +24,7 @@ CONFIG = "config.json"
 WAIT = 60.0
 """Seconds in which a Hub that could not be reached is not tried again, for whatever model."""
 
-MOMENT = 3.0
+MOMENT = 4.0
 """Seconds after which a Hub that has not answered cannot be reached."""
 
 
