@@ -16,7 +16,6 @@ from hub_models import NLI, PREMISES, Folders
 from published_models import build
 
 from q2_metric.errors import ModelError
-from q2_metric.metrics import score_rows
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.models import stages
 from q2_metric.models.hub import loading
@@ -24,6 +23,7 @@ from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.models.presets import Preset, Stage
 from q2_metric.running import Running
+from q2_metric.scoring import score_rows
 from q2_metric.types import Example
 
 
