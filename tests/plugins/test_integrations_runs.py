@@ -149,7 +149,7 @@ def test_inspect_eval(tmp_path: Path) -> None:
     assert [score.answer for score in scores] == SAID
     assert scores[0].explanation == "Q²: 0.900"
     assert "claims nothing" in scores[2].explanation
-    assert scores[0].metadata["signature"] == "q2|version:test"
+    assert scores[0].metadata["signature"] == "q2|version:test|no_claim:exclude"
     (failed,) = inspect.eval(
         inspect.Task(dataset=[Sample(input="0", metadata={"text": "a"})], solver=say(),
                      scorer=grounded("q2")),
