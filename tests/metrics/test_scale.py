@@ -49,6 +49,16 @@ def test_the_whole_response_is_judged_at_once_as_it_is_written() -> None:
     assert "unit:" not in scale().signature
 
 
+def test_chunks_of_whole_sentences_hold_so_many_words_and_never_overlap() -> None:
+    knowledge = "a b c. d e.\nf g h i j k l. m."
+    parts = ["a b c. d e.", "f g h i j k l.", "m."]
+    for best in parts:
+        metric = scale({(best, "red cat."): Verdict(0.9, 0.1, 0.0)}, chunking="sentences",
+                       chunk_size=5, overlap=0.0)
+        assert metric.score([Example("red cat.", knowledge)])[0].value == 0.9
+        assert "|chunking:sentences|" in metric.signature
+
+
 def test_hmean_of_a_zero_is_next_to_zero() -> None:
     [score] = scale(aggregate="hmean").score([Example("red cat. xyz.", "red cat")])
     assert score.value == pytest.approx(0.0, abs=1e-6)
