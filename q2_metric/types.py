@@ -18,8 +18,9 @@ from typing import Literal, Protocol, runtime_checkable
 Label = Literal["entailment", "neutral", "contradiction"]
 """The three classes of natural language inference."""
 
-How = Literal["equal", "nli", "token_f1", "no_answer"]
-"""How two answers were compared (Q², section 2.3)."""
+How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
+"""How two answers were compared (Q², section 2.3); "contradicted": the knowledge has another
+value in its place, or denies what is claimed in the sentence that the answer stands in."""
 
 
 Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
@@ -331,6 +332,17 @@ class PersonalFilter(Protocol):
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
         """True where the subject is I/you or a possessor my/your."""
+        ...
+
+
+@runtime_checkable
+class Stances(Protocol):
+    """Recognises that a sentence denies what another one claims, or leaves it open."""
+
+    name: str
+
+    def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """For each claim and sentence of the knowledge whether they disagree."""
         ...
 
 

@@ -119,8 +119,9 @@ def _questions(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
 
 def _how(item: Mapping[str, Any]) -> str:
     """The comparison in a few words: "contradiction 0.89"."""
-    if item["how"] in ("equal", "no_answer"):
-        return {"equal": "equal", "no_answer": "no answer"}[item["how"]]
+    if item["how"] in ("equal", "no_answer", "contradicted"):
+        counted = f", counts {item['score']:.2f}" if 0 < item["score"] < 1 else ""
+        return str(item["how"]).replace("_", " ") + counted
     p = "" if item["verdict_p"] is None else f" {item['verdict_p']:.2f}"
     judged = f"{item['verdict']}{p}" if item["verdict"] else ""
     words = f"word overlap {item['f1']:.2f}" if item["how"] == "token_f1" else ""

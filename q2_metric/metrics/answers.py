@@ -6,7 +6,8 @@ import re
 from typing import Literal
 
 from q2_metric.text.normalise import normalise, token_f1
-from q2_metric.types import Answer, Comparison, Question, Span, Verdict
+from q2_metric.text.values import compare_answers, stated
+from q2_metric.types import Answer, Comparison, How, Question, Span, Verdict
 
 _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
 
@@ -27,9 +28,23 @@ def answer_sentence(question: str, answer: str) -> str:
     return f"{question} {answer.rstrip(' .')}."
 
 
-def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | None:
+def decided(span: Span, answer: str, values: bool) -> bool | None:
+    """Whether two answers are the same, as texts or, with ``values``, by their values.
+
+    ``None`` where that is for NLI to say: also where the values differ, and the knowledge has that
+    of the response in another place, which the reader may have passed over.
+    """
+    if normalise(answer) == normalise(span.text):
+        return True
+    same = compare_answers(span.text, answer) if values else None
+    return None if same is False and stated(span.text, span.example.knowledge) else same
+
+
+def to_judge(
+    question: Question, answer: Answer | None, values: bool = False
+) -> tuple[str, str] | None:
     """Premise and hypothesis for NLI (section 2.3); ``None`` where it is not asked."""
-    if answer is None or normalise(answer.text) == normalise(question.span.text):
+    if answer is None or decided(question.span, answer.text, values) is not None:
         return None
     return (answer_sentence(question.text, answer.text),
             answer_sentence(question.text, question.span.text))
@@ -40,19 +55,23 @@ def compare(
     answer: Answer | None,
     verdict: Verdict | None,
     comparison: Literal["verdict", "expected"] = "verdict",
+    values: bool = False,
 ) -> Comparison:
     """One question's score (section 2.3).
 
     No answer 0; equal after normalisation 1; entailment 1, contradiction 0; neutral, or
     no verdict, token F1. With ``comparison="expected"`` the mean of the three, weighted
-    with their probabilities.
+    with their probabilities. With ``values`` equal values are equal answers, and other values of
+    the same kind score 0.
     """
     span = question.span.text
     if answer is None:
         return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)
-    if normalise(answer.text) == normalise(span):
-        return Comparison(question, span, answer.text, 1.0, None, "equal", 1.0, answer.start)
+    same = decided(question.span, answer.text, values)
     f1 = token_f1(span, answer.text)
+    if same is not None:
+        how: How = "equal" if same else "contradicted"
+        return Comparison(question, span, answer.text, f1, None, how, float(same), answer.start)
     if verdict is not None and comparison == "expected":
         score = verdict.entailment + verdict.neutral * f1
         return Comparison(question, span, answer.text, f1, verdict, "nli", score, answer.start)

@@ -6,18 +6,19 @@ Question Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
-from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
 from q2_metric.metrics import authors
 from q2_metric.metrics.answers import agrees, compare, to_judge
 from q2_metric.metrics.claims import claims_only, without_marks
+from q2_metric.metrics.context import as_judged, claim_of, in_context
+from q2_metric.metrics.q2_settings import FURTHER, PRIOR, Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
 from q2_metric.metrics.signature import parse, signature
+from q2_metric.text.excerpts import Excerpt, excerpt
 from q2_metric.text.normalise import normalise
 from q2_metric.text.passages import in_passages
 from q2_metric.types import (
@@ -34,92 +35,13 @@ from q2_metric.types import (
     Score,
     Span,
     SpanFinder,
+    Stances,
     Verdict,
 )
 
 FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 """End-to-end NLI as a score (Q², section 4.2)."""
 
-PRIOR = 0.55
-"""What ``shrink`` draws a score towards: about the mean score of a question."""
-
-
-@dataclass(frozen=True, slots=True)
-class Q2Settings:
-    """What the papers leave open or vary; the defaults are the EMNLP paper's.
-
-    Attributes:
-        decoding: how questions are generated (section 2.2, and table 8's ablation).
-        questions_per_span: stop at a span's first valid question, or keep all.
-        personal: remove questions about the speakers, or keep them (persona data).
-        nli: compare unequal answers by NLI; otherwise by token F1 alone.
-        fallback: score a response without valid question by end-to-end NLI; otherwise
-            its value is ``None``.
-        drop_unanswerable: leave out the questions that the knowledge does not answer
-            where it answers at least one (v1's Q²*, for persona data).
-        coreference: resolve the response with its dialogue history first (v1, appendix A).
-        seed: of ``decoding="sample"``.
-        comparison: what two different answers score: "verdict", by the class that NLI gives
-            them (section 2.3), or "expected", the mean of the classes' scores weighted with
-            their probabilities: e + n * token F1.
-        fallback_score: the same for end-to-end NLI: "verdict" gives 1, 0.5 or 0 (section
-            4.2), "expected" e + 0.5 n.
-        shrink: how many questions' worth of :data:`PRIOR` the score of a response is drawn
-            towards: (sum + shrink * PRIOR) / (questions + shrink). 0 is the paper's mean;
-            with 1 or 2 a response of which little was asked says less.
-        repeated: "keep" or "drop" a question that is asked of a second span of the response.
-        reading: what a span's questions are made from (by a model) and read in: "neighbours",
-            its sentence and the ones beside it, or the whole "response" as in the papers. They
-            are the same up to three sentences; beyond, the cost of "response" grows with the
-            square of its length.
-        round_trip: the answer that makes a question valid: "exact", the span; "list", the span
-            or a list that has it as an item; "off", any question is valid, and none is read in
-            the response, which is less than half of the work. Meant for questions made by
-            rule, of which few are invalid.
-        markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
-            lists in response and knowledge, which claim nothing.
-        nli_labels: the classes of ``nli_model`` in the order of its outputs, as
-            "entailment,neutral,contradiction", where its config does not name them.
-        recipe: whose spans, answers and comparisons: "paper", the paper's, with what went wrong
-            in the authors' program put right, or the "authors", as their program q-squared has
-            them. It also scores responses that claim nothing.
-    """
-
-    decoding: Literal["beam", "greedy", "sample"] = "beam"
-    questions_per_span: Literal["first_valid", "all"] = "first_valid"
-    personal: Literal["remove", "keep"] = "remove"
-    nli: bool = True
-    fallback: bool = True
-    drop_unanswerable: bool = False
-    coreference: bool = False
-    seed: int = 0
-    comparison: Literal["verdict", "expected"] = "verdict"
-    fallback_score: Literal["verdict", "expected"] = "verdict"
-    shrink: float = 0.0
-    repeated: Literal["keep", "drop"] = "keep"
-    reading: Literal["neighbours", "response"] = "neighbours"
-    round_trip: Literal["exact", "list", "off"] = "exact"
-    markup: Literal["keep", "skip"] = "keep"
-    nli_labels: str | None = None
-    recipe: Literal["paper", "authors"] = "paper"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_labels(self.nli_labels)
-        for name, theirs in _NOT_THEIRS.items() if self.recipe == "authors" else ():
-            if (given := getattr(self, name)) != theirs:
-                raise InputError(f"recipe='authors' goes with {name}={theirs!r}, not {given!r}")
-        if not (0 <= self.shrink < math.inf):
-            raise InputError(f"shrink must be at least 0, not {self.shrink}")
-
-
-_NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip": "exact"}
-"""Settings that are at their defaults with ``recipe="authors"``, which has its own."""
-
-_FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
-            "repeated": "keep", "reading": "response", "round_trip": "exact", "markup": "keep",
-            "recipe": "paper"}
-"""Settings that the papers do not have: they are signed where they are not as there."""
 
 
 class Q2:
@@ -140,6 +62,7 @@ class Q2:
         coreference: CoreferenceResolver | None = None,
         settings: Q2Settings | None = None,
         preset: str = "custom",
+        stances: Stances | None = None,
     ) -> None:
         check_stages(("spans", spans, "find"), ("questions", questions, "generate"),
                      ("reader", reader, "read"), ("entailment", entailment, "judge"),
@@ -150,6 +73,10 @@ class Q2:
         if self.settings.coreference and coreference is None:
             raise InputError("coreference=True needs a coreference resolver")
         self.scores_all = self.settings.recipe == "authors"
+        self.stances = stances if self.settings.context == "check" else None
+        if self.settings.context == "check" and stances is None:
+            raise InputError("context='check' needs stances, or Q2.from_preset, which has them")
+        self._by_value = self.settings.values == "value"
         self.signature = self._signature(preset)
 
     @classmethod
@@ -201,6 +128,7 @@ class Q2:
             if chosen.coreference else None,
             settings=chosen,
             preset=models.name,
+            stances=stages.load_stances() if chosen.context == "check" else None,
         )
 
     def _signature(self, preset: str) -> str:
@@ -222,7 +150,7 @@ class Q2:
             "fallback": "nli" if chosen.fallback else "off",
             "unanswerable": "drop" if chosen.drop_unanswerable else "keep",
             "coref": self.coreference.name if self.coreference and chosen.coreference else "off",
-            **{name: getattr(chosen, name) for name, paper in _FURTHER.items()
+            **{name: getattr(chosen, name) for name, paper in FURTHER.items()
                if getattr(chosen, name) != paper},
         })
 
@@ -241,6 +169,10 @@ class Q2:
         for one in dropped:
             left_out.setdefault(one.question.span.example, []).append(one)
         comparisons = self._compare(questions)
+        if self.stances is not None:
+            personal = self.personal if self.settings.personal == "remove" else None
+            comparisons = in_context(unique, comparisons, self.stances, self.entailment, personal,
+                                     self._near)
         because: dict[Example, list[Comparison]] = {example: [] for example in unique}
         for comparison in comparisons:
             because[comparison.question.span.example].append(comparison)
@@ -271,6 +203,8 @@ class Q2:
         """Premise and hypothesis of end-to-end NLI."""
         if self.settings.recipe == "authors":
             return example.knowledge.lower(), example.response.lower()
+        if self._by_value:
+            return as_judged(example.knowledge, example.response, self._near)
         return example.knowledge, example.response
 
     def _valid_questions(
@@ -340,20 +274,34 @@ class Q2:
         answers = dict(zip(unique, self.reader.read(unique), strict=True)) if unique else {}
         return [answers[pair] for pair in pairs]
 
+    def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
+        """The knowledge's answers, read in the passages that are nearest to question and claim."""
+        near = [self._near(q.span.example.knowledge, f"{q.text} {claim_of(q)}") for q in questions]
+        read = self._read([(q.text, one.text) for q, one in zip(questions, near, strict=True)])
+        return [
+            answer if answer is None or answer.start is None
+            else replace(answer, start=one.place(answer.start))
+            for answer, one in zip(read, near, strict=True)
+        ]
+
+    def _near(self, knowledge: str, about: str) -> Excerpt:
+        """What is read of the knowledge for a question or a claim."""
+        settings = self.settings
+        return excerpt(knowledge, about, settings.top_passages, settings.markup == "skip")
+
     def _compare(self, questions: Sequence[Question]) -> list[Comparison]:
         """Each question answered from the knowledge and compared (section 2.3)."""
-        answers = self._read([(q.text, q.span.example.knowledge) for q in questions])
-        theirs = self.settings.recipe == "authors"
-        ask = authors.to_judge if theirs else to_judge
-        asked = [ask(q, a) if self.settings.nli else None
-                 for q, a in zip(questions, answers, strict=True)]
+        answers = self._answers(questions)
+        theirs, by_value = self.settings.recipe == "authors", self._by_value
+        asked = [None if not self.settings.nli else authors.to_judge(q, a) if theirs
+                 else to_judge(q, a, by_value) for q, a in zip(questions, answers, strict=True)]
         pairs = list(dict.fromkeys(pair for pair in asked if pair is not None))
         verdicts = dict(zip(pairs, self.entailment.judge(pairs), strict=True)) if pairs else {}
         found = []
         for question, answer, pair in zip(questions, answers, asked, strict=True):
             verdict = verdicts[pair] if pair else None
-            found.append(authors.compare(question, answer, verdict) if theirs else
-                         compare(question, answer, verdict, self.settings.comparison))
+            found.append(authors.compare(question, answer, verdict) if theirs else compare(
+                question, answer, verdict, self.settings.comparison, by_value))
         return found
 
     def _total(
@@ -365,7 +313,7 @@ class Q2:
             return Score(example, value, (), verdict is not None, value, verdict)
         counted = because
         if self.settings.drop_unanswerable:
-            counted = [c for c in because if c.knowledge_answer is not None] or because
+            counted = [c for c in because if c.how != "no_answer"] or because
         shrink = self.settings.shrink
         return Score(
             example,

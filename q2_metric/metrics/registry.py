@@ -143,7 +143,7 @@ METRICS: dict[str, Entry] = {
     for entry in (
         Entry(
             "q2", "Q²", "q2_metric.metrics.q2:Q2",
-            settings="q2_metric.metrics.q2:Q2Settings",
+            settings="q2_metric.metrics.q2_settings:Q2Settings",
             more=(Column("q2_no_nli", "Q² without NLI", "no_nli",
                          "q2_metric.metrics.q2:without_nli",
                          "the same, answers compared by their words alone; 1 is best"),),

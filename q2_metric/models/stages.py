@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Reader,
         SentenceSplitter,
         SpanFinder,
+        Stances,
     )
 
 _LOG = logging.getLogger(__name__)
@@ -104,6 +105,17 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
     from q2_metric.models.english.parser import SpacyPersonal
 
     return AuthorsPersonal() if authors else SpacyPersonal()
+
+
+def load_stances() -> Stances:
+    """What compares the stances of two sentences, of every preset (spaCy).
+
+    Raises:
+        ModelError: spaCy's English model is not installed.
+    """
+    from q2_metric.models.english.stance import Stances
+
+    return Stances()
 
 
 def load_coreference(model: str | None = None) -> CoreferenceResolver:

@@ -63,8 +63,9 @@ function compared(question) {
   const judged = question.verdict ? `${question.verdict}${p}` : "";
   const overlap = `word overlap ${known(question.f1) ? question.f1.toFixed(2) : NONE}`;
   return {
-    equal: "equal",
+    equal: question.score < 1 ? `equal, counts ${question.score.toFixed(2)}` : "equal",
     no_answer: "no answer",
+    contradicted: "contradicted",
     nli: judged,
     token_f1: judged ? `${judged}, ${overlap}` : overlap,
   }[question.how] || question.how || "";

@@ -120,8 +120,8 @@ def of_question(question: Mapping[str, Any]) -> str:
     >>> of_question({"how": "nli", "verdict": "contradiction", "verdict_p": 0.7})
     'contradiction, 0.60 to 0.80'
     """
-    if question["how"] in ("equal", "no_answer"):
-        return {"equal": "equal", "no_answer": "no answer"}[question["how"]]
+    if question["how"] in ("equal", "no_answer", "contradicted"):
+        return str(question["how"]).replace("_", " ")
     verdict = question["verdict"]
     if verdict is None:
         return _banded("word overlap", question["score"], SENTENCE_EDGES)
@@ -153,7 +153,7 @@ def state_of(kind: str) -> State:
     name, _, band = kind.partition(", ")
     if name in ("equal", "entailment"):
         return "supported"
-    if name == "contradiction":
+    if name in ("contradiction", "contradicted"):
         return "differs"
     if name in ("sentence", "fallback", "word overlap") and band:
         ends = band.replace("below", "0 to").replace("from", "").split(" to ")

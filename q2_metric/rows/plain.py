@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from q2_metric.text.normalise import normalise
 from q2_metric.types import Reason
 
 _AFTER = {
@@ -14,6 +15,9 @@ _AFTER = {
     "neutral": ", which leaves it open",
 }
 """What a verdict on two different answers adds."""
+_WHOLE = {"entailment": "supports it", "neutral": "leaves it open",
+          "contradiction": "contradicts it"}
+"""What a verdict says of a whole claim."""
 
 
 REASONS: Mapping[Reason, str] = {
@@ -39,9 +43,12 @@ def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
     """
     said = " ".join(said.split())
     if known is None:
-        return f"Says {said}; the knowledge does not say."
+        whole = _WHOLE.get(verdict or "", "does not say")  # a claim that was not asked about
+        return f"Says {said.rstrip('.')}; the knowledge {whole}."
     if how == "equal":
         return f"Says {said}, as the knowledge does."
+    if how == "contradicted" and normalise(said) == normalise(known):
+        return f"Says {said}; the knowledge has that, and contradicts the claim."
     rest = _AFTER.get(verdict or "", "")
     both = f"Says {said}; the knowledge says {' '.join(known.split())}{rest}"
     return both if both.endswith(".") else f"{both}."

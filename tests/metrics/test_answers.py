@@ -65,3 +65,20 @@ def test_an_item_of_a_list(answer: str, item: bool) -> None:
 def test_a_sentence_for_nli_ends_once(answer: str) -> None:
     assert answer_sentence("Who?", answer) == "Who? Acme."
     assert answer_sentence("Who?", f" {answer}") == "Who?  Acme."
+
+
+@pytest.mark.parametrize(("span", "known", "how", "score"), [
+    ("twenty-five", "25", "equal", 1.0),
+    ("25", "52", "contradicted", 0.0),
+    ("€120", "120 euros", "equal", 1.0),
+    ("3,000 metres", "3 km", "equal", 1.0),
+    ("4 May 2021", "2021-03-04", "contradicted", 0.0),
+])
+def test_values_are_compared_as_values(span: str, known: str, how: How, score: float) -> None:
+    """The texts share no word; NLI is not asked, and would not know."""
+    example = Example(f"It was {span}.", f"It was {known}.")
+    question = Question(Span(example, span, 7), "What was it?")
+    found = compare(question, Answer(known, 7, 1.0), None, values=True)
+    assert (found.how, found.score, found.knowledge_answer) == (how, score, known)
+    as_text = compare(question, Answer(known, 7, 1.0), VERDICTS["neutral"])
+    assert as_text.how == "token_f1"

@@ -14,13 +14,15 @@ from fakes import (
     FakeResolver,
     FakeSentences,
     FakeSpans,
+    FakeStances,
 )
 
 from q2_metric._version import __version__
 from q2_metric.checks import Setting, settings_of
 from q2_metric.metrics.groundedness import Groundedness, Head
 from q2_metric.metrics.nli import EndToEndNli
-from q2_metric.metrics.q2 import Q2, Q2Settings, without_nli
+from q2_metric.metrics.q2 import Q2, without_nli
+from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.metrics.signature import parse, shortened, signature
 from q2_metric.types import Verdict
@@ -30,6 +32,7 @@ def q2(**settings: object) -> str:
     return Q2(
         FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
         FakeResolver({}), Q2Settings(**settings), "mine",  # type: ignore[arg-type]
+        FakeStances(),
     ).signature
 
 
@@ -53,9 +56,9 @@ PLAIN = {
     ({"drop_unanswerable": True, "reading": "response"}, {"unanswerable": "drop"}),
     ({"coreference": True, "reading": "response"}, {"coref": "fake-coreference"}),
     ({"comparison": "expected", "fallback_score": "expected", "shrink": 0.5, "repeated": "drop",
-      "round_trip": "list"},
+      "round_trip": "list", "values": "value"},
      {"comparison": "expected", "fallback_score": "expected", "shrink": "0.5",
-      "repeated": "drop", "reading": "neighbours", "round_trip": "list"}),
+      "repeated": "drop", "reading": "neighbours", "round_trip": "list", "values": "value"}),
 ])
 def test_q2(settings: dict[str, object], signed: dict[str, str]) -> None:
     assert parse(q2(**settings)) == ("q2", {**PLAIN, **signed, "version": __version__})

@@ -13,11 +13,13 @@ from fakes import (
     FakeReader,
     FakeResolver,
     FakeSpans,
+    FakeStances,
 )
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.answers import answer_sentence, compare
-from q2_metric.metrics.q2 import Q2, Q2Settings, without_nli
+from q2_metric.metrics.q2 import Q2, without_nli
+from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.types import Answer, Comparison, Example, Label, Question, Score, Span, Verdict
 
 
@@ -27,12 +29,14 @@ def q2(
     reader: FakeReader | None = None,
     judge: FakeEntailment | None = None,
     speakers: FakePersonal | None = None,
+    stances: FakeStances | None = None,
     **settings: object,
 ) -> Q2:
     return Q2(
         FakeSpans(spans), FakeQuestions(questions), reader or FakeReader(),
         judge or FakeEntailment(), speakers or FakePersonal(),
         settings=Q2Settings(**settings),  # type: ignore[arg-type]
+        stances=stances,
     )
 
 
@@ -422,3 +426,60 @@ def test_what_is_not_asked_is_kept_with_the_reason() -> None:
     assert [(one.question.text, one.reason, one.answer) for one in score.dropped] == [
         ("What about I?", "personal", None), ("What?", "round_trip", "Rome")]
     assert [one.question.text for one in score.because if isinstance(one, Comparison)] == ["Which?"]
+
+
+def test_values_in_two_notations_are_one_answer() -> None:
+    example = Example("Twenty-five people came.", "25 people came.")
+    asked = {"Twenty-five": ["How many people came?"]}
+    reader = FakeReader({("How many people came?", example.response): "Twenty-five",
+                         ("How many people came?", example.knowledge): "25"})
+    found = {example.response: ["Twenty-five"]}
+    judge = FakeEntailment({
+        ("How many people came? 25.", "How many people came? Twenty-five."): "contradiction"})
+    [by_text] = q2(found, asked, reader, judge).score([example])
+    [by_value] = q2(found, asked, reader, judge, values="value").score([example])
+    assert (by_text.value, by_value.value) == (0.0, 1.0)
+    assert "|values:value|" in q2(values="value").signature
+
+
+PHONE = Example("Bluetooth is supported. It is heavy.", "It does not support Bluetooth.")
+
+
+def phone(stances: FakeStances, judge: FakeEntailment, **settings: object) -> Score:
+    asked = {"Bluetooth": ["What is supported?"]}
+    reader = FakeReader({("What is supported?", PHONE.response): "Bluetooth",
+                         ("What is supported?", PHONE.knowledge): "Bluetooth"})
+    return q2({PHONE.response: ["Bluetooth"]}, asked, reader, judge, stances=stances,
+              **settings).score([PHONE])[0]
+
+
+def test_an_answer_out_of_a_denial_supports_nothing() -> None:
+    denied = FakeStances({("Bluetooth is supported.", PHONE.knowledge)})
+    judge = FakeEntailment({(PHONE.knowledge, "It is heavy."): "neutral"})
+    assert phone(denied, judge).value == 1.0  # the papers' recipe does not look
+    found = phone(denied, judge, context="check")
+    assert [(one.how, one.score) for one in found.because[:1]] == [("contradicted", 0.0)]
+
+
+def test_a_claim_about_which_nothing_is_asked_counts_like_the_others() -> None:
+    judge = FakeEntailment({(PHONE.knowledge, "It is heavy."): "contradiction",
+                            (PHONE.knowledge, "Bluetooth is supported."): "entailment"})
+    found = phone(FakeStances(), judge, context="check")
+    weight = 1 - VERDICTS["entailment"].contradiction * (1 - VERDICTS["entailment"].entailment)
+    lone = VERDICTS["contradiction"].entailment + 0.5 * VERDICTS["contradiction"].neutral
+    assert found.value == pytest.approx((weight + lone) / 2)
+    assert found.because[1].response_answer == "It is heavy."
+
+
+def test_a_claim_is_judged_in_the_notation_of_the_knowledge() -> None:
+    example = Example("It leaves at 11:10 pm.", "It leaves at 23:10.")
+    judge = FakeEntailment({(example.knowledge, example.response): "contradiction"})
+    [found] = q2({example.response: []}, judge=judge, values="value").score([example])
+    assert found.fallback
+    assert found.verdict is not None
+    assert found.verdict.label == "entailment"
+
+
+def test_the_check_of_context_needs_stances() -> None:
+    with pytest.raises(InputError, match="context='check' needs stances"):
+        q2(context="check")

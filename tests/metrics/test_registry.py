@@ -11,7 +11,7 @@ from q2_metric import scoring
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.metrics import load_metrics
-from q2_metric.metrics.q2 import Q2Settings
+from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.registry import (
     DEFAULT,
     METRICS,

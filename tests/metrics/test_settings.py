@@ -9,7 +9,7 @@ import pytest
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.q2 import Q2Settings
+from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.metrics.settings import refuse_unknown, settings_and_running
 from q2_metric.running import Running
@@ -24,6 +24,8 @@ Q2_VALUES: dict[str, tuple[Any, ...]] = {
     "reading": ("neighbours", "response"),
     "round_trip": ("exact", "list", "off"),
     "markup": ("keep", "skip"),
+    "values": ("text", "value"),
+    "context": ("off", "check"),
 }
 
 

@@ -139,6 +139,11 @@ def test_the_shipped_table_is_of_the_shipped_models(monkeypatch: pytest.MonkeyPa
     ("1991", "1994", "nli", "contradiction", "Says 1991; the knowledge says 1994."),
     ("pbs", "PBS", "equal", None, "Says pbs, as the knowledge does."),
     ("a  dog", None, "no_answer", None, "Says a dog; the knowledge does not say."),
+    ("It is so.", None, "nli", "entailment", "Says It is so; the knowledge supports it."),
+    ("It is so.", None, "nli", "contradiction", "Says It is so; the knowledge contradicts it."),
+    ("25", "52", "contradicted", None, "Says 25; the knowledge says 52."),
+    ("Oslo", "oslo", "contradicted", None,
+     "Says Oslo; the knowledge has that, and contradicts the claim."),
     ("a dog", "a puppy", "nli", "entailment",
      "Says a dog; the knowledge says a puppy, which agrees."),
     ("a dog", "the U.S.", "token_f1", None, "Says a dog; the knowledge says the U.S."),
@@ -205,3 +210,8 @@ def test_page_terminal_and_docs_use_the_same_words() -> None:
         SystemScore("q2", 0.5, 1, 0, (0.25, 0.75), "q2|a:b", 1.0, 0.0, 4, 0.0, 0.5),), {})
     titles = {" ".join(str(column.header).split()) for column in systems_table(result).columns}
     assert titles == {"metric", *WORDS}
+
+
+def test_a_contradicted_answer_speaks_against_the_response() -> None:
+    question = {"how": "contradicted", "verdict": None, "score": 0.0}
+    assert findings.state_of(findings.of_question(question)) == "differs"

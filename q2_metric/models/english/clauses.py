@@ -187,6 +187,11 @@ def is_denied(tree: Tree, verb: Word) -> bool:
             return True
         if word.dep not in ("ccomp", "xcomp"):
             break
+    return says_false(tree)
+
+
+def says_false(tree: Tree) -> bool:
+    """Whether the sentence says of something said that it is false."""
     return any(map(partial(_calls_false, tree), tree.words))
 
 

@@ -42,6 +42,10 @@ DROPPED_SPANS = frozenset({"i"})
 COMPARATIVE = "COMPARATIVE"
 """Label of the spans that compare: "bigger", "more loyal" before "than"."""
 
+NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
+"""Labels that the model gives to an amount."""
+SIGNS = frozenset("$€£¥₹₩₽")
+
 LIGHT = False
 """Whether spaCy may be imported without what the small model does not use. The command line sets
 it: there, the process is ours, and torch takes longer to import than all else."""
@@ -258,7 +262,7 @@ class SpacySpans:
 def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
     found: dict[tuple[int, int], Span] = {}
     for sentence in parsed.sentences:
-        entities = [(tokens, tokens.label_) for tokens in sentence.doc.ents]
+        entities = list(map(_with_sign, sentence.doc.ents))
         chunks = [(_without_opening(tokens), "") for tokens in sentence.doc.noun_chunks]
         compared = list(_comparatives(sentence.doc)) if comparatives else []
         for tokens, label in entities + chunks + compared:
@@ -267,6 +271,19 @@ def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
             if text.lower() not in DROPPED_SPANS and normalise(text):
                 found.setdefault(place, Span(example, text, place[0], label))
     return [found[place] for place in sorted(found)]
+
+
+def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
+    """A number with the currency sign beside it, which the model leaves out: "€120", "120 €"."""
+    doc, start, end = entity.doc, entity.start, entity.end
+    if entity.label_ not in NUMBERS:
+        return entity, entity.label_
+    if start and doc[start - 1].text in SIGNS:
+        start -= 1
+    elif end < len(doc) and doc[end].text in SIGNS:
+        end += 1
+    signed = doc[start].text in SIGNS or doc[end - 1].text in SIGNS
+    return doc[start:end], "MONEY" if signed else entity.label_
 
 
 def _comparatives(doc: Doc) -> Iterator[tuple[Tokens, str]]:

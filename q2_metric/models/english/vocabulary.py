@@ -35,6 +35,7 @@ FALSE = words("false untrue incorrect wrong inaccurate lie myth falsehood hoax r
 TRUE = words("true correct accurate right case")
 SAYINGS = words("""
     it this that which claim statement idea belief rumor rumour notion assertion story
+    report news allegation theory
 """)
 """Subjects of which those are said."""
 UNASKED = words("intj mark cc preconj parataxis dep meta conj")

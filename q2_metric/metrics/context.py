@@ -1,0 +1,148 @@
+"""Whether the knowledge agrees with a claim as a whole, beside the answers about its parts.
+
+The reader finds "Bluetooth" in "it does not support Bluetooth", and the trail in "the trail is 42
+km long" for a question that says 24 km. The answer is right, and it supports nothing. So an answer
+counts for less where entailment finds its claim, a sentence of the response, contradicted, and
+for nothing where the sentence that it stands in denies the claim. A claim about which no question
+is answered is judged by entailment, and counts like one question.
+"""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from q2_metric.text.claims import has_claim
+from q2_metric.text.excerpts import Excerpt
+from q2_metric.text.normalise import token_f1
+from q2_metric.text.sentences import split_sentences
+from q2_metric.text.values import contradicted_values, in_notation_of
+from q2_metric.types import (
+    Comparison,
+    Entailment,
+    Example,
+    PersonalFilter,
+    Question,
+    Span,
+    Stances,
+    Verdict,
+)
+
+ASKED_AS_A_WHOLE = "Is it so?"
+"""The question about a claim that is judged by entailment."""
+Near = Callable[[str, str], Excerpt]
+"""What is read of a text for a question or a claim."""
+_Claim = tuple[Example, int, int]
+"""A sentence of a response, by its characters."""
+
+
+def in_context(
+    examples: Sequence[Example], comparisons: Sequence[Comparison], stances: Stances,
+    entailment: Entailment, personal: PersonalFilter | None, near: Near,
+) -> list[Comparison]:
+    """The comparisons, each weighted by its claim, and one for each claim without an answer.
+
+    ``near`` chooses what is read of a long text. A response about which nothing was asked has none,
+    for it is judged as a whole; nor has a claim of which ``personal`` says that it is about the
+    speakers.
+    """
+    asked_about = {one.question.span.example for one in comparisons}
+    claims = [claim for example in examples if example in asked_about
+              for claim in _claims(example)]
+    pairs = {claim: as_judged(claim[0].knowledge, _text(claim), near) for claim in claims}
+    asked = list(dict.fromkeys(pairs.values()))
+    judged = dict(zip(asked, entailment.judge(asked), strict=True)) if asked else {}
+    verdicts = {claim: judged[pair] for claim, pair in pairs.items()}
+    answered = {_claim_of(one) for one in comparisons if one.knowledge_answer is not None}
+    found = _checked(comparisons, verdicts, stances)
+    open_claims = [claim for claim in claims if claim not in answered]
+    if personal is not None:
+        flags = personal.personal([_text(claim) for claim in open_claims])
+        open_claims = [claim for claim, flag in zip(open_claims, flags, strict=True) if not flag]
+    return found + [_as_a_whole(claim, verdicts[claim]) for claim in open_claims]
+
+
+def as_judged(knowledge: str, claim: str, near: Near) -> tuple[str, str]:
+    """Premise and hypothesis: the claim's values are written as in the knowledge, of which what is
+    ``near`` the claim is the premise."""
+    premise = near(knowledge, claim).text
+    return premise, in_notation_of(premise, claim)
+
+
+def claim_of(question: Question) -> str:
+    """The sentence of the response that a question is about."""
+    response = question.span.example.response
+    start, end = _sentence_at(response, question.span.start)
+    return response[start:end]
+
+
+def _checked(
+    comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict], stances: Stances
+) -> list[Comparison]:
+    """The comparisons, contradicted where the sentence that an answer stands in disagrees."""
+    pairs = [_sentences(one) for one in comparisons]
+    asked = [pair for pair in pairs if pair is not None]
+    opposed = dict(zip(asked, stances.opposed(asked), strict=True))
+    found = []
+    for one, pair in zip(comparisons, pairs, strict=True):
+        verdict = verdicts.get(_claim_of(one))
+        if pair is not None and (opposed[pair] or contradicted_values(
+            *pair, one.question.span.example.knowledge)):
+            one = replace(one, how="contradicted", score=0.0)
+        elif verdict is not None:
+            one = replace(one, score=one.score * _weight(verdict))
+        found.append(one)
+    return found
+
+
+def _weight(verdict: Verdict) -> float:
+    """What an answer counts for, by what entailment says of its claim."""
+    return 1 - verdict.contradiction * (1 - verdict.entailment)
+
+
+def _as_a_whole(claim: _Claim, verdict: Verdict) -> Comparison:
+    """What entailment says of a claim, as a comparison."""
+    example, start, _ = claim
+    text = _text(claim)
+    question = Question(Span(example, text, start), ASKED_AS_A_WHOLE)
+    return Comparison(question, text, None, token_f1(text, example.knowledge), verdict, "nli",
+                      verdict.entailment + 0.5 * verdict.neutral)
+
+
+def _claims(example: Example) -> list[_Claim]:
+    """The sentences of a response that claim something."""
+    return [(example, start, end) for start, end in _bounds(example.response)
+            if has_claim(example.response[start:end], example.history)]
+
+
+def _text(claim: _Claim) -> str:
+    example, start, end = claim
+    return example.response[start:end]
+
+
+def _claim_of(comparison: Comparison) -> _Claim:
+    span = comparison.question.span
+    return span.example, *_sentence_at(span.example.response, span.start)
+
+
+def _sentences(comparison: Comparison) -> tuple[str, str] | None:
+    """The claim's sentence and the answer's, where the answer counts for something."""
+    if comparison.knowledge_start is None or comparison.score == 0:
+        return None
+    knowledge = comparison.question.span.example.knowledge
+    start, end = _sentence_at(knowledge, comparison.knowledge_start)
+    return _text(_claim_of(comparison)), knowledge[start:end]
+
+
+def _sentence_at(text: str, place: int) -> tuple[int, int]:
+    """The sentence of a text that a place is in."""
+    bounds = _bounds(text)
+    at = bisect_right(bounds, place, key=lambda bound: bound[0]) - 1
+    return bounds[at] if at >= 0 else (0, len(text))
+
+
+@functools.lru_cache(maxsize=256)
+def _bounds(text: str) -> list[tuple[int, int]]:
+    return split_sentences(text)

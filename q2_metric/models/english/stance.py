@@ -1,0 +1,257 @@
+"""What a sentence makes of what it speaks of: whether it affirms, denies or only considers it.
+
+A claim and a sentence of the knowledge may share all words and yet disagree: "Bluetooth is
+supported" / "it does not support Bluetooth", "raised" / "may raise", "Ann taught Ben" / "Ben taught
+Ann". The rules compare verbs and adjectives that both have, and say nothing about the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from q2_metric.models.english.clauses import is_negated, says_false
+from q2_metric.models.english.opposites import (
+    CONVERSES,
+    CUES,
+    DENIERS,
+    MODALS,
+    NEVER,
+    NOTHING,
+    OPPOSITES,
+    PERHAPS,
+    WISHES,
+    WRONGLY,
+)
+from q2_metric.models.english.parser import Parser
+from q2_metric.models.english.tree import Tree, Word, is_verb
+from q2_metric.models.english.vocabulary import AUXILIARIES, FALSE, PRESUPPOSING
+from q2_metric.text.alignment import stem
+
+_GOVERNED = ("ccomp", "xcomp", "acl", "pcomp", "advcl")
+_COPULAS = ("be", "become", "remain", "stay", "'s", "seem")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A verb or adjective of a sentence.
+
+    Attributes:
+        key: the stem that it is compared by.
+        denied: whether the sentence denies it.
+        open: whether the sentence leaves it open ("may", "plans to", "if").
+        able: whether it is told as what can be done.
+        agent, patient: stems of who does it, and to whom.
+        said, without: stems of what belongs to it, and of what is kept out ("but not on Sundays",
+            "without a contract").
+    """
+
+    key: str
+    denied: bool
+    open: bool
+    able: bool
+    agent: frozenset[str]
+    patient: frozenset[str]
+    said: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+
+
+class Stances:
+    """Compares what sentences make of the same things.
+
+    Args:
+        parser: of the sentences; by default one of its own, so that the sentences of knowledge do
+            not push responses out of the shared one's memory.
+    """
+
+    name = "stances"
+
+    def __init__(self, parser: Parser | None = None) -> None:
+        self.parser = parser or Parser()
+
+    def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """For each claim and sentence of the knowledge whether the sentence denies the claim, or
+        leaves open what the claim affirms."""
+        suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
+        texts = list(dict.fromkeys(text for pair in suspects for text in pair))
+        found = {text: [one for sentence in parsed.sentences
+                        for one in statements(Tree(sentence.doc, sentence.raised))]
+                 for text, parsed in zip(texts, self.parser.parse(texts), strict=True)}
+        verdicts = {pair: disagree(found[pair[0]], found[pair[1]]) for pair in suspects}
+        return [verdicts.get(pair, False) for pair in pairs]
+
+
+def may_oppose(claim: str, known: str) -> bool:
+    """Whether the two have to be parsed: one of them has a word that denies or leaves open, they
+    have opposite words, or both name the same two participants of one verb."""
+    return bool(CUES.search(claim) or CUES.search(known)) or _named(claim) == 2 == _named(known)
+
+
+def _named(text: str) -> int:
+    """How many names a text seems to have, 2 at most."""
+    names = [word for word in text.split() if word[:1].isupper()]
+    return min(2, len(names))
+
+
+def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
+    """Whether a statement of the claim meets statements that all disagree with it."""
+    for one in claimed:
+        alike = [other for other in claimed if other.key == one.key]
+        verdicts = [_against(other, each) for other in alike for each in known]
+        if True in verdicts and False not in verdicts:
+            return True
+    return False
+
+
+def _against(claimed: Statement, known: Statement) -> bool | None:
+    """Whether a known statement disagrees with a claimed one; ``None``: it is of another thing."""
+    opposite = known.key in OPPOSITES.get(claimed.key, ())
+    turned = claimed.key in known.agent and known.key in claimed.agent  # "A is B", "B is A"
+    if claimed.key != known.key and not opposite and not turned:
+        return None
+    kept_out = claimed.without & (known.said - known.without) or (
+        claimed.said - claimed.without) & known.without
+    if (claimed.denied != (known.denied ^ bool(kept_out))) != opposite:
+        return True
+    if known.open and not (claimed.open or claimed.able or claimed.denied or opposite):
+        return True
+    return not turned and _swapped(claimed, known)
+
+
+def _swapped(claimed: Statement, known: Statement) -> bool:
+    """Whether who does it to whom is the other way round."""
+    crossed = claimed.agent & known.patient and claimed.patient & known.agent
+    return bool(crossed) and not claimed.agent & known.agent
+
+
+def statements(tree: Tree) -> Iterator[Statement]:
+    """The verbs and adjectives of a sentence, with what it makes of them."""
+    if tree.asks:
+        return
+    false = says_false(tree) and not any(
+        word.lemma in FALSE and _has_clause(tree, word) for word in tree.words)
+    without = _kept_out(tree)
+    for word in tree.words:
+        predicate = is_verb(word) and word.dep not in AUXILIARIES and word.lemma not in _COPULAS
+        complement = word.dep in ("acomp", "attr") and tree.words[word.head].lemma in _COPULAS
+        if not predicate and not complement:
+            continue
+        if predicate and word.lemma in DENIERS | WISHES and _has_complement(tree, word):
+            continue  # "failed to lower" tells of lowering
+        verb = tree.words[word.head] if complement else word
+        denied, is_open = _stance(tree, verb)
+        denied ^= complement and tree.child(word, ("neg",)) is not None
+        denied ^= complement and any(c.lower == "no" for c in tree.children[word.i])
+        key, converse, through = _key(tree, word)
+        agent, patient = _participants(tree, verb, through)
+        if converse:
+            agent, patient = patient, agent
+        below = tree.below[verb.i]
+        able = any(c.dep == "aux" and c.lower in ("can", "could") for c in tree.children[verb.i])
+        yield Statement(key, denied ^ false, is_open, able, agent, patient,
+                        _stems(tree, below), _stems(tree, below & without))
+
+
+def _stems(tree: Tree, bits: int) -> frozenset[str]:
+    return frozenset(stem(word.lower) for word in tree.members(bits)
+                     if word.tag[:2] in ("NN", "CD", "JJ"))
+
+
+def _kept_out(tree: Tree) -> int:
+    """The words that "not" or "without" keeps out, though the verb is affirmed."""
+    bits = 0
+    for word in tree.words:
+        if word.lower == "without" and word.dep == "prep":
+            bits |= tree.below[word.i] & ~(1 << word.i)
+        elif word.dep == "neg" and not is_verb(tree.words[word.head]) and word.lower != "no":
+            head = tree.words[word.head]
+            copula = head.dep in ("acomp", "attr")
+            bits |= 0 if copula else tree.below[head.i] & ~((1 << word.i) - 1)
+    return bits
+
+
+def _has_clause(tree: Tree, word: Word) -> bool:
+    """Whether a clause says what is false: "it is a myth that", "the false claim that"."""
+    around = [*tree.children[word.i]]
+    head = tree.words[word.head]
+    if head.lemma in _COPULAS:
+        around += [child for child in tree.children[head.i] if child.dep in ("ccomp", "csubj")]
+    return any(child.dep in ("ccomp", "acl", "csubj") and is_verb(child) for child in around)
+
+
+def _has_complement(tree: Tree, word: Word) -> bool:
+    return any(child.dep in ("xcomp", "ccomp") or (
+        child.lower == "from" and tree.child(child, ("pcomp",))) for child in tree.children[word.i])
+
+
+def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
+    """The stem that a word is compared by, whether its participants change places for it ("lost to"
+    is a "beat" seen from the other side), and the preposition that decides it."""
+    for child in tree.children[word.i]:
+        if (word.lemma, child.lower) in CONVERSES:
+            return *CONVERSES[word.lemma, child.lower], child
+    return *CONVERSES.get((word.lemma, ""), (stem(word.lemma), False)), None
+
+
+def _stance(tree: Tree, verb: Word) -> tuple[bool, bool]:
+    """Whether what the verb says is denied, and whether it is left open."""
+    denied = is_open = False
+    word, came_by = verb, ""
+    while True:
+        for child in tree.children[word.i]:
+            denied ^= child.lower in NEVER and child.dep in ("advmod", "neg") and (
+                child.dep != "neg" or is_negated(tree, word)) and (
+                came_by != "ccomp" or word.lemma not in PRESUPPOSING)
+            denied ^= child.lower in WRONGLY and child.dep == "advmod"
+            is_open |= child.dep == "aux" and child.lower in MODALS
+            is_open |= child.lower in PERHAPS or (
+                child.dep == "mark" and child.lower in ("if", "unless", "whether"))
+            denied ^= word is verb and _is_nothing(tree, child)
+        head = tree.words[word.head]
+        if word.dep == "pcomp":
+            denied ^= head.lower == "without"
+            head = tree.words[head.head]
+        # A clause before its verb may only stand beside it: "It is so, it may be said."
+        beside = word.dep == "ccomp" and word.i < head.i
+        if word.dep not in _GOVERNED or head.i == word.i or beside:
+            return denied, is_open
+        governor = head
+        if head.lemma in _COPULAS:  # "it is false that", "it is likely that"
+            governor = tree.child(head, ("acomp", "attr")) or head
+        denied ^= governor.lemma in DENIERS
+        is_open |= governor.lemma in WISHES
+        if word.dep == "advcl":
+            return denied, is_open
+        word, came_by = head, word.dep
+
+
+def _is_nothing(tree: Tree, child: Word) -> bool:
+    """Whether a participant is none: "nobody came", "it has no pool", "none of them came"."""
+    if child.dep not in ("nsubj", "nsubjpass", "dobj", "attr"):
+        return False
+    return child.lower in NOTHING or any(
+        below.lower in ("no", "neither") and below.dep in ("det", "neg", "preconj")
+        for below in tree.children[child.i])
+
+
+def _participants(
+    tree: Tree, verb: Word, through: Word | None
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Stems of the heads of who does it and of whom it is done to, ``through`` a preposition."""
+    subject = tree.child(verb, ("nsubj",))
+    if through is not None:
+        done_to = tree.child(through, ("pobj",))
+    else:
+        done_to = next((found for deps in (("nsubjpass",), ("dative",), ("dobj",))
+                        if (found := tree.child(verb, deps)) is not None), None)
+    by = next((c for c in tree.children[verb.i] if c.dep == "agent"), None)
+    if by is not None:
+        subject = tree.child(by, ("pobj",))
+    return _heads(tree, subject), _heads(tree, done_to)
+
+
+def _heads(tree: Tree, noun: Word | None) -> frozenset[str]:
+    if noun is None or noun.tag[:3] in ("PRP", "WP", "WDT"):
+        return frozenset()
+    names = [noun, *(child for child in tree.children[noun.i] if child.dep == "compound")]
+    return frozenset(stem(word.lower) for word in names)

@@ -1,0 +1,79 @@
+"""The parts of a long text that say most about a sentence, as one shorter text."""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from q2_metric.text.nearest import Parts
+from q2_metric.text.sentences import split_sentences
+from q2_metric.text.tables import read_tables
+
+PASSAGE = 900
+"""Characters of a passage, about 200 tokens: sentences are joined until they are so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A text made of pieces of another, where these begin in both, and that other text, if it is an
+    excerpt itself."""
+
+    text: str
+    starts: tuple[tuple[int, int], ...] = ((0, 0),)
+    of: Excerpt | None = None
+
+    def place(self, start: int) -> int:
+        """A place of the excerpt, in the first text."""
+        own, original = self.starts[bisect_right(self.starts, (start, 1 << 62)) - 1]
+        found = original + start - own
+        return self.of.place(found) if self.of else found
+
+
+def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
+    """The at most ``most`` passages that share most words with ``about``, in their order; the whole
+    text where ``most`` is 0 or there are no more.
+
+    Args:
+        text: what is read.
+        about: a question or claim.
+        most: passages.
+        tables: read each cell of a table with its row and column.
+
+    >>> excerpt("All of it.", "it", 3).text
+    'All of it.'
+    """
+    whole = _with_tables(text) if tables else Excerpt(text)
+    if not most or len(whole.text) <= most * PASSAGE:
+        return whole
+    places, parts = _passages(whole.text)
+    chosen = [places[at] for at in parts.nearest(about, most)]
+    return _joined([(whole.text[first:last], first) for first, last in chosen], "\n", whole)
+
+
+@functools.lru_cache(maxsize=64)
+def _with_tables(text: str) -> Excerpt:
+    return _joined([(piece.text, piece.start) for piece in read_tables(text)])
+
+
+def _joined(
+    pieces: Sequence[tuple[str, int]], between: str = "", of: Excerpt | None = None
+) -> Excerpt:
+    starts, size = [], 0
+    for piece, start in pieces:
+        starts.append((size, start))
+        size += len(piece) + len(between)
+    return Excerpt(between.join(piece for piece, _ in pieces), tuple(starts), of)
+
+
+@functools.lru_cache(maxsize=64)
+def _passages(text: str) -> tuple[list[tuple[int, int]], Parts]:
+    """Characters of the passages of a text, and what ranks them."""
+    places: list[tuple[int, int]] = []
+    for start, end in split_sentences(text):
+        if places and end - places[-1][0] <= PASSAGE:
+            places[-1] = (places[-1][0], end)
+        else:
+            places += [(at, min(at + PASSAGE, end)) for at in range(start, end, PASSAGE)]
+    return places, Parts([text[start:end] for start, end in places])

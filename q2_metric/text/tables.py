@@ -1,0 +1,113 @@
+"""Tables in a text: each cell is read with its row and its column.
+
+A Markdown table, or lines of cells parted by tabs or commas, becomes sentences that a model can
+read: "The Population of Brena is 18,400."
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LEAST_LINES = 3
+"""Of lines with commas, which prose has too; other tables have a header and a row."""
+LONGEST_CELL = 60
+_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of the text as it is read, and the place in the text that it comes from."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    text: str
+    start: int
+
+
+_Line = list[_Cell]
+
+
+def read_tables(text: str) -> list[Piece]:
+    """The text in pieces; those of a table are its sentences.
+
+    >>> [piece.text for piece in read_tables("|City|River|\\n|--|--|\\n|Aldo|Irr|")]
+    ['The River of Aldo is ', 'Irr', '.\\n']
+    """
+    found: list[Piece] = []
+    done = 0
+    for start, end, table in _tables(text):
+        found.append(Piece(text[done:start], done))
+        found += _sentences(table)
+        done = end
+    found.append(Piece(text[done:], done))
+    return [piece for piece in found if piece.text]
+
+
+def _sentences(table: list[_Line]) -> Iterator[Piece]:
+    header, *rows = table
+    for row in rows:
+        for name, cell in zip(header[1:], row[1:], strict=True):
+            if cell.text:
+                column = name.text.replace("_", " ")
+                yield Piece(f"The {column} of {row[0].text} is ", row[0].start)
+                yield Piece(cell.text, cell.start)
+                yield Piece(".\n", cell.start + len(cell.text))
+
+
+def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
+    """Where each table begins and ends, and its lines: the header and the rows."""
+    lines = [(match.start(), match.end(), match[0]) for match in re.finditer(r"[^\n]+", text)]
+    at = 0
+    while at < len(lines):
+        for sign in ("|", "\t", ","):
+            last = _last_line(lines, at, sign)
+            table = [_cells(line, start, sign) for start, _, line in lines[at:last]
+                     if not (sign == "|" and _RULE.fullmatch(line))]
+            if _is_table(table, sign):
+                yield lines[at][0], lines[last - 1][1], table
+                at = last - 1
+                break
+        at += 1
+
+
+def _last_line(lines: list[tuple[int, int, str]], first: int, sign: str) -> int:
+    """After the last line that has as many of the signs as the first one."""
+    count, last = lines[first][2].count(sign), first
+    while count and last < len(lines) and lines[last][2].count(sign) == count:
+        last += 1
+    return last
+
+
+def _cells(line: str, start: int, sign: str) -> _Line:
+    cells, at = [], 0
+    for part in line.split(sign):
+        cells.append(_Cell(part.strip(), start + at + len(part) - len(part.lstrip())))
+        at += len(part) + 1
+    if sign == "|" and not cells[0].text and line.lstrip().startswith(sign):
+        cells = cells[1:]
+    if sign == "|" and cells and not cells[-1].text:
+        cells = cells[:-1]
+    return cells
+
+
+def _is_table(table: list[_Line], sign: str) -> bool:
+    """Whether lines of cells are a table: a header of words over rows of short cells."""
+    if len(table) < (LEAST_LINES if sign == "," else 2) or len(table[0]) < 2:
+        return False
+    cells = [cell for line in table for cell in line]
+    if len({len(line) for line in table}) > 1 or any(
+        len(cell.text) > LONGEST_CELL for cell in cells
+    ):
+        return False
+    if any(not cell.text or _NUMBER.fullmatch(cell.text) for cell in table[0]):
+        return False
+    # Lines with commas may be prose or verse; figures in each row tell a table.
+    return sign != "," or all(
+        any(_NUMBER.fullmatch(cell.text) for cell in row) for row in table[1:])

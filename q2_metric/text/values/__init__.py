@@ -1,0 +1,21 @@
+"""Values in texts: numbers, shares, money, quantities, dates, times of day; and their comparison.
+
+One value has many notations ("25", "twenty-five"; "3 km", "3,000 metres"; "4 May 2021",
+"2021-05-04"). :func:`values_in` finds the values of a text, :func:`compare_values` says whether two
+values agree, :func:`compare_answers` compares two answers to one question, and
+:func:`contradicted_values` compares a claim with a passage.
+"""
+
+from q2_metric.text.values.compare import (
+    Disagreement,
+    compare_answers,
+    compare_values,
+    contradicted_values,
+    in_notation_of,
+    stated,
+)
+from q2_metric.text.values.find import values_in
+from q2_metric.text.values.value import Value
+
+__all__ = ["Disagreement", "Value", "compare_answers", "compare_values", "contradicted_values",
+           "in_notation_of", "stated", "values_in"]

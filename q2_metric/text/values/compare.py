@@ -1,0 +1,252 @@
+"""Whether two values are one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from q2_metric.text.alignment import stem
+from q2_metric.text.overlap import content_words
+from q2_metric.text.values.find import values_in
+from q2_metric.text.values.times import NOON, plain_year, yearless
+from q2_metric.text.values.value import Value
+
+_SLACK = 0.006
+"""By what share two amounts in different units may differ: conversions are rounded."""
+_PAPER = 1e-9
+_HEDGES = frozenset(
+    "about around approximately approx roughly circa some nearly almost just over under more less "
+    "than fewer least most up to exactly only estimated between from and per every each total "
+    "times old long tall high wide deep away early late mid on at in by degrees degree minus plus "
+    "us american people".split())
+"""Words beside a value that say nothing about what it is of."""
+_COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A value of a claim, as it is written, and the one that a passage has in its place."""
+
+    claimed: str
+    known: str
+
+
+def compare_values(claimed: Value, known: Value) -> bool | None:
+    """Whether a claimed value agrees with a known one; ``None`` where it cannot be said.
+
+    It agrees where it is the known one in another notation, or holds it: "in the 1970s" holds
+    1972, "more than 300" 412, "about 42 km" 41.9 km. It does not where the two share nothing.
+
+    >>> one = lambda text: values_in(text)[0]
+    >>> compare_values(one("3,000 metres"), one("3 km")), compare_values(one("8 pm"), one("18:00"))
+    (True, False)
+    """
+    pair = _in_one_kind(claimed, known)
+    if pair is None:
+        return None
+    one, other = pair
+    if one.kind == "code":
+        return one.unit == other.unit
+    if one.unit and other.unit and one.unit != other.unit and one.kind == "money":
+        return None if "KRONE" in (one.unit, other.unit) else False
+    slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
+    own, others = _widened(one, slack), _widened(other, slack)
+    if _holds(own, (other.low, other.high)) and not other.open_ended:
+        return True
+    if (one.low, one.high) == (other.low, other.high) and (
+        not other.open_ended or one.near == other.near
+    ):
+        return True
+    if other.low < other.high and one.kind in ("clock", "date") and one.low in (
+        other.low, other.high
+    ):
+        return True  # "starts at 9", of "9 to 12"
+    if own[0] <= others[1] and others[0] <= own[1]:
+        return None
+    return _rounded(one, other)
+
+
+def _rounded(claimed: Value, known: Value) -> bool | None:
+    """Two exact values that differ: whether the claimed one is the known one, rounded."""
+    rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
+    if not rounds or claimed.low != claimed.high:
+        return False
+    value, exact, step = claimed.low, known.low, claimed.step
+    if not step:
+        return False
+    while value and step < abs(value) and math.isclose(value / (step * 10) % 1, 0, abs_tol=1e-9):
+        step *= 10  # trailing zeros are not precision
+    if known.low != known.high or not value or abs(value - exact) > step / 2 * (1 + _PAPER):
+        return False
+    digits = math.log10(abs(value) / step)
+    if known.step >= step - _PAPER * step and claimed.kind != "share":
+        return False  # the known one is no more exact
+    return True if digits >= 1 else None
+
+
+def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
+    """Both as values of one kind, where they have one."""
+    kinds = {claimed.kind, known.kind}
+    if len(kinds) == 1:
+        if claimed.kind == "quantity" and claimed.unit != known.unit:
+            return None
+        if claimed.kind == "clock" and (claimed.folded or known.folded):
+            return _folded(claimed), _folded(known)
+        if claimed.kind == "date":
+            return _dates(claimed, known)
+        return claimed, known
+    if kinds == {"number", "money"}:
+        small, large = sorted((abs(claimed.low), abs(known.low)))
+        # "47.9" in a column of millions may be 47.9 million.
+        in_units = bool(small) and any(
+            math.isclose(large / small, factor) for factor in (1e3, 1e6, 1e9))
+        return None if in_units else (claimed, known)
+    if kinds == {"number", "date"}:  # "1200" may be either
+        one, other = (plain_year(each) if each.unit == "year" else each
+                      for each in (claimed, known))
+        return (one, other) if one.kind == other.kind else None
+    return None
+
+
+def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
+    """Both with a year, or both without one."""
+    if claimed.unit == known.unit == "century":
+        return replace(claimed, near=None), replace(known, near=None)
+    if "yearless" not in (claimed.unit, known.unit):
+        return claimed, known
+    wide = any(one.unit != "yearless" and one.high - one.low > 31 for one in (claimed, known))
+    return None if wide else (yearless(claimed), yearless(known))
+
+
+def _folded(value: Value) -> Value:
+    """The time of day on a dial of twelve hours."""
+    low = value.low % NOON
+    return replace(value, low=low, high=low + value.high - value.low, near=None)
+
+
+def _widened(value: Value, slack: float) -> tuple[float, float]:
+    low, high = value.reach
+    return low - slack * abs(value.low), high + slack * abs(value.high)
+
+
+def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def compare_answers(claimed: str, known: str) -> bool | None:
+    """Whether two answers to one question agree by their values; ``None`` where values do not
+    decide it, because there is none, or because the answers say more than them.
+
+    >>> compare_answers("Twenty-five people", "25 people"), compare_answers("€120", "45 euros")
+    (True, False)
+    """
+    own, others = values_in(claimed), values_in(known)
+    if not own or not others:
+        return None
+    said, heard = _beside(claimed, own), _beside(known, others)
+    found = [_best(value, others) for value in own]
+    if False in found and len(own) == len(others) > 1:  # "1983 to 1991", "1983 to 1994"
+        found = [compare_values(*both) for both in zip(own, others, strict=True)]
+        return False if False in found and None not in found and said == heard else None
+    if all(verdict is True for verdict in found):
+        return True if said <= heard or not heard else None
+    if False in found and True not in found and (not said or not heard or said & heard):
+        return False
+    return None
+
+
+def stated(values_of: str, text: str) -> bool:
+    """Whether a text has all values of another somewhere.
+
+    >>> stated("in 1948", "Built in 1948, opened in 1950."), stated("3 km", "It is 2 km long.")
+    (True, False)
+    """
+    known = values_in(text)
+    return all(any(compare_values(value, other) for other in known)
+               for value in values_in(values_of))
+
+
+def _best(value: Value, others: Sequence[Value]) -> bool | None:
+    """True where one of the others agrees, False where there are some of its kind and all
+    disagree."""
+    verdicts = [compare_values(value, other) for other in others]
+    if True in verdicts:
+        return True
+    return False if False in verdicts and None not in verdicts else None
+
+
+def _beside(text: str, values: Sequence[Value]) -> set[str]:
+    """Stems of the content words that no value holds."""
+    for value in values:
+        text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
+    return {stem(word) for word in content_words(text)
+            if word not in _HEDGES and any(map(str.isalpha, word))}
+
+
+def in_notation_of(knowledge: str, claim: str) -> str:
+    """The claim with its values as the knowledge writes them, for models that read only texts.
+
+    >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
+    'The bus leaves at 23:10.'
+    """
+    known = values_in(knowledge) if values_in(claim) else ()
+    for value in reversed(values_in(claim)):
+        same = next((other for other in known if _one_value(value, other)), None)
+        if same is not None:
+            written = knowledge[same.start : same.end]
+            claim = claim[: value.start] + written + claim[value.end :]
+    return claim
+
+
+def _one_value(value: Value, other: Value) -> bool:
+    """Whether two values are one, and neither only holds the other."""
+    alike = value.kind == other.kind and (value.low == value.high) == (other.low == other.high)
+    return alike and compare_values(value, other) is True and compare_values(other, value) is True
+
+
+def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[Disagreement]:
+    """The values of a claim that a passage about the same has otherwise.
+
+    Only where there is no doubt which value is meant: claim and passage have one of the kind and of
+    the thing counted, the two disagree, and the value stands nowhere else in the passage or in the
+    ``knowledge`` around it.
+
+    >>> contradicted_values("The trail is 24 km long.", "The trail is 41.9 km long.")
+    [Disagreement(claimed='24 km', known='41.9 km')]
+    """
+    own, known = ([value for value in values_in(text) if value.kind != "ordinal"]
+                  for text in (claim, passage))
+    found = []
+    for value in own:
+        counted = _counted(claim, value)
+        others = [other for other in known if _may_be_meant(value, other) and (
+            not counted or value.kind != "number" or counted & _counted(passage, other))]
+        if len(others) != 1 or sum(_may_be_meant(value, one) for one in own) > 1:
+            continue
+        if compare_values(value, others[0]) is False and not _elsewhere(
+            claim, value, passage) and not _elsewhere(claim, value, knowledge):
+            found.append(Disagreement(
+                claim[value.start : value.end].strip(),
+                passage[others[0].start : others[0].end].strip()))
+    return found
+
+
+def _elsewhere(claim: str, value: Value, text: str) -> bool:
+    """Whether a text has the value, of the same thing as far as it says."""
+    counted = _counted(claim, value) if value.kind == "number" else set()
+    return any(
+        compare_values(value, other)
+        and (not counted or not (of := _counted(text, other)) or bool(counted & of))
+        for other in values_in(text))
+
+
+def _may_be_meant(value: Value, other: Value) -> bool:
+    return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
+
+
+def _counted(text: str, value: Value) -> set[str]:
+    """Stems of the words after a value: "60 cars"."""
+    match = _COUNTED.match(text, value.end)
+    return {stem(word) for word in content_words(match[1])} if match else set()

@@ -1,0 +1,204 @@
+"""Dates and times of day, with their places.
+
+A date is a range of days (of the proleptic calendar, as :meth:`datetime.date.toordinal` counts
+them), so that "July 1968" holds "7 July 1968". What is written as a date is read by the library
+python-dateutil.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime
+
+from q2_metric.text.values.value import Value
+
+_MONTH = (r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+          r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?")
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
+_YEAR = r"(?:1\d{3}|20\d\d)"
+_WRITTEN = re.compile(
+    rf"\b(?:(?:the )?{_DAY}(?: day)?(?: of)?[ -]{_MONTH}(?:,?[ -]{_YEAR}\b)?"
+    rf"|{_MONTH}[ -](?:the )?{_DAY}\b(?:,? ?{_YEAR}\b)?(?![:\d])|{_MONTH},?(?: of)?[ -]{_YEAR}\b)",
+    re.IGNORECASE)
+_ISO = re.compile(r"(?<![\d-])(\d{4})-(\d\d)-(\d\d)(?![\d-])")
+_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\d/-])")
+_DECADE = re.compile(r"\b(?:the )?(?:(1\d{2}|20\d)|['’]?(\d))0['’]?s\b", re.IGNORECASE)
+_CENTURY = re.compile(r"[ -]centur(?:y|ies)\b(?: (bce?))?", re.IGNORECASE)
+_ERA = re.compile(r"\b(\d{1,4}) ?(b\.?c\.?(?:e\.?)?)(?!\w)", re.IGNORECASE)
+_BARE_YEAR = re.compile(rf"(?<![\w.,£$€-])({_YEAR})(?![\w%]|[.,:]\d|-\d)")
+_YEARLESS = -1_000_000
+"""Days without a year are counted from here, so that they meet only their like."""
+_FULL = range(1, 9999)
+"""Years of Python's calendar."""
+
+_CLOCK = re.compile(
+    r"(?<![\d:.])([01]?\d|2[0-4])(?:(?::|h)([0-5]\d)(?::[0-5]\d)?)?"
+    r"(?:[ \u00a0]{0,7}([ap])\.?m\b(?:\.(?= [a-z]))?)?(?![\d:]|[.,]\d)", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"(?<![\d:.])\b(?:(half|(?:a )?quarter) (past|to)|(five|ten|twenty(?:-five)?) (past)"
+    r"|(five|ten|twenty(?:-five)?|\d{1,2}) minutes (past|to|after|before)) "
+    r"(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
+    r"(?![:\d])(?:[ \u00a0]([ap])\.?m\b(?:\.(?= [a-z]))?)?", re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:at |until |till |from |by )?(noon|midday|midnight)\b", re.IGNORECASE)
+_OCLOCK = re.compile(r"\b(?:(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+                     r"(?: o['’]clock| ([ap])\.?m\b(?:\.(?= [a-z]))?)|(1?\d) ?o['’]clock)",
+                     re.IGNORECASE)
+_HOURS = {word: place for place, word in enumerate(
+    "one two three four five six seven eight nine ten eleven twelve".split(), 1)}
+_MINUTES = {"half": 30, "quarter": 15, "a quarter": 15, "five": 5, "ten": 10, "twenty": 20,
+            "twenty-five": 25}
+NOON = 720
+
+
+def dates_in(text: str) -> Iterator[Value]:
+    """Days, months, decades, and years before our era."""
+    for match in _ISO.finditer(text):
+        yield from _days(match, (int(match[1]), int(match[2]), int(match[3])))
+    for match in _FIGURES.finditer(text):
+        yield from _figures(match)
+    for match in _WRITTEN.finditer(text):
+        yield from _written(match)
+    for match in _DECADE.finditer(text):
+        if match[1] or match[2] in "23456789":
+            first = int(match[1] or f"19{match[2]}") * 10
+            yield _years(match.start(), match.end(), first, first + 9)
+    for match in _ERA.finditer(text):
+        before = -int(match[1])
+        yield _years(match.start(), match.end(), before, before)
+
+
+def year(text: str, start: int, end: int) -> Value | None:
+    """The year that is written at [start, end), if one is."""
+    match = _BARE_YEAR.match(text, start)
+    if match is None or match.end() != end:
+        return None
+    return replace(_years(start, end, int(match[1]), int(match[1])), unit="year")
+
+
+def century(text: str, start: int, end: int, number: float) -> Value | None:
+    """The century whose number stands at [start, end), if one does."""
+    match = _CENTURY.match(text, end)
+    if match is None or not 1 <= number <= 21:
+        return None
+    last = int(number) * 100
+    if match[1]:
+        return _years(start, match.end(), -last, -last + 99)
+    # Usage differs over the year that ends it: 1300 is in the 13th, and in the 14th.
+    low = float(date(last - 99, 1, 1).toordinal())
+    high = float(date(last - 1, 12, 31).toordinal())
+    return Value("date", low, high, start, match.end(), unit="century",
+                 near=(low - 366, high + 366))
+
+
+def _years(start: int, end: int, first: int, last: int) -> Value:
+    """A range of years as days; before the calendar's first year, by the mean year."""
+    low = float(date(first, 1, 1).toordinal()) if first in _FULL else first * 365.25
+    high = float(date(last, 12, 31).toordinal()) if last in _FULL else last * 365.25 + 365
+    return Value("date", low, high, start, end)
+
+
+def _days(match: re.Match[str], *readings: tuple[int, int, int]) -> Iterator[Value]:
+    for year, month, day in readings:
+        try:
+            place = float(date(year, month, day).toordinal())
+        except ValueError:
+            continue
+        yield Value("date", place, place, match.start(), match.end())
+        return
+
+
+def _figures(match: re.Match[str]) -> Iterator[Value]:
+    """ "04/03/2021" is in March or in April; "25/12/2021" can be read in one way only."""
+    one, two, year = int(match[1]), int(match[3]), int(match[4])
+    try:
+        first = date(year, two, one).toordinal()
+    except ValueError:
+        yield from _days(match, (year, one, two))
+        return
+    try:
+        other = date(year, one, two).toordinal()
+    except ValueError:
+        other = first
+    if match[2] != "/":  # 4.3.2021 has the day first
+        other = first
+    if first == other:
+        yield Value("date", float(first), float(first), match.start(), match.end())
+    else:  # not contradicted by either, equal to neither
+        low, high = sorted((first, other))
+        yield Value("date", float(first), float(first), match.start(), match.end(),
+                    near=(float(low), float(high)))
+
+
+def _written(match: re.Match[str]) -> Iterator[Value]:
+    from dateutil import parser
+
+    plain = re.sub(r"\b(?:the|of|day)\b|(?<=\d)(?:st|nd|rd|th)\b", " ", match[0].lower())
+    try:
+        readings = [parser.parse(plain, default=datetime(*given))
+                    for given in ((2000, 1, 1), (2004, 1, 2))]
+    except (ValueError, OverflowError):
+        return
+    one, two = readings
+    if one.year != two.year:  # a day without a year
+        place = float(_YEARLESS + one.month * 31 + one.day)
+        yield Value("date", place, place, match.start(), match.end(), unit="yearless")
+    elif one.day != two.day:
+        first = date(one.year, one.month, 1).toordinal()
+        last = first + monthrange(one.year, one.month)[1] - 1
+        yield Value("date", float(first), float(last), match.start(), match.end())
+    else:
+        place = float(one.toordinal())
+        yield Value("date", place, place, match.start(), match.end())
+
+
+def plain_year(value: Value) -> Value:
+    """A year as a number."""
+    number = float(date.fromordinal(int(value.low)).year)
+    return replace(value, kind="number", low=number, high=number, unit="", near=None)
+
+
+def yearless(value: Value) -> Value:
+    """A day, or the days of a month, in a year of no number."""
+    if value.unit == "yearless":
+        return value
+    low, high = (
+        float(_YEARLESS + place.month * 31 + place.day)
+        for place in (date.fromordinal(max(1, int(place))) for place in (value.low, value.high)))
+    return replace(value, low=low, high=high)
+
+
+def clocks_in(text: str) -> Iterator[Value]:
+    """Times of day, in minutes after midnight."""
+    for match in _SPOKEN.finditer(text):
+        aside, way = (group.lower() for group in match.groups()[:-2] if group)
+        minutes = _MINUTES.get(aside) or int(aside)
+        past = minutes if way in ("past", "after") else -minutes
+        yield _clock(match, (_hour(match[7]) * 60 + past) % 1440, match[8])
+    for match in _OCLOCK.finditer(text):
+        yield _clock(match, _hour(match[1] or match[3]) * 60, match[2])
+    for match in _CLOCK.finditer(text):
+        if match[2] is None and match[3] is None:
+            continue
+        hour, minute = int(match[1]), int(match[2] or 0)
+        if match[3] is None and (hour > 12 or hour == 0 or match[1][0] == "0"):
+            yield Value("clock", hour % 24 * 60 + minute, hour % 24 * 60 + minute, match.start(),
+                        match.end())
+        elif hour <= 12:
+            yield _clock(match, hour * 60 + minute, match[3])
+    for match in _NAMED.finditer(text):
+        place = 0.0 if match[1].lower() == "midnight" else float(NOON)
+        yield Value("clock", place, place, match.start(1), match.end(1))
+
+
+def _hour(word: str) -> int:
+    return _HOURS.get(word.lower()) or int(word)
+
+
+def _clock(match: re.Match[str], minutes: int, half: str | None) -> Value:
+    if half:
+        minutes = minutes % NOON + (NOON if half.lower() == "p" else 0)
+    place = float(minutes)
+    return Value("clock", place, place, match.start(), match.end(), folded=half is None)

@@ -1,0 +1,142 @@
+"""Numbers in digits and in words, with their places.
+
+Number words are read by the library text2num.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_GROUP = r"[,\u00a0\u202f\u2009' ]"
+DIGITS = re.compile(
+    rf"(?<![\w.])(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:\.\d{{3}}){{2,}}"
+    r"|\d+(?:\.\d+)?|\.\d+)(?![\d])"
+)
+"""A number in digits: "1,250", "1 250", "1.250.000", "3.5"."""
+MAGNITUDES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
+              "lakh": 1e5, "crore": 1e7, "dozen": 12, "dozens": 12, "score": 20, "mn": 1e6,
+              "mln": 1e6, "bn": 1e9, "tn": 1e12, "mio": 1e6, "k": 1e3}
+_MAGNITUDE = re.compile(r"(?:-|[ \u00a0]{0,8})(hundred|thousand|million|billion|trillion|lakh"
+                        r"|crore|dozen|mn|mln|mio|bn|tn|k)\b", re.IGNORECASE)
+_HALF = re.compile(r"[ -]and[ -]a[ -](half|quarter)\b", re.IGNORECASE)
+_SCALED = re.compile(r"\b(?:(half|quarter)[ -])?an?[ -](hundred|thousand|million|billion|trillion"
+                     r"|dozen)\b", re.IGNORECASE)
+_TOKEN = re.compile(r"[A-Za-z]+|[^\sA-Za-z]")
+_ORDINAL = re.compile(r"(?<![\w.])(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
+_PRONOUN = frozenset({"the", "no", "this", "that", "each", "every", "any", "some", "which",
+                      "another", "only", "anyone", "everyone", "a"})
+_NUMBER_WORD = re.compile(
+    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen(?:th)?"
+    r"|twent(?:y|ieth)|thirt(?:y|ieth)|fort(?:y|ieth)|fift(?:y|ieth)|sixt(?:y|ieth)"
+    r"|sevent(?:y|ieth)|eight(?:y|ieth)|ninet(?:y|ieth)|hundred(?:th)?s?|thousand(?:th)?s?"
+    r"|million(?:th)?s?|billion|trillion|first|second|third|fourth|fifth|sixth|seventh|eighth"
+    r"|ninth|tenth|eleventh|twelfth|dozens?)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number and its characters; ``step`` is its last written place, ``worded`` that it stands
+    in words."""
+
+    value: float
+    start: int
+    end: int
+    step: float = 1.0
+    ordinal: bool = False
+    worded: bool = False
+
+
+class _Token:
+    """A token as text2num takes it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def text(self) -> str:
+        return self._text
+
+    def nt_separated(self, previous: object) -> bool:
+        return False
+
+    def not_a_number_part(self) -> bool:
+        return False
+
+
+@functools.lru_cache(maxsize=64)
+def numbers_in(text: str) -> tuple[Number, ...]:
+    """The numbers of a text, in order; magnitudes belong to them.
+
+    >>> [n.value for n in numbers_in("Twenty-five of 1.25 million, half a dozen, the 13th")]
+    [25.0, 1250000.0, 6.0, 13.0]
+    """
+    found: list[Number] = []
+    taken = [False] * (len(text) + 1)
+    for make in (_scaled, _ordinals, _in_digits, _in_words):
+        for number in make(text):
+            if not any(taken[number.start : number.end]):
+                found.append(number)
+                taken[number.start : number.end] = [True] * (number.end - number.start)
+    return tuple(sorted(found, key=lambda number: number.start))
+
+
+def _scaled(text: str) -> Iterator[Number]:
+    """ "a dozen", "half a million", "a hundred"."""
+    for match in _SCALED.finditer(text):
+        if _NUMBER_WORD.match(text, match.end() + 1) or _MAGNITUDE.match(text, match.end()):
+            continue  # "a hundred and five": text2num reads it from "hundred"
+        part = {"half": 0.5, "quarter": 0.25}.get((match[1] or "").lower(), 1.0)
+        value = part * MAGNITUDES[match[2].lower()]
+        yield Number(value, match.start(), match.end(), value, worded=True)
+
+
+def _ordinals(text: str) -> Iterator[Number]:
+    for match in _ORDINAL.finditer(text):
+        yield Number(float(match[1]), match.start(), match.end(), ordinal=True)
+
+
+def _in_digits(text: str) -> Iterator[Number]:
+    for match in DIGITS.finditer(text):
+        plain = re.sub(_GROUP, "", match[0])
+        if plain.count(".") > 1:
+            plain = plain.replace(".", "")
+        value, step = float(plain), 10.0 ** -len(plain.partition(".")[2])
+        value, step, end = _times_magnitude(text, value, step, match.end())
+        yield Number(value, match.start(), end, step)
+
+
+def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[float, float, int]:
+    """The number with "and a half" and "million" after it."""
+    half = _HALF.match(text, end)
+    if half:
+        part = 0.5 if half[1].lower() == "half" else 0.25
+        value, step, end = value + part, part, half.end()
+    while (magnitude := _MAGNITUDE.match(text, end)) is not None:
+        factor = MAGNITUDES[magnitude[1].lower()]
+        value, step, end = value * factor, step * factor, magnitude.end()
+    return value, step, end
+
+
+def _in_words(text: str) -> Iterator[Number]:
+    if not _NUMBER_WORD.search(text):
+        return
+    from text_to_num import find_numbers
+
+    tokens = list(_TOKEN.finditer(text))
+    for one in find_numbers([_Token(token[0]) for token in tokens], "en", 0.0):
+        first, last = tokens[one.start], tokens[one.end - 1]
+        words = text[first.start() : last.end()].lower()
+        before = tokens[one.start - 1][0].lower() if one.start else ""
+        after = tokens[one.end][0].lower() if one.end < len(tokens) else ""
+        if words == "one" and (before in _PRONOUN or after in ("of", "another", "'", "’")):
+            continue
+        if any(character.isdigit() for character in words):
+            continue
+        if words == "dozens" or (words == "second" and before in ("a", "per", "each", "every")):
+            continue
+        value, end = float(one.value), last.end()
+        if not one.is_ordinal:
+            value, _, end = _times_magnitude(text, value, 1.0, end)
+        yield Number(value, first.start(), end, 1.0, one.is_ordinal, worded=True)
