@@ -148,11 +148,13 @@ class ReferenceQ2:
         encoded = tokenizer(
             question, passage, truncation="only_second", max_length=window,
             stride=min(STRIDE, room // 2), return_overflowing_tokens=True,
-            return_offsets_mapping=True)
+            return_offsets_mapping=True,
+            return_token_type_ids=segments(self.reader.model))
         best, null = (-float("inf"), 0, 0), float("inf")
         for row, ids in enumerate(encoded["input_ids"]):
             inputs = {name: torch.tensor([encoded[name][row]])
-                      for name in tokenizer.model_input_names if name in encoded}
+                      for name in ("input_ids", "attention_mask", "token_type_ids")
+                      if name in encoded}
             with torch.no_grad():
                 output = self.reader.model(**inputs)
             start, end = output.start_logits[0].double(), output.end_logits[0].double()
@@ -174,9 +176,14 @@ class ReferenceQ2:
         """The NLI label of one pair, and the probabilities of the labels."""
         inputs = self.nli.tokenizer(
             premise, hypothesis, return_tensors="pt", truncation="only_first",
-            max_length=self.nli.window)
+            max_length=self.nli.window, return_token_type_ids=segments(self.nli.model))
         with torch.no_grad():
             logits = self.nli.model(**inputs).logits[0]
         names = [self.nli.model.config.id2label[i].lower() for i in range(len(logits))]
         chances = dict(zip(names, logits.softmax(-1).tolist(), strict=True))
         return max(LABELS, key=lambda name: chances.get(name, 0.0)), chances
+
+
+def segments(model: Any) -> bool:
+    """Whether a model reads which of two texts a token belongs to."""
+    return (getattr(model.config, "type_vocab_size", None) or 0) > 1

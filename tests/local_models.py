@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from published_tokenizers import byte_level, pieces, sentencepiece, write
+
 _WORDS = """
 the a an dog dogs cat red big old man woman river city Paris France capital of in on is was has
 and or not it he she they where who what when does this imply Question question Yes No no answer
@@ -197,15 +199,18 @@ def encoder(folder: Path, kind: str, auto_class: str, window: int = 64, **settin
         tokenizer = wordpiece(folder, window)
         config: Any = transformers.BertConfig(vocab_size=len(tokenizer), pad_token_id=0, **shared)
     elif kind == "albert":
-        tokenizer = unigram(folder, pair=True, window=window)
+        write(folder, spiece__model=sentencepiece("albert"),
+              tokenizer_config__json={"do_lower_case": True, "model_max_length": window})
         config = transformers.AlbertConfig(
-            vocab_size=len(tokenizer), embedding_size=8, pad_token_id=0, **shared
+            vocab_size=pieces("albert"), embedding_size=8, pad_token_id=0, **shared
         )
     elif kind == "roberta":
-        tokenizer = byte_bpe(folder, window)
+        vocabulary, merges = byte_level()
+        write(folder, vocab__json=vocabulary, merges__txt=merges,
+              tokenizer_config__json={"model_max_length": window})
         shared["max_position_embeddings"] = window + 2
         config = transformers.RobertaConfig(
-            vocab_size=len(tokenizer),
+            vocab_size=len(json.loads(vocabulary)),
             pad_token_id=1,
             bos_token_id=0,
             eos_token_id=2,
@@ -213,9 +218,12 @@ def encoder(folder: Path, kind: str, auto_class: str, window: int = 64, **settin
             **shared,
         )
     elif kind == "deberta-v2":
-        tokenizer = unigram(folder, pair=True, window=window)
+        mask = pieces("deberta-v3")
+        write(folder, spm__model=sentencepiece("deberta-v3"), added_tokens__json={"[MASK]": mask},
+              tokenizer_config__json={"model_max_length": window,
+                                      "tokenizer_class": "DebertaV2Tokenizer"})
         config = transformers.DebertaV2Config(
-            vocab_size=len(tokenizer),
+            vocab_size=mask + 1,
             pad_token_id=0,
             relative_attention=True,
             pos_att_type=["p2c", "c2p"],

@@ -45,7 +45,8 @@ def test_nli_does_not_depend_on_batches(loaded: Load, kind: str) -> None:
 def test_nli_agrees_with_a_plain_forward_pass(loaded: Load, kind: str) -> None:
     model = loaded(f"{kind}/nli")
     with torch.inference_mode():
-        encoded = model.tokenizer(*PREMISES[0], return_tensors="pt")
+        encoded = model.tokenizer(*PREMISES[0], return_tensors="pt",
+                                  return_token_type_ids=kind in ("albert", "bert"))
         chances = model.model(**encoded).logits.softmax(-1)[0].tolist()
     verdict = TorchNli(model).judge([PREMISES[0]])[0]
     assert [verdict.neutral, verdict.contradiction, verdict.entailment] == pytest.approx(
