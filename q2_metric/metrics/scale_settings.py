@@ -26,8 +26,8 @@ class ScaleSettings:
             backbones only); or the words of whole "sentences", which never overlap (MiniCheck).
         prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
             package's) or "minicheck"; ``None`` for the one that fits the model.
-        unit: what is judged at a time: each "sentence" (section 3), or the whole "response" as it
-            is written, as in the authors' runs on TRUE.
+        unit: what is judged at a time, each "sentence" or the whole "response" as it is written
+            (section 3; the authors' runs on TRUE).
         aggregate: how a response's sentences make its score: their mean (the paper),
             the least of them, or their harmonic mean.
         top_chunks: of how many chunks a sentence is judged by, those that share most of its
