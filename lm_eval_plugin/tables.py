@@ -37,7 +37,7 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
 def details(names: Iterable[str]) -> list[str]:
     """The fields with what the scores of these metrics rest on."""
     found = (entry(name).details for name in names)
-    return list(dict.fromkeys(DETAILS[one].name for one in found if one is not None))
+    return list(dict.fromkeys(DETAILS[one][0].name for one in found if one is not None))
 
 
 def _mean(name: str) -> dict[str, Any]:

@@ -327,6 +327,17 @@ class SentenceSplitter(Protocol):
 
 
 @runtime_checkable
+class ClaimFinder(Protocol):
+    """Finds what of a response can be true or false by itself."""
+
+    name: str
+
+    def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
+        """The claims of each response in order; of one that claims nothing none."""
+        ...
+
+
+@runtime_checkable
 class PersonalFilter(Protocol):
     """Recognises questions about the speakers rather than the world."""
 

@@ -240,6 +240,15 @@ def judged(
                      passage, passage_start, number, passage_support)
 
 
+class FakeClaimFinder:
+    """Each response is one claim."""
+
+    name = "whole"
+
+    def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
+        return [[Claim(one.response, 0, len(one.response))] for one in examples]
+
+
 class FakeClaims(FakeMetric):
     """:class:`FakeMetric` that scores only responses that claim something."""
 

@@ -1,4 +1,4 @@
-"""``python -m training.groundedness --data FOLDER``: fits the head of ``groundedness``.
+"""``python -m training.groundedness --data FOLDER``: fits the heads of ``groundedness``.
 
 A logistic regression on sources that no network was trained on, each source and each of its
 two classes with the same weight, so that neither a large source nor its base rate decides.
@@ -20,17 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from q2_metric.metrics.groundedness import evidence
+from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
+from q2_metric.metrics.scale_settings import Reading
 from q2_metric.types import Example
 from training import hashes
 from training.examples import read_jsonl
 
-SOURCES = ("rome1776_wow", "shroom2024", "expertqa_attribution", "dstc9_human_accuracy",
-           "propsegment_wiki_dev")
-"""Those of ``KEPT_BACK`` whose texts are what systems and people wrote. In the others one side was
-edited so that shared words say nothing, which is not so of responses."""
+SOURCES: dict[Reading, tuple[str, ...]] = {
+    "consistent": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy"),
+    "attributable": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "propsegment_wiki_dev"),
+}
+"""Of each reading, those of ``KEPT_BACK`` whose texts systems wrote. In the others one side was
+edited so that shared words say nothing, which is not so of responses; the experts of
+expertqa_attribution judged by more than the evidence that is there."""
 
-FEATURES = ("sentences", "weakest", "words", "numbers", "phrases")
+FEATURES = ("claims", "weakest", "words", "numbers", "phrases", "questions")
 LONGEST = 6000
 """Characters of a premise: a few web pages are books."""
 PENALTY = 0.03
@@ -57,31 +62,51 @@ class Rows:
 @click.option("--preset", default="bundled", show_default=True)
 @click.option("--dtype", default="float32", show_default=True, help="number format of the network")
 @click.option("--rows", default=300, show_default=True, help="of a source, at most")
-@click.option("--name", required=True, help="of the head, in signatures")
+@click.option("--name", required=True, help="of the heads, in signatures")
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -> None:
-    sources = dict(collect(data, rows, Scale.from_preset(preset, dtype=dtype)))
-    fitted = {"name": name, **fit(list(sources.values())),
-              "sources": {source: len(found.supported) for source, found in sources.items()},
-              "left_out": left_out(sources)}
-    out.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+    heads: dict[str, Any] = {}
+    q2 = Q2.from_preset(preset, dtype=dtype)
+    for reading in SOURCES:
+        scale = Scale.from_preset(preset, dtype=dtype, support=reading)
+        heads |= of_reading(reading, dict(collect(data, rows, reading, scale, q2)))
+    found = {"name": name, "heads": heads}
+    out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     hashes.renew(out.parent)
-    click.echo(json.dumps(fitted, indent=1))
+    click.echo(json.dumps(found, indent=1))
 
 
-def collect(data: Path, rows: int, scale: Scale) -> Iterator[tuple[str, Rows]]:
+def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
+    """The two heads of a reading: without Q²'s questions, which are the last feature, and with."""
+    plain = {key: Rows(one.values[:, :-1], one.supported) for key, one in sources.items()}
+    rows = {source: len(found.supported) for source, found in sources.items()}
+    return {
+        key: {**fit(list(some.values())), "sources": rows, "left_out": left_out(some)}
+        for key, some in ((reading, plain), (f"{reading}+questions", sources))
+    }
+
+
+def collect(
+    data: Path, rows: int, reading: Reading, scale: Scale, q2: Q2
+) -> Iterator[tuple[str, Rows]]:
     """The evidence of each source's rows, a sample that is the same every time."""
-    for source in SOURCES:
+    for source in SOURCES[reading]:
         found = list(read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"))
         if len(found) > rows:
             found = random.Random(5).sample(found, rows)
         examples = [Example(row["hypothesis"], row["premise"][:LONGEST]) for row in found]
-        scores = zip(found, scale.score(examples), strict=True)
-        kept = [(evidence(judged), row["label"] == "supported")
-                for row, judged in scores if judged.value is not None]
+        scores = zip(found, scale.score(examples), q2.score(examples), strict=True)
+        kept = [(evidence(judged, asked), is_supported(row, reading))
+                for row, judged, asked in scores if judged.value is not None]
         yield source, Rows(np.array([[one[key] for key in FEATURES] for one, _ in kept]),
                            np.array([label for _, label in kept]))
         click.echo(f"{source}: {len(kept)}")
+
+
+def is_supported(row: Mapping[str, Any], reading: Reading) -> bool:
+    """People's label; what nobody can verify (rome1776_wow says so) stands in no knowledge."""
+    supported: bool = row["label"] == "supported"
+    return supported and not (reading == "attributable" and row.get("verifiable") == "n")
 
 
 def fit(sources: Sequence[Rows]) -> dict[str, Any]:
@@ -98,7 +123,7 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
     features = {
         name: {"mean": round(float(m), 4), "deviation": round(float(d), 4),
                "weight": round(float(w), 4)}
-        for name, m, d, w in zip(FEATURES, mean, deviation, model.coef_[0], strict=True)
+        for name, m, d, w in zip(FEATURES, mean, deviation, model.coef_[0], strict=False)
     }
     return {"intercept": round(float(model.intercept_[0]), 4), "features": features}
 
@@ -112,7 +137,7 @@ def left_out(sources: Mapping[str, Rows]) -> dict[str, float]:
         if len(set(one.supported.tolist())) == 2:
             head = fit([other for key, other in sources.items() if key != name])["features"]
             logits = sum(head[key]["weight"] * (one.values[:, i] - head[key]["mean"])
-                         / head[key]["deviation"] for i, key in enumerate(FEATURES))
+                         / head[key]["deviation"] for i, key in enumerate(head))
             found[name] = round(float(roc_auc_score(one.supported, logits)), 3)
     return {**found, "mean": round(sum(found.values()) / len(found), 3)}
 

@@ -28,7 +28,7 @@ from q2_metric.cli.options import (
 )
 from q2_metric.errors import InputError, MissingExtra
 from q2_metric.files import read_text
-from q2_metric.metrics.registry import entry
+from q2_metric.metrics.registry import entry, together
 
 if TYPE_CHECKING:
     from q2_metric.engine.cache import Cache
@@ -129,8 +129,9 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
     """A metric with the models and settings of a command's options, cached."""
     from q2_metric.evaluation.scores import MetricSource
 
-    made_from = entry(name).request(options["preset"], load_keywords(options))
-    return MetricSource(name, lambda: load([name], options)[0], kept, made_from)
+    told = {**options, **together(options["metrics"], load_keywords(options))}
+    made_from = entry(name).request(options["preset"], load_keywords(told))
+    return MetricSource(name, lambda: load([name], told)[0], kept, made_from)
 
 
 def bar_of(options: Mapping[str, Any]) -> Bar:

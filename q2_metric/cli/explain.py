@@ -21,7 +21,7 @@ from q2_metric.cli.options import (
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
 
-FINDERS = [entry for entry in METRICS.values() if entry.evidence]
+FINDERS = [entry for entry in METRICS.values() if entry.details == "sentences"]
 """Metrics that find each sentence's support."""
 
 

@@ -63,13 +63,18 @@ class CachedMetric:
             except Q2Error as error:
                 error.whatever_the_row = True
                 raise
-            if base := entry(self.name).base:
-                inner = getattr(self._metric, base)
-                shared = _Shared(base, lambda: inner, self._store, self._request)
-                setattr(self._metric, base, shared)
+            for base in entry(self.name).bases:
+                if inner := getattr(self._metric, base):
+                    setattr(self._metric, base, self._shared(base, inner))
             self.signature = self._metric.signature
             self._store.put({self._made_by: self.signature})
         return self._metric
+
+    def _shared(self, base: str, inner: Metric) -> _Shared:
+        """The metric that this one is computed from, cached as it is by itself."""
+        takes = {"preset", *entry(base).keywords()}
+        request = {key: value for key, value in (self._request or {}).items() if key in takes}
+        return _Shared(base, lambda: inner, self._store, request)
 
     def score(
         self,

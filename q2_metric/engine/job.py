@@ -16,7 +16,7 @@ from q2_metric.engine.identity import CODE, Identity, code, contents, identity
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import STDIN, rereadable
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.registry import entry, warn_of_unused
+from q2_metric.metrics.registry import entry, together, warn_of_unused
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import BadRow, Row, read_rows
@@ -233,17 +233,19 @@ class Job:
         return Loaded(calibrate(found, self.calibrations), selector, cached)
 
     def _cached(self, name: str, store: Cache) -> Metric:
+        told = together(self.metrics, self.keywords)
+
         def load() -> Metric:
             metrics.check_models(self.metrics, self.preset, self.keywords)
             # What other metrics take would be said to change nothing.
             own = entry(name).keywords()
-            mine = {key: value for key, value in self.keywords.items() if key in own}
+            mine = {key: value for key, value in told.items() if key in own}
             (loaded,) = metrics.load_metrics([name], self.preset, **mine)
             return loaded
 
         if not entry(name).cached:
             return load()
-        return CachedMetric(name, load, store, entry(name).request(self.preset, self.keywords))
+        return CachedMetric(name, load, store, entry(name).request(self.preset, told))
 
     def blocks(
         self, file: str, on_columns: Callable[[Columns], None] | None = None,

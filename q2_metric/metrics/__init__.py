@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from q2_metric.metrics.registry import METRICS as METRICS
-from q2_metric.metrics.registry import check_keywords, check_names, warn_of_unused
+from q2_metric.metrics.registry import check_keywords, check_names, together, warn_of_unused
 from q2_metric.types import Metric
 
 
@@ -37,7 +37,8 @@ def load_metrics(
     names = check_names(names)
     warn_of_unused(keywords, names)
     check_models(names, preset, keywords)
-    return [METRICS[name].load(preset, keywords) for name in names]
+    told = together(names, keywords)
+    return [METRICS[name].load(preset, told) for name in names]
 
 
 def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any]) -> None:

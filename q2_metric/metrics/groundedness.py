@@ -1,28 +1,32 @@
 """Groundedness: one calibrated P(supported) from all the evidence that there is.
 
-A logistic of few numbers, each of which says something by itself: how SCALE's network judges
-the sentences, and how much of the wording occurs in the knowledge. Its coefficients are fitted
-on human-labelled sources that no network was trained on, each with the same weight
-(``training/groundedness.py``); the model card lists them. Q²'s comparisons were among the
-numbers, got a weight next to nothing and would cost four times the rest: they are not.
+A logistic of few numbers, each of which says something by itself: how SCALE's network judges the
+claims, how much of the wording occurs in the knowledge, and what Q²'s questions found. Each of the
+two readings has coefficients of its own, with and without the questions. They are fitted on
+human-labelled sources that no network was trained on, each with the same weight
+(``training/groundedness.py``); the model card lists them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from q2_metric.checks import check_fields
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
+from q2_metric.metrics.q2 import Q2
+from q2_metric.metrics.q2_settings import PRIOR
 from q2_metric.metrics.scale import Scale
-from q2_metric.metrics.settings import check_stages
+from q2_metric.metrics.scale_settings import Reading
+from q2_metric.metrics.settings import check_stages, settings_and_running
 from q2_metric.metrics.signature import signature
 from q2_metric.running import RUNNING
 from q2_metric.text.overlap import UNKNOWN, overlap
-from q2_metric.types import Example, Judgement, Part, Score
+from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
 MOST_SURE = 1e-3
 """Probabilities are cut at this and at 1 less this before their logits are taken."""
@@ -43,19 +47,20 @@ class Head:
     features: Mapping[str, tuple[float, float, float]]
 
     @classmethod
-    def load(cls, path: str | Path) -> Head:
-        """The head in a JSON file.
+    def load(cls, path: str | Path, which: str) -> Head:
+        """The head of that name ("consistent", "attributable+questions") in a JSON file.
 
         Raises:
-            ModelError: it is missing or is no head.
+            ModelError: the file is missing or has no such head.
         """
         try:
             found = read_json(path, ModelError)
+            head = found["heads"][which]
             features = {name: (float(one["mean"]), float(one["deviation"]), float(one["weight"]))
-                        for name, one in found["features"].items()}
-            return cls(str(found["name"]), float(found["intercept"]), features)
+                        for name, one in head["features"].items()}
+            return cls(str(found["name"]), float(head["intercept"]), features)
         except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"{path}: is no groundedness head ({error})") from error
+            raise ModelError(f"{path}: has no groundedness head {which!r} ({error})") from error
 
     def parts(self, values: Mapping[str, float]) -> tuple[Part, ...]:
         """Each number with how far it pulls the logit up or down, the strongest first."""
@@ -69,35 +74,61 @@ class Head:
         return 1 / (1 + math.exp(-logit)) if logit > 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
+@dataclass(frozen=True, slots=True)
+class GroundednessSettings:
+    """What the probability is of, and what it rests on.
+
+    Attributes:
+        support: the reading, as of SCALE: "consistent", that nothing claimed is contradicted or
+            invented; "attributable", that every statement stands in the knowledge.
+        asked: what Q²'s questions do: "count", or "skip" (a quarter of the work). By default they
+            count where Q² is among the metrics.
+    """
+
+    support: Reading = "consistent"
+    asked: Literal["skip", "count"] = field(
+        default="skip", metadata={"default": "count beside q2, else skip"})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
 class Groundedness:
-    """P(the response is supported by the knowledge), with the parts that made it.
+    """P(the response is supported by the knowledge), with the parts and claims that made it.
 
     Args:
-        scale: whose sentences count.
-        head: fitted on its scores.
+        scale: whose claims count.
+        head: fitted on its scores, and on Q²'s where it is given.
         preset: named in the signature.
+        q2: whose questions count; ``None`` for none.
     """
 
     name = "groundedness"
 
-    def __init__(self, scale: Scale, head: Head, preset: str = "custom") -> None:
+    def __init__(
+        self, scale: Scale, head: Head, preset: str = "custom", q2: Q2 | None = None
+    ) -> None:
         check_stages(("scale", scale, "score"), ("head", head, "probability"))
-        self.scale, self.head = scale, head
+        self.scale, self.head, self.q2 = scale, head, q2
         self.signature = signature(self.name, {
             "preset": preset,
             "head": head.name,
             "backbone": scale.backbone.name,
             "chunk": scale.settings.chunk_size,
             **scale.signed_chunks(),
+            **scale.signed_unit(),
+            "support": scale.settings.support,
+            **({"asked": f"{q2.reader.name},{q2.entailment.name}"} if q2 else {}),
         })
 
     @classmethod
-    def from_preset(cls, preset: str = "bundled", **running: Any) -> Groundedness:
+    def from_preset(cls, preset: str = "bundled", **keywords: Any) -> Groundedness:
         """The metric with a preset's models.
 
         Args:
             preset: one that has a head: "bundled" or "bundled-small".
-            running: the fields of :class:`~q2_metric.running.Running`.
+            keywords: the fields of :class:`GroundednessSettings` and of
+                :class:`~q2_metric.running.Running`.
 
         Raises:
             InputError: the preset has no head, or a keyword is none of these.
@@ -111,54 +142,82 @@ class Groundedness:
             able = ", ".join(name for name, one in presets.PRESETS.items() if one.head)
             raise InputError(f"groundedness was not fitted for the preset {stages.name!r}, "
                              f"only for {able}")
-        if other := sorted(running.keys() - set(RUNNING)):
-            raise InputError(f"groundedness takes no {', '.join(other)}: it was fitted on the "
-                             "preset's own model and settings")
-        scale = Scale.from_preset(preset, **running)
-        return cls(scale, Head.load(intact(stages.head.name)), stages.name)
+        chosen, _ = settings_and_running(GroundednessSettings, keywords, {})
+        running = {key: value for key, value in keywords.items() if key in RUNNING}
+        counts = chosen.asked == "count"
+        head = Head.load(intact(stages.head.name), chosen.support + "+questions" * counts)
+        return cls(Scale.from_preset(preset, support=chosen.support, **running), head, stages.name,
+                   Q2.from_preset(preset, **running) if counts else None)
 
-    def score(self, examples: Sequence[Example]) -> list[Score]:
-        """A score in (0, 1) for each example, in order, its parts in ``because``.
+    def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
+        """A score in (0, 1) for each example, in order, its parts and claims in ``because``.
+
+        With ``evidence`` the claims have the sentence of the knowledge that decides them.
 
         The value is ``None`` where SCALE has none, for its reason: nothing is claimed, say.
         """
-        return self.of(self.scale.score(examples))
+        asked = [self.q2.score(examples)] if self.q2 else []
+        return self.of(self.scale.score(examples, evidence=evidence), *asked)
 
     @property
-    def computed_from(self) -> str:
-        """The signature of the metric whose scores :meth:`of` takes."""
-        return self.scale.signature
+    def computed_from(self) -> tuple[str, ...]:
+        """The signatures of the metrics whose scores :meth:`of` takes."""
+        return (self.scale.signature, *([self.q2.signature] if self.q2 else []))
 
-    def of(self, judged: Sequence[Score]) -> list[Score]:
-        """The scores of responses that SCALE has scored, so that it need not do so again."""
-        return [self._total(one) for one in judged]
+    def of(self, judged: Sequence[Score], asked: Sequence[Score] | None = None) -> list[Score]:
+        """The scores of responses that SCALE (and Q²) scored, so that they need not do so again."""
+        questions: Sequence[Score | None] = [None] * len(judged) if asked is None else asked
+        return [self._total(one, other) for one, other in zip(judged, questions, strict=True)]
 
-    def _total(self, judged: Score) -> Score:
+    def _total(self, judged: Score, asked: Score | None) -> Score:
         if judged.value is None:
             return judged
-        parts = self.head.parts(evidence(judged))
-        return Score(judged.example, self.head.probability(parts), parts)
+        parts = self.head.parts(evidence(judged, asked))
+        claims = tuple(_with_questions(one, asked) for one in judged.because
+                       if isinstance(one, Judgement))
+        return Score(judged.example, self.head.probability(parts), (*parts, *claims))
 
 
-def evidence(judged: Score) -> dict[str, float]:
+def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
+    """The judgement with the questions whose span stands in the claim."""
+    claim = judged.claim
+    about = [one for one in (asked.because if asked else ()) if isinstance(one, Comparison)
+             and claim.start <= one.question.span.start < claim.end]
+    return replace(judged, questions=tuple(about)) if about else judged
+
+
+def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     """The numbers that the head weighs, by name.
 
     Args:
         judged: a response's score by SCALE, that has a value.
+        asked: its score by Q².
 
     Returns:
-        ``sentences``: mean logit of the sentences' support; ``weakest``: the least of them;
-        ``words``, ``numbers``, ``phrases``: :class:`q2_metric.text.overlap.Overlap`.
+        ``claims``: mean logit of the claims' support; ``weakest``: the least of them; ``words``,
+        ``numbers``, ``phrases``: :class:`q2_metric.text.overlap.Overlap`; with ``asked``,
+        ``questions``: the expected scores of Q²'s questions, drawn towards the prior.
     """
-    sentences = [_logit(one.support) for one in judged.because if isinstance(one, Judgement)]
+    claims = [_logit(one.support) for one in judged.because if isinstance(one, Judgement)]
     shared = overlap(judged.example.response, judged.example.knowledge)
-    return {
-        "sentences": math.fsum(sentences) / len(sentences),
-        "weakest": min(sentences),
+    found = {
+        "claims": math.fsum(claims) / len(claims),
+        "weakest": min(claims),
         "words": UNKNOWN if shared.words is None else shared.words,
         "numbers": shared.numbers,
         "phrases": shared.phrases,
     }
+    if asked is not None:
+        scores = [_expected(one) for one in asked.because if isinstance(one, Comparison)]
+        found["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
+    return found
+
+
+def _expected(asked: Comparison) -> float:
+    """The mean of a question's scores by class, weighted with the classes' probabilities."""
+    if asked.how not in ("nli", "token_f1") or asked.verdict is None:
+        return asked.score
+    return asked.verdict.entailment + asked.verdict.neutral * asked.f1
 
 
 def _logit(probability: float) -> float:

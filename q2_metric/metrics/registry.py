@@ -73,7 +73,8 @@ class Entry:
         evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
         probability: whether its value is meant as P(supported), so that it can be well or
             badly calibrated.
-        base: metric whose scores it is computed from, and attribute that holds it; "" for none.
+        bases: metrics whose scores it is computed from, and attributes that hold them (``None``
+            where one is not used).
         gloss: one line for people about its first column: what it is, and what is high.
     """
 
@@ -89,7 +90,7 @@ class Entry:
     any_text: bool = False
     evidence: bool = False
     probability: bool = False
-    base: str = ""
+    bases: tuple[str, ...] = ()
     gloss: str = ""
 
     @property
@@ -162,8 +163,10 @@ METRICS: dict[str, Entry] = {
         ),
         Entry(
             "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
+            settings="q2_metric.metrics.groundedness:GroundednessSettings",
             details="parts", running=RUNNING, cached=True, probability=True,
-            base="scale", gloss="probability that people call the response supported; 1 is best",
+            bases=("scale", "q2"), evidence=True,
+            gloss="probability that people call the response supported; 1 is best",
         ),
         Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1", any_text=True,
               gloss="words that response and knowledge share; 1 is best"),
@@ -275,6 +278,14 @@ def check_keywords(given: Iterable[str]) -> None:
         InputError: one that none takes, with the nearest that one does.
     """
     refuse_unknown(given, keywords(), "keyword")
+
+
+def together(names: Iterable[str], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keywords, with what metrics that are computed together learn of each other: beside Q²,
+    groundedness counts its questions, unless ``asked`` says otherwise."""
+    if {"q2", "groundedness"} <= set(names) and given.get("asked") is None:
+        return {**given, "asked": "count"}
+    return given
 
 
 def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
     Backbone,
     Claim,
+    ClaimFinder,
     Entailment,
     Example,
     Judgement,
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from q2_metric.models.presets import Preset
 
 NEUTRAL_WEIGHT = 0.1
-"""How much P(neutral) counts against a sentence when ``support="consistent"``. At 0 an unrelated
-sentence would be scored by the noise of two tiny probabilities; at 1 it would be P(entailment)."""
+"""How much P(neutral) counts against a claim where the reading is "consistent". At 0 an unrelated
+one would be scored by the noise of two tiny probabilities; at 1 it would be P(entailment)."""
 
 
 _Pair = tuple[str, str]
@@ -78,6 +79,7 @@ class Scale:
         settings: the paper's by default.
         preset: named in the signature.
         chooser: chooses the chunks that the backbone judges, where ``judged_chunks`` is not 0.
+        claims: finds what is judged, where ``unit`` is "claim".
 
     Raises:
         InputError: settings that backbone and chooser cannot follow.
@@ -92,17 +94,21 @@ class Scale:
         settings: ScaleSettings | None = None,
         preset: str = "custom",
         chooser: Entailment | None = None,
+        claims: ClaimFinder | None = None,
     ) -> None:
         check_stages(("backbone", backbone, "judge"), ("sentences", sentences, "split"))
         self.backbone, self.sentences = backbone, sentences
         self.settings = settings or ScaleSettings()
         self.chooser = chooser if self.settings.judged_chunks else None
         self.scores_all = self.settings.chat == "score"
+        self.claims = claims if self.settings.unit == "claim" else None
         by_prompt = self.settings.chunking == "prompt"
         if by_prompt and not isinstance(backbone, PromptBackbone):
             raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
         if self.settings.judged_chunks and chooser is None:
             raise InputError("judged_chunks needs a chooser, or Scale.from_preset, which has one")
+        if self.settings.unit == "claim" and claims is None:
+            raise InputError("unit='claim' needs claims, or Scale.from_preset, which finds them")
         self.signature = signature("scale", {
             "preset": preset,
             "backbone": backbone.name,
@@ -112,12 +118,18 @@ class Scale:
             **({} if self.settings.chunking == "knowledge" else
                {"chunking": self.settings.chunking}),
             **self.signed_chunks(),
-            **({"unit": "response"} if self.settings.unit == "response" else {}),
+            **self.signed_unit(),
             "aggregate": self.settings.aggregate,
             **({"support": "consistent"} if self.settings.support == "consistent" else {}),
             **({"chat": self.settings.chat} if self.settings.chat != "keep" else {}),
             **({"markup": "skip"} if self.settings.markup == "skip" else {}),
         })
+
+    def signed_unit(self) -> dict[str, object]:
+        """What the signature says of the unit that is judged."""
+        if self.settings.unit == "sentence":
+            return {}
+        return {"unit": self.settings.unit, **({"claims": self.claims.name} if self.claims else {})}
 
     def signed_chunks(self) -> dict[str, object]:
         """What the signature says of the chunks that a sentence is judged by."""
@@ -157,7 +169,8 @@ class Scale:
             models, scale_model, running, prompt=chosen.prompt,
             labels=check_labels(chosen.nli_labels))
         chooser = stages.load_chooser(running) if chosen.judged_chunks else None
-        return cls(backbone, stages.load_sentences(), chosen, models.name, chooser)
+        claims = stages.load_claims() if chosen.unit == "claim" else None
+        return cls(backbone, stages.load_sentences(), chosen, models.name, chooser, claims)
 
     @claims_only
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
@@ -191,15 +204,18 @@ class Scale:
                 for one, example in zip(read, examples, strict=True)]
 
     def _claims(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """What is judged of each response: see ``unit`` and ``chat`` of the settings."""
-        if self.settings.unit == "response":
+        """What is judged of each response: see ``unit`` and ``support`` of the settings."""
+        chosen = self.settings
+        if self.claims and chosen.support == "consistent":
+            return self.claims.find(examples)
+        if chosen.unit == "response":
             return [[Claim(e.response, 0, len(e.response))] for e in examples]
         split = self.sentences.split([example.response for example in examples])
-        shown = squeezed if self.settings.markup == "skip" else str
+        shown = squeezed if chosen.markup == "skip" else str
         sentences = [[Claim(shown(example.response[start:end]), start, end)
                       for start, end in found]
                      for example, found in zip(examples, split, strict=True)]
-        if self.settings.chat != "skip":
+        if chosen.chat != "skip" or chosen.unit == "claim":
             return sentences
         return [
             [one for one in found if has_claim(one.text, example.history)] or found

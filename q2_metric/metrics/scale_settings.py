@@ -14,6 +14,10 @@ OVERLAP = 0.25
 """Share of a chunk that the next repeats (the authors' code)."""
 
 
+Reading = Literal["attributable", "consistent"]
+"""What counts as supported, by the guidelines of two families of labelled sets."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScaleSettings:
     """SCALE's settings.
@@ -26,8 +30,9 @@ class ScaleSettings:
             backbones only); or the words of whole "sentences", which never overlap (MiniCheck).
         prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
             package's) or "minicheck"; ``None`` for the one that fits the model.
-        unit: what is judged at a time, each "sentence" or the whole "response" as it is written
-            (section 3; the authors' runs on TRUE).
+        unit: what is judged at a time: each "sentence", the whole "response" as it is written
+            (section 3; the authors' runs on TRUE), or each "claim": what of a sentence is true or
+            false by itself (``models/english/claims.py``).
         aggregate: how a response's sentences make its score: their mean (the paper),
             the least of them, or their harmonic mean.
         top_chunks: of how many chunks a sentence is judged by, those that share most of its
@@ -36,10 +41,13 @@ class ScaleSettings:
         judged_chunks: of how many of those a sentence is judged by the backbone itself, the ones
             that the package's small entailment network finds to support it most; 0 for all.
         branches: parts a level of the evidence search, at least 2.
-        support: what a three-way backbone's verdict is read as: "attributable", whether the
-            sentence stands in the knowledge, e; "consistent", whether it is not contradicted
-            or invented, e / (e + c + 0.1 n), with e, n, c the probabilities of entailment,
-            neutral and contradiction. The same for a Yes/No backbone, whose "No" is neither.
+        support: the reading, what counts as supported. "attributable": every sentence must stand
+            in the knowledge, chat and opinion too; support is e, the probability of entailment (the
+            paper), and with claims as the unit each sentence is one. "consistent": chat and
+            opinion do not count where something else is claimed, and what is claimed must not
+            be contradicted or invented; support is e / (e + c + 0.1 n), with n and c the
+            probabilities of neutral and contradiction (of a Yes/No backbone, whose "No" is
+            neither, e).
         chat: "keep" sentences that claim nothing among the response's sentences (the paper),
             or "skip" them where another sentence claims something. A response that claims nothing
             at all has no score, except with "score" (the authors' programs).
@@ -55,12 +63,12 @@ class ScaleSettings:
     overlap: float = OVERLAP
     chunking: Literal["knowledge", "prompt", "sentences"] = "knowledge"
     prompt: str | None = field(default=None, metadata={"option": "--scale-prompt"})
-    unit: Literal["sentence", "response"] = "sentence"
+    unit: Literal["sentence", "response", "claim"] = "sentence"
     aggregate: Literal["mean", "min", "hmean"] = "mean"
     top_chunks: int = 0
     judged_chunks: int = 0
     branches: int = 2
-    support: Literal["attributable", "consistent"] = "attributable"
+    support: Reading = "attributable"
     chat: Literal["keep", "skip", "score"] = "keep"
     markup: Literal["keep", "skip"] = "keep"
     nli_labels: str | None = None

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.questions import Decoding, Reading
     from q2_metric.types import (
         Backbone,
+        ClaimFinder,
         CoreferenceResolver,
         Entailment,
         PersonalFilter,
@@ -93,6 +94,17 @@ def load_sentences() -> SentenceSplitter:
     from q2_metric.text.sentences import RuleSentences
 
     return RuleSentences()
+
+
+def load_claims() -> ClaimFinder:
+    """The finder of claims of every preset (spaCy).
+
+    Raises:
+        ModelError: spaCy's English model is not installed.
+    """
+    from q2_metric.models.english.claims import EnglishClaims
+
+    return EnglishClaims()
 
 
 def load_personal(*, authors: bool = False) -> PersonalFilter:

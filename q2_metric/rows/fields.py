@@ -107,7 +107,9 @@ PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields
 ))
 """What a combined score rests on."""
 
-DETAILS: Mapping[str, Field] = {"questions": QUESTIONS, "sentences": CLAIMS, "parts": PARTS}
+DETAILS: Mapping[str, tuple[Field, ...]] = {
+    "questions": (QUESTIONS, DROPPED), "sentences": (CLAIMS,), "parts": (PARTS, CLAIMS),
+}
 """By what a metric's entry says of ``because`` (:data:`q2_metric.metrics.registry.Details`)."""
 
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
@@ -188,7 +190,7 @@ class Layout:
     def _details(self) -> list[tuple[str, Field]]:
         found = ((name, entry(name).details) for name in self.metrics)
         return [(name, field) for name, details in found if details is not None
-                for field in (DETAILS[details], *([DROPPED] if details == "questions" else ()))]
+                for field in DETAILS[details]]
 
 
 def output_row(

@@ -34,12 +34,12 @@ class _WithEvidence(Protocol):
 
 @runtime_checkable
 class _Computed(Protocol):
-    """A metric that can be had from the scores of the one with the signature ``computed_from``."""
+    """A metric that can be had from the scores of those with the signatures ``computed_from``."""
 
     @property
-    def computed_from(self) -> str: ...
+    def computed_from(self) -> tuple[str, ...]: ...
 
-    def of(self, judged: Sequence[Score]) -> list[Score]: ...
+    def of(self, *judged: Sequence[Score]) -> list[Score]: ...
 
 
 def load(
@@ -138,7 +138,7 @@ def score_rows(
         place: unclaimed(row) if judges else blank(row)
         for place, row in enumerate(rows) if row is not None
     }
-    for metric in loaded:
+    for metric in sorted(loaded, key=lambda one: isinstance(one, _Computed)):
         asked: dict[int, Example] = {}
         for place, reason in reasons.items():
             row = cast(Example, rows[place])
@@ -186,10 +186,12 @@ def _ask(
 def _computed(
     metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
 ) -> list[Score] | None:
-    """The metric's scores out of another's that is among ``loaded`` and has scored every row;
-    ``None`` where there is none."""
-    if isinstance(metric, _Computed):
-        for other in loaded:
-            if other.signature == metric.computed_from and all(other.name in one for one in scored):
-                return metric.of([one[other.name] for one in scored])
-    return None
+    """The metric's scores out of those of others that are among ``loaded`` and have scored every
+    row; ``None`` where one is not."""
+    if not isinstance(metric, _Computed):
+        return None
+    named = {other.signature: other.name for other in loaded}
+    names = [named.get(one, "") for one in metric.computed_from]
+    if not all(name in one for name in names for one in scored):
+        return None
+    return metric.of(*([one[name] for one in scored] for name in names))

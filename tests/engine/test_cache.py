@@ -70,7 +70,7 @@ def nli() -> EndToEndNli:
 
 
 def groundedness() -> Groundedness:
-    head = Head("h", 0.5, {"sentences": (0.0, 1.0, 1.0), "words": (0.5, 0.25, 1.0)})
+    head = Head("h", 0.5, {"claims": (0.0, 1.0, 1.0), "words": (0.5, 0.25, 1.0)})
     return Groundedness(scale(), head)
 
 
@@ -120,7 +120,8 @@ def test_what_another_metric_is_computed_from_is_scored_once(
     inner = grounded.scale.backbone
     second = CachedMetric("groundedness", lambda: grounded, store)
     judged = first.score(EXAMPLES, evidence=evidence)
-    assert second.score([*EXAMPLES, CHAT]) == groundedness().score([*EXAMPLES, CHAT])
+    alone = groundedness().score([*EXAMPLES, CHAT], evidence=evidence)
+    assert second.score([*EXAMPLES, CHAT]) == alone
     assert inner.calls == 0  # type: ignore[attr-defined]
     assert first.score(EXAMPLES, evidence=evidence) == judged
     new = Example("Oslo has 1 hill.", KNOWLEDGE)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fakes import (
     FakeBackbone,
+    FakeClaimFinder,
     FakeEntailment,
     FakePersonal,
     FakeQuestions,
@@ -65,6 +66,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
     monkeypatch.setattr(stages, "check", lambda preset, replaced: None)
     monkeypatch.setattr(stages, "load_coreference", coreference)
     monkeypatch.setattr(stages, "load_chooser", chooser)
+    monkeypatch.setattr(stages, "load_claims", FakeClaimFinder)
     return found
 
 
@@ -165,7 +167,8 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     assert (name, signed) == ("groundedness", {
         "preset": "bundled", "head": metric.head.name, "backbone": "bundled-backbone",
         "chunk": str(settings.chunk_size), "top": str(settings.top_chunks),
-        "judged": str(settings.judged_chunks), "chooser": "fake-nli"})
+        "judged": str(settings.judged_chunks), "chooser": "fake-nli",
+        "unit": "claim", "claims": "whole", "support": "consistent"})
     assert asked["chooser"] == (Running(device="cpu", batch_size=3),)
     assert parse(Groundedness.from_preset().signature)[1]["preset"] == "bundled"
     with pytest.raises(InputError) as caught:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,23 @@ from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.groundedness import Groundedness, Head, evidence
+from q2_metric.metrics.q2_settings import PRIOR
+from q2_metric.metrics.registry import together
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.scoring import score_rows
-from q2_metric.types import Example, Part, Verdict
+from q2_metric.types import (
+    Claim,
+    Comparison,
+    Example,
+    Judgement,
+    Part,
+    Question,
+    Score,
+    Span,
+    Verdict,
+)
 
-HEAD = Head("test", 0.5, {"sentences": (1.0, 2.0, 3.0), "words": (0.5, 0.25, 1.0)})
+HEAD = Head("test", 0.5, {"claims": (1.0, 2.0, 3.0), "words": (0.5, 0.25, 1.0)})
 
 
 def groundedness(head: Head = HEAD) -> Groundedness:
@@ -23,11 +36,11 @@ def groundedness(head: Head = HEAD) -> Groundedness:
 
 
 def test_the_head_is_a_logistic_of_standardised_values() -> None:
-    parts = HEAD.parts({"sentences": 2.0, "words": 0.25})
-    assert parts == (Part("sentences", 2.0, 1.5), Part("words", 0.25, -1.0))
+    parts = HEAD.parts({"claims": 2.0, "words": 0.25})
+    assert parts == (Part("claims", 2.0, 1.5), Part("words", 0.25, -1.0))
     assert HEAD.probability(parts) == pytest.approx(1 / (1 + math.exp(-1.0)))
     assert HEAD.probability((Part("words", 0.0, -1.5),)) == pytest.approx(1 / (1 + math.e))
-    far = (Part("sentences", 0.0, -2000.0),)
+    far = (Part("claims", 0.0, -2000.0),)
     assert HEAD.probability(far) == 0.0, "no overflow"
 
 
@@ -37,7 +50,7 @@ def test_what_it_weighs() -> None:
     values = evidence(metric.scale.score([example])[0])
     # Sentences: 4 of 4 words and 1 of 3.
     logits = [math.log(0.999 / 0.001), math.log((1 / 3) / (2 / 3))]
-    assert values["sentences"] == pytest.approx(sum(logits) / 2)
+    assert values["claims"] == pytest.approx(sum(logits) / 2)
     assert values["weakest"] == pytest.approx(logits[1])
     assert values["words"] == pytest.approx(3 / 5)  # rome, 3, hills; not oslo, 9
     assert values["numbers"] == 0.5
@@ -46,16 +59,16 @@ def test_what_it_weighs() -> None:
 
 def test_same_value_in_any_batch_and_order() -> None:
     examples = [Example(f"Rome has {i} hills.", "Rome has 3 hills.") for i in range(6)]
-    together = groundedness().score(examples)
+    batch = groundedness().score(examples)
     alone = [groundedness().score([example])[0] for example in examples]
-    assert together == alone
+    assert batch == alone
     assert groundedness().score(examples[::-1]) == alone[::-1]
-    assert max(together, key=lambda s: s.value or 0).example == examples[3]
+    assert max(batch, key=lambda s: s.value or 0).example == examples[3]
 
 
 def test_beside_scale_it_is_computed_from_its_scores() -> None:
     rows = [Example("Rome has 3 hills.", "Rome has 3 hills."), None, Example("", "Rome.")]
-    alone = score_rows([groundedness()], rows)
+    alone = score_rows([groundedness()], rows, evidence=True)
     scale, grounded = Scale(FakeBackbone(), FakeSentences()), groundedness()
     both = score_rows([scale, grounded], rows, evidence=True)
     assert [row.get("groundedness") for row in both] == [row.get("groundedness") for row in alone]
@@ -63,6 +76,28 @@ def test_beside_scale_it_is_computed_from_its_scores() -> None:
     other = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=1))
     score_rows([other, grounded], rows)
     assert grounded.scale.backbone.calls == 1, "other settings"  # type: ignore[attr-defined]
+
+
+def test_beside_q2_its_questions_count() -> None:
+    example = Example("Rome has 3 hills.", "Rome has 7 hills.")
+    span = Span(example, "3 hills", 9)
+    asked = Comparison(Question(span, "What has Rome?"), "3 hills", "7 hills", 0.5,
+                       Verdict(0.25, 0.5, 0.25), "nli", 0.5)
+    judged = groundedness().scale.score([example])[0]
+    values = evidence(judged, Score(example, 0.5, (asked,)))
+    assert values["questions"] == pytest.approx((0.25 + 0.5 * 0.5 + PRIOR) / 2)
+    assert evidence(judged, Score(example, None))["questions"] == PRIOR
+    head = Head("q", 0.0, {"questions": (0.0, 1.0, 1.0)})
+    metric = Groundedness(groundedness().scale, head)
+    [score] = metric.of([judged], [Score(example, 0.5, (asked,))])
+    claims = [one for one in score.because if isinstance(one, Judgement)]
+    assert [one.questions for one in claims] == [(asked,)]
+
+
+def test_metrics_that_are_computed_together_learn_of_each_other() -> None:
+    assert together(["q2", "groundedness"], {}) == {"asked": "count"}
+    assert together(["q2", "groundedness"], {"asked": "skip"}) == {"asked": "skip"}
+    assert together(["scale", "groundedness"], {}) == {}
 
 
 def test_nothing_to_judge_has_no_value() -> None:
@@ -76,9 +111,9 @@ def test_a_preset_without_a_head_is_refused() -> None:
         Groundedness.from_preset("paper")
 
 
-@pytest.mark.parametrize("other", [{"support": "attributable"}, {"scale_model": "m"}])
+@pytest.mark.parametrize("other", [{"unit": "claim"}, {"scale_model": "m"}])
 def test_what_the_head_was_not_fitted_on_is_refused(other: dict[str, str]) -> None:
-    with pytest.raises(InputError, match=f"takes no {next(iter(other))}"):
+    with pytest.raises(InputError, match="unknown setting"):
         Groundedness.from_preset("bundled", **other)
 
 
@@ -86,7 +121,7 @@ def test_a_damaged_head_is_named(tmp_path: Path) -> None:
     path = tmp_path / "head.json"
     path.write_text(json.dumps({"name": "x", "intercept": 0, "features": {"words": {}}}))
     with pytest.raises(ModelError, match=r"head\.json"):
-        Head.load(path)
+        Head.load(path, "consistent")
 
 
 def test_the_bundled_head_on_real_text() -> None:
@@ -104,7 +139,7 @@ def test_the_bundled_head_on_real_text() -> None:
     assert right.value > 0.6 > 0.4 > wrong.value
     assert alien.value < 0.4
     assert {part.name for part in right.because if isinstance(part, Part)} == {
-        "sentences", "weakest", "words", "numbers", "phrases"}
+        "claims", "weakest", "words", "numbers", "phrases"}
     assert all(part.pull > 0 for part in right.because[:2] if isinstance(part, Part))
 
 
@@ -142,10 +177,42 @@ def test_chat_is_skipped_only_beside_a_claim() -> None:
     assert len(mixed.because) == 1
     assert (only.value, only.reason) == (None, "no_claim")
     assert "chat:skip" in metric.signature
-    assert "chat" not in Scale(FakeBackbone(), FakeSentences()).signature
+    [kept] = Scale(FakeBackbone(), FakeSentences()).score([mixed.example])
+    assert len(kept.because) == 2, "every statement counts"
 
 
-@pytest.mark.parametrize("setting", [{"support": "maybe"}, {"chat": "drop"}])
+class Halves:
+    """Finds the halves of a response as its claims."""
+
+    name = "halves"
+
+    def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
+        return [[Claim(half, start, start + len(half), "clause")
+                 for half, start in ((e.response[:3], 0), (e.response[3:], 3))] for e in examples]
+
+
+def test_claims_are_judged_in_place_of_sentences() -> None:
+    settings = ScaleSettings(unit="claim", support="consistent")
+    metric = Scale(FakeBackbone(), FakeSentences(), settings, claims=Halves())
+    [score] = metric.score([Example("redcat", "red dog")], evidence=True)
+    assert score.value == 0.5
+    assert [(one.claim.text, one.support, one.verdict) for one in score.because
+            if isinstance(one, Judgement)] == [
+        ("red", 1.0, "supported"), ("cat", 0.0, "not found")]
+    assert "|unit:claim|claims:halves|" in metric.signature
+    with pytest.raises(InputError, match="unit='claim' needs claims"):
+        Scale(FakeBackbone(), FakeSentences(), settings)
+
+
+def test_of_an_attributable_response_each_sentence_is_a_claim() -> None:
+    settings = ScaleSettings(unit="claim", support="attributable")
+    metric = Scale(FakeBackbone(), FakeSentences(), settings, claims=Halves())
+    [score] = metric.score([Example("that is cool! rome is old.", "rome is old")])
+    assert [one.claim.text for one in score.because if isinstance(one, Judgement)] == [
+        "that is cool!", "rome is old."]
+
+
+@pytest.mark.parametrize("setting", [{"support": "maybe"}, {"unit": "word"}])
 def test_unknown_readings_are_refused(setting: dict[str, str]) -> None:
     with pytest.raises(InputError, match=next(iter(setting))):
         ScaleSettings(**setting)  # type: ignore[arg-type]

@@ -88,18 +88,19 @@ def test_scale() -> None:
             f"version:{__version__}"
     assert Scale(FakeBackbone(), FakeSentences()).signature == f"scale|preset:custom{plain}"
     settings = ScaleSettings(chunk_size=9, overlap=0.5, top_chunks=2, aggregate="min",
-                             support="consistent", chat="skip")
+                             support="consistent")
     asking = FakeBackbone()
     asking.prompt = "yes?"
     assert Scale(asking, FakeSentences(), settings, "mine").signature == (
         "scale|preset:mine|backbone:fake-backbone|prompt:yes?|chunk:9|overlap:0.5|top:2|"
-        f"aggregate:min|support:consistent|chat:skip|version:{__version__}")
+        f"aggregate:min|support:consistent|version:{__version__}")
 
 
 def test_groundedness_and_nli() -> None:
     scale = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(chunk_size=9, top_chunks=2))
     assert Groundedness(scale, Head("h", 0.0, {})).signature == (
         "groundedness|preset:custom|head:h|backbone:fake-backbone|chunk:9|top:2|"
+        "support:attributable|"
         f"version:{__version__}")
     chosen = Scale(FakeBackbone(), FakeSentences(), ScaleSettings(top_chunks=2, judged_chunks=1),
                    chooser=FakeEntailment())

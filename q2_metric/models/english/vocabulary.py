@@ -120,3 +120,24 @@ PAST_MAKERS = words(
     "discover build design introduce paint compose launch open coin star set bear"
 )
 """Verbs whose participle after a noun tells of the past ("a film directed by ...")."""
+
+SPEAKERS = words("i we me my our us myself mine")
+"""Who speaks: a clause about them is no claim about the world."""
+KNOWING = words("""
+    know think believe hear read guess say tell see understand find remember learn realize realise
+    bet suppose assume feel imagine mention notice forget hope agree
+""")
+"""What speakers do with a claim: "i know that ..."."""
+SURE = words("sure aware glad surprised certain positive happy")
+TEXTS = words("text passage document article source context paragraph excerpt knowledge snippet")
+"""What a response calls its knowledge."""
+STATING = words("say state mention note indicate explain tell report show describe confirm")
+SPEAKING = STATING | words("add announce warn claim insist argue believe think write admit")
+"""What others do with a claim: it stays with who says it."""
+PASTS = words("""
+    came became went grew took gave wrote knew saw began rose fell drew flew spoke broke drove ate
+    ran sang swam wore chose forgot hid rode shook stole threw woke was were did had
+""")
+"""Past tenses that are no participles, whatever the parser makes of them."""
+EITHER = words("or nor either neither")
+"""What joins alternatives, of which none is claimed by itself."""

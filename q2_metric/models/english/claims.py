@@ -1,0 +1,293 @@
+"""The claims of a response: what of it can be true or false by itself, from the parse.
+
+A sentence is cut where each part can be judged alone, with its subject carried along: at
+coordinated clauses, and at what relative clauses and appositions add to a name. Frames ("I do know
+that ...") are cut off (:mod:`q2_metric.text.frames`). Chat, feelings and questions claim nothing.
+What others said stays whole, and so do conditions, alternatives and denials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from q2_metric.models.english.clauses import clause_of, finite_clause, is_negated
+from q2_metric.models.english.parser import Parsed, ParsedSentence, Parser, default_parser
+from q2_metric.models.english.phrases import core, is_aside, spell
+from q2_metric.models.english.tree import Tree, Word, is_verb
+from q2_metric.models.english.verbs import is_finite_clause, subject_of
+from q2_metric.models.english.vocabulary import (
+    EITHER,
+    KNOWING,
+    PASTS,
+    PRESUPPOSING,
+    SPEAKERS,
+    SPEAKING,
+    STATING,
+    SUBJECTS,
+    SURE,
+    TEXTS,
+)
+from q2_metric.text.claims import has_claim
+from q2_metric.text.frames import frame, is_framed, presents
+from q2_metric.text.lists import Item, items
+from q2_metric.types import Claim, ClaimKind, Example
+
+_EDGES = frozenset(",;:.-–—")
+"""Marks at the edges of a clause that do not belong to it."""
+_CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
+"""Marks that close what was cut out before them."""
+_HOW = frozenset("if whether why how what who where when".split())
+"""What opens a clause that is asked or free, not stated."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A clause of a sentence: its verb (or noun) and what it is."""
+
+    head: Word
+    kind: ClaimKind
+    is_frame: bool = False
+
+
+class EnglishClaims:
+    """Finds claims by rules over the parse.
+
+    Args:
+        parser: of the responses.
+    """
+
+    name = "english-1"
+
+    def __init__(self, parser: Parser | None = None) -> None:
+        self.parser = parser or default_parser()
+
+    def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
+        """The claims of each response in order, none where it claims nothing."""
+        parses = self.parser.parse(
+            [example.response for example in examples],
+            [example.knowledge for example in examples],
+        )
+        return [
+            list(_claims(example, parsed))
+            for example, parsed in zip(examples, parses, strict=True)
+        ]
+
+
+def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
+    """Claims of a response; of those about the speakers only where it has no others."""
+    listed = items(example.response)
+    found: list[tuple[Claim, bool]] = []
+    for sentence in parsed.sentences:
+        start, _ = parsed.place(sentence, sentence.doc[:])
+        item = next((one for one in listed if one.start <= start < one.end), None)
+        if item is not None:
+            if item.start >= start or not any(c.start == item.start for c, _ in found):
+                found += _of_item(item, example)
+            continue
+        if has_claim(sentence.doc.text, example.history):
+            found += _of_sentence(parsed, sentence)
+    claimed = [one for one in found if has_claim(one[0].text)]
+    others = [claim for claim, personal in claimed if not personal and not presents(claim.text)]
+    whole = Claim(example.response.strip(), *_bounds(example.response))
+    yield from others or [claim for claim, _ in claimed] or [whole]
+
+
+def _bounds(text: str) -> tuple[int, int]:
+    """(start, end) of a text without the blanks around it."""
+    start = len(text) - len(text.lstrip())
+    return start, start + len(text.strip())
+
+
+def _of_item(item: Item, example: Example) -> list[tuple[Claim, bool]]:
+    return [(Claim(text, start, end, item.kind), False) for text, start, end in item.claims]
+
+
+def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, bool]]:
+    """The claims of a sentence, each with whether it is about the speakers."""
+    tree = Tree(sentence.doc, sentence.raised)
+    parts = _parts(tree)
+    if len(parts) == 1:
+        claim = Claim(sentence.doc.text, *parsed.place(sentence, sentence.doc[:]))
+        return [_unframed(parsed, sentence.start, claim, _is_personal(tree, parts[0]))]
+    heads = [part.head.i for part in parts]
+    found = []
+    for part in parts:
+        bits = tree.below[part.head.i]
+        for other in heads:
+            if other != part.head.i and bits >> other & 1:
+                bits &= ~tree.below[other]
+        words = _trimmed(tree.members(bits))
+        if words and not part.is_frame:
+            place = parsed.place(sentence, sentence.doc[words[0].i : words[-1].i + 1])
+            claim = Claim(_text(tree, part, words), *place, part.kind)
+            start = sentence.start + sentence.doc[words[0].i].idx
+            found.append(_unframed(parsed, start, claim, _is_personal(tree, part)))
+    return found
+
+
+def _unframed(
+    parsed: Parsed, start: int, claim: Claim, personal: bool
+) -> tuple[Claim, bool]:
+    """The claim without its opening and its frame; what stands in a frame is not personal.
+
+    ``start`` is that of the claim in the repaired text.
+    """
+    cut = frame(claim.text)
+    rest = claim.text[cut:]
+    if claim.kind not in ("sentence", "clause") or not cut or not has_claim(rest):
+        return claim, personal
+    place, _ = parsed.repaired.to_original(start + cut, start + cut + 1)
+    told = rest[:1].upper() + rest[1:].removesuffix("?") + "." * rest.endswith("?")
+    return (replace(claim, text=told, start=min(place, claim.end - 1)),
+            personal and not is_framed(claim.text))
+
+
+# --- the parts of a sentence ------------------------------------------------------------------
+
+
+def _parts(tree: Tree) -> list[_Part]:
+    """What a sentence is cut into, in order; the sentence itself where it is not cut."""
+    found = {word.i: _Part(word, "clause") for word in tree.words if word.dep == "ROOT"}
+    _add_clauses(tree, found)
+    for i in list(found):
+        _open_frames(tree, tree.words[i], found)
+    _add_clauses(tree, found)
+    for word in tree.words:
+        if word.i not in found and _adds(tree, word):
+            kind: ClaimKind = "apposition" if word.dep == "appos" else "relative"
+            found[word.i] = _Part(word, kind)
+    return [found[i] for i in sorted(found)]
+
+
+def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
+    """Clauses beside those that were found: "..., and it opened in 1962", "... and allows pets"."""
+    for word in tree.words:
+        if (word.i not in found and word.head in found and _stands_beside(tree, word)
+                and is_finite_clause(tree, word)
+                and (tree.child(word, SUBJECTS | {"expl"}) or _shares_subject(tree, word))):
+            found[word.i] = _Part(word, "clause")
+
+
+def _stands_beside(tree: Tree, verb: Word) -> bool:
+    """Whether a verb's clause stands beside that of its head, and is neither what the head reports
+    ("..., the mayor said") nor an alternative."""
+    head = tree.words[verb.head]
+    if verb.dep == "conj":
+        return not {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")} & EITHER
+    run_on = verb.dep == "parataxis" or (verb.dep == "ccomp" and verb.i < head.i)
+    return run_on and not {verb.lemma, head.lemma} & SPEAKING
+
+
+def _shares_subject(tree: Tree, verb: Word) -> bool:
+    """Whether a coordinated verb states something of the subject of the verb before it, and is
+    not denied with it."""
+    first = tree.words[verb.head]
+    return (is_verb(verb) and not is_negated(tree, first)
+            and finite_clause(tree, verb) is not None)
+
+
+def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
+    """Puts the clause that a frame holds in the frame's place, and so on inside it."""
+    inner = _framed(tree, verb)
+    while inner is not None:
+        found[verb.i] = replace(found[verb.i], is_frame=True)
+        found[inner.i] = _Part(inner, "clause")
+        verb, inner = inner, _framed(tree, inner)
+
+
+def _framed(tree: Tree, verb: Word) -> Word | None:
+    """The verb of the clause that a verb only frames: "i know that IT IS RED"."""
+    subject, state = tree.child(verb, SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))
+    inner = [child for child in (*tree.children[verb.i], *(tree.children[state.i] if state else ()))
+             if child.dep == "ccomp" and child.i > verb.i and is_finite_clause(tree, child)]
+    if subject is None or not inner:
+        return None
+    denied = tree.child(verb, ("neg",)) is not None
+    if subject.lower in ("i", "we", "you"):
+        frames = (state.lemma in SURE and not denied if state else
+                  verb.lemma in KNOWING and not (denied and verb.lemma not in PRESUPPOSING))
+    elif subject.lemma in TEXTS:
+        frames = verb.lemma in STATING and not denied
+    else:
+        frames = bool(subject.lower == "it" and state and state.lemma == "true" and not denied)
+    opener = next((c for c in tree.children[inner[0].i] if c.i < inner[0].i and c.lower in _HOW),
+                  None)
+    return inner[0] if frames and opener is None else None
+
+
+def _adds(tree: Tree, word: Word) -> bool:
+    """Whether a word heads what a relative clause or an apposition adds to a noun, behind a comma:
+    without one it says which is meant."""
+    noun = tree.words[word.head]
+    if word.dep == "appos":
+        return (is_aside(tree, word) and word.tag == "NN" and noun.tag[:3] == "NNP"
+                and bool(tree.children[word.i]))
+    if word.dep not in ("relcl", "acl") or noun.tag[:2] not in ("NN", "CD"):
+        return False
+    first = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
+    if first == 0 or tree.words[first - 1].text not in (",", "(", "-", "–", "—"):
+        return False
+    if any(child.tag == "WRB" for child in tree.children[word.i]):
+        return False
+    clause = clause_of(tree, word)
+    return clause is not None and bool(clause.subject)
+
+
+def _is_personal(tree: Tree, part: _Part) -> bool:
+    """Whether a clause is about the speakers: "i love it", "my cat is old"."""
+    subject = subject_of(tree, part.head)
+    if subject is None and part.kind == "clause" and (clause := finite_clause(tree, part.head)):
+        return clause.subject.lower() in SPEAKERS
+    return subject is not None and bool(
+        {word.lower for word in (subject, *tree.children[subject.i])} & SPEAKERS)
+
+
+# --- the words of a claim ---------------------------------------------------------------------
+
+
+def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
+    """A claim as the judge reads it: with the subject and the auxiliary that it borrows."""
+    if part.kind == "apposition":
+        noun = tree.words[part.head.head]
+        return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
+    clause = clause_of(tree, part.head) if is_verb(part.head) else None
+    borrows = part.kind == "relative" or not tree.child(part.head, SUBJECTS | {"expl"})
+    if clause is None or not clause.subject or not borrows:
+        return _sentence(_joined(words))
+    said = [word for word in words if not clause.subject_bits >> word.i & 1]
+    finite = clause.auxiliary_bits or part.head.lower in PASTS
+    auxiliary = "" if finite else clause.auxiliary
+    return _sentence(" ".join(filter(None, (clause.subject, auxiliary, _joined(said)))))
+
+
+def _trimmed(words: Sequence[Word]) -> list[Word]:
+    """The words without conjunctions and marks at their edges."""
+    kept = list(words)
+    while kept and (kept[0].dep in ("cc", "mark", "punct") or kept[0].text in _EDGES):
+        kept.pop(0)
+    while kept and (kept[-1].dep == "cc" or kept[-1].text in _EDGES):
+        kept.pop()
+    return kept
+
+
+def _joined(words: Sequence[Word]) -> str:
+    """Words as they stand; where others stood between them a blank, and no marks around it."""
+    text, last = "", words[0].i - 1
+    for word in words:
+        gap = word.i != last + 1
+        if gap:
+            text = text.rstrip(" ,;(–—-")
+            if word.text in _CLOSING:
+                last = word.i
+                text += " "
+                continue
+        text += (" " if gap and not text.endswith(" ") else "") + word.text + " " * word.blank
+        last = word.i
+    return " ".join(text.split())
+
+
+def _sentence(text: str) -> str:
+    """With a capital and a full stop: a claim is no question."""
+    text = text.strip(" ,;?")
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!")) else ".")

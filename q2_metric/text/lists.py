@@ -1,0 +1,92 @@
+"""Items of lists and cells of tables in a response, each with the heading that it needs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from q2_metric.text.frames import presents
+
+_BULLET = re.compile(r"[ \t]*(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
+_ROW = re.compile(r"[ \t]*\|(.+)\|[ \t]*$")
+_RULE = re.compile(r"[ \t|:-]+$")
+MOST_WORDS = 12
+"""Of an item that needs its heading to say something; a longer one is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line of a list or table, and what it claims: (text, start, end) in the response."""
+
+    start: int
+    end: int
+    kind: Literal["item", "cell"]
+    claims: tuple[tuple[str, int, int], ...]
+
+
+def items(text: str) -> list[Item]:
+    r"""The lines that claim something only with the line above them.
+
+    An item of a list under a heading that ends with a colon is read behind it; a cell of a table
+    behind its column's name and the first cell of its row.
+
+    >>> [claim[0] for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
+    ['The kit has: a saw', 'The kit has: two pens']
+    >>> items("| plan | price |\n|---|---|\n| basic | $5 |")[2].claims[0][0]
+    'plan basic: price $5'
+    """
+    found: list[Item] = []
+    heading, columns, start = "", None, 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        row, bullet = _ROW.match(line), _BULLET.match(line)
+        if row:
+            columns = _of_row(line, row, columns, start, found)
+        elif bullet and heading and len(line.split()) <= MOST_WORDS:
+            at = start + bullet.end()
+            said = " ".join(text[at:end].split())
+            read = said if presents(heading[:-1]) else f"{heading} {said}"
+            found.append(Item(start, end, "item", ((read, at, end),)))
+        elif line.strip():
+            heading = _heading(line)
+            if heading and bullet is None and _goes_on(text, end):
+                found.append(Item(start, end, "item", ()))
+        if not row and line.strip():
+            columns = None
+        start = end + 1
+    return found
+
+
+def _heading(line: str) -> str:
+    """The line without marks, if a list may follow it."""
+    said = " ".join(line.replace("*", " ").replace("#", " ").split())
+    return said if said.endswith(":") else ""
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether the next line that is not blank is an item."""
+    return bool(_BULLET.match(text[end:].lstrip("\n")))
+
+
+def _of_row(
+    line: str, row: re.Match[str], columns: list[str] | None, start: int, found: list[Item]
+) -> list[str] | None:
+    """Adds the cells of a row to ``found``; the columns that the next row has."""
+    end = start + len(line)
+    if _RULE.match(line):
+        found.append(Item(start, end, "cell", ()))
+        return columns
+    places, at = [], start + row.start(1)
+    for cell in row[1].split("|"):
+        left = at + len(cell) - len(cell.lstrip())
+        places.append((" ".join(cell.split()), left, left + len(cell.strip())))
+        at += len(cell) + 1
+    if columns is None:
+        found.append(Item(start, end, "cell", ()))
+        return [cell for cell, _, _ in places]
+    first = f"{columns[0]} {places[0][0]}".strip()
+    cells = zip(columns[1:], places[1:], strict=False)
+    found.append(Item(start, end, "cell", tuple(
+        (f"{first}: {name} {cell}", left, right) for name, (cell, left, right) in cells if cell)))
+    return columns
