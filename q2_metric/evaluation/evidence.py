@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from q2_metric.data.screeneval import Supported
@@ -96,7 +97,8 @@ def search(
 
     def find(block: Sequence[Example]) -> list[int | None]:
         metric = cast(Scale, scale.metric)
-        own = Scale(metric.backbone, Utterances(), metric.settings, chooser=metric.chooser)
+        settings = replace(metric.settings, unit="sentence")  # the summary is one claim
+        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser)
         scores = own.score(block, evidence=True)
         return [
             _line(score.example.knowledge, cast("tuple[Judgement, ...]", score.because))
