@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from q2_metric.cli.options import CACHE_OPTIONS, cache_file, metric_names
 
 if TYPE_CHECKING:
     from q2_metric.report.gate import Gate
+    from q2_metric.report.read import Scored
 
 SHOWN = 10
 """Failures that the terminal lists."""
@@ -61,14 +63,12 @@ def gate(**options: Any) -> None:
     """
     from q2_metric.report import ci
     from q2_metric.report.gate import gate as decide
-    from q2_metric.report.read import read_scores
 
     if len(options["metric"]) != 1:
         raise click.UsageError("--metric takes one name")
     [metric] = options["metric"]
     with ExitStack() as stack:
-        read = [None if path is None else read_scores(
-                    [stack.enter_context(_scored(path, metric, options))], stack)
+        read = [None if path is None else _read(path, metric, options, stack)
                 for path in (options["file"], options["baseline"])]
         assert read[0] is not None
         decided = decide(read[0], metric, options["threshold"], read[1], options["allowed"])
@@ -86,6 +86,17 @@ def gate(**options: Any) -> None:
                 click.echo(line)
     if not decided.passed:
         sys.exit(TOO_LOW)
+
+
+def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> Scored:
+    """The scores of a file, under the name that the user gave."""
+    from q2_metric.report.read import read_scores
+
+    scores = stack.enter_context(_scored(path, metric, options))
+    found = read_scores([scores], stack)
+    if scores == path:
+        return found
+    return replace(found, runs=tuple(replace(run, name=path) for run in found.runs))
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from q2_metric.report.compare import Column, Difference, differences, match
 from q2_metric.report.read import Scored
 from q2_metric.rows.fields import OutputRow
 
+_SILENT = ("no_claim", "empty")
+
 Outcome = Literal["passed", "failed", "known", "skipped", "error"]
 """Of a response. "known" failed in the baseline too. "skipped" has no score because it claims
 nothing or has no knowledge. "error" could not be scored."""
@@ -74,8 +76,9 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether the release may go out."""
-        return len(self.of("failed", "error")) <= self.allowed and not self.worse
+        """Whether the release may go out. Where no response has a score, nobody knows."""
+        known = not self.cases or any(case.score is not None for case in self.cases)
+        return known and len(self.of("failed", "error")) <= self.allowed and not self.worse
 
     @property
     def headline(self) -> str:
@@ -93,6 +96,8 @@ class Gate:
             found.append(f"{known} failed in the baseline too")
         if skipped := len(self.of("skipped")):
             found.append(f"{skipped} without a score: no claim or no knowledge")
+        if skipped and all(case.score is None for case in self.cases):
+            found.append("no response has a score")
         if self.change is not None:
             found.append(f"{self.matched} of {len(self.cases)} rows are in the baseline")
         if self.change is not None and self.change.value is not None:
@@ -109,7 +114,8 @@ def gate(
     """Decides on the responses of one scored file.
 
     Without a baseline every response below ``threshold`` fails. With one, a response fails only
-    if it passed there, is not in it, or had a score there and claims nothing now.
+    if it passed there, is not in it, or had a score there and claims nothing now. In the change
+    of the mean, a response that claims nothing counts as the files say (``no_claim``).
 
     Raises:
         InputError: a file has no such metric or several systems, the two were scored by different
@@ -121,7 +127,7 @@ def gate(
     if baseline is not None:
         old_name, old = _one(baseline, metric)
         _check_signatures(scored, baseline, metric)
-        first, second = _column(old, metric), _column(rows, metric)
+        first, second = _column(baseline, old, metric), _column(scored, rows, metric)
         matched = match(first, second)
         if matched is None:
             raise InputError(f"{name}: no row has an id or knowledge of {old_name}")
@@ -155,10 +161,13 @@ def _check_signatures(scored: Scored, baseline: Scored, metric: str) -> None:
             "score both again with one version")
 
 
-def _column(rows: Iterable[OutputRow], metric: str) -> Column:
+def _column(scored: Scored, rows: Iterable[OutputRow], metric: str) -> Column:
+    [signature] = [one.signature for one in scored.runs[0].scores if one.name == metric]
+    zero = "|no_claim:zero" in signature
     column = Column()
     for row in rows:
-        column.add(row, [metric])
+        silent = zero and row.get(metric) is None and row.get("reason") in _SILENT
+        column.add({**row, metric: 0.0} if silent else row, [metric])
     return column
 
 
@@ -178,9 +187,9 @@ def _outcome(
     if row.get("error") is not None:
         return "error", f"could not be scored: {row['error']}"
     if score is None:
-        words = f"has no score ({row.get('reason') or 'no reason is recorded'})"
-        silent = before is not None and row.get("reason") in ("no_claim", "empty")
-        return ("failed", f"{words}; it was {before:.3f}") if silent else ("skipped", words)
+        silent = before is not None and row.get("reason") in _SILENT
+        return ("failed" if silent else "skipped",
+                f"has no score ({row.get('reason') or 'no reason is recorded'})")
     words = f"has {score:.3f}"
     if score >= threshold:
         return "passed", words

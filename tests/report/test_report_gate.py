@@ -78,10 +78,28 @@ def test_an_answer_that_falls_silent_is_a_regression(before: Path, tmp_path: Pat
     silent = scored(rows(tmp_path / "new.jsonl", SILENT, GOOD, SILENT, GOOD))
     result = gate(silent, "--baseline", before)
     assert result.exit_code == 4
-    assert "row r0 has no score (empty); it was 1.000" in result.stdout
+    assert f"row r0 has no score (empty); it was 1.000: {SILENT}" in result.stdout
     alone = gate(silent)
     assert alone.exit_code == 0
     assert "2 without a score: no claim or no knowledge" in alone.stdout
+
+
+def test_a_gate_over_rows_without_a_score_does_not_pass(tmp_path: Path) -> None:
+    """Whoever says nothing at all, or retrieves nothing, is not let out."""
+    result = gate(scored(rows(tmp_path / "new.jsonl", SILENT, SILENT)))
+    assert result.exit_code == 4
+    assert "no response has a score" in result.stdout
+    assert result.stdout.endswith("gate failed\n")
+
+
+def test_the_change_of_the_mean_is_that_of_q2_score(before: Path, tmp_path: Path) -> None:
+    """A response that claims nothing counts as 0 in both, or in neither."""
+    texts = (SILENT, GOOD, SILENT, GOOD)
+    result = gate(scored(rows(tmp_path / "new.jsonl", *texts)), "--baseline", before)
+    assert "mean word_share changed by -0.250" in result.stdout
+    old = scored(rows(tmp_path / "old.jsonl", GOOD, GOOD, BAD, GOOD), "--no-claim", "exclude")
+    new = scored(rows(tmp_path / "without.jsonl", *texts), "--no-claim", "exclude")
+    assert "mean word_share changed by +0.000" in gate(new, "--baseline", old).stdout
 
 
 def test_a_row_that_the_baseline_lacks_must_pass(before: Path, tmp_path: Path) -> None:
@@ -113,8 +131,12 @@ def test_rows_without_ids_are_matched_by_their_knowledge(tmp_path: Path) -> None
 
 
 def test_files_of_rows_are_scored_first(tmp_path: Path) -> None:
-    result = gate(rows(tmp_path / "new.jsonl", GOOD, BAD), "--no-cache")
+    new, report = rows(tmp_path / "new.jsonl", GOOD, BAD), tmp_path / "junit.xml"
+    result = gate(new, "--no-cache", "--junit", report)
     assert result.exit_code == 4
+    suite = ElementTree.parse(report).getroot()[0]
+    assert {case.get("classname") for case in suite} == {str(new)}
+    assert json.loads(gate(new, "--json").stdout)["file"] == str(new)
     assert "has no scores yet; scoring its rows by word_share" in result.stderr
     assert "row r1" in result.stdout
 
