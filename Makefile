@@ -5,14 +5,14 @@ BIN = $(VENV)/bin
 .PHONY: demo test test-fast lint mutants fuzz bench agreement knowledge clean
 
 demo: $(VENV)/demo.done
-	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,knowledge_f1 --out scores.jsonl
+	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,knowledge_f1 --out demo.jsonl
 	$(BIN)/q2 explain \
 	  --knowledge "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS." \
 	  --response "i love that show ! it aired on pbs from 1983 to 1991 ."
 	@echo
-	@echo "The scores of the twenty responses, each with its reasons, are in $(CURDIR)/scores.jsonl."
+	@echo "The scores of the twenty responses, each with its reasons, are in $(CURDIR)/demo.jsonl."
 	@echo "To see why, for all of them and for one:"
-	@echo "  $(BIN)/q2 report scores.jsonl --out report.html"
+	@echo "  $(BIN)/q2 report demo.jsonl --out demo.html"
 	@echo "  $(BIN)/q2 explain --response \"it opened in 1901 .\" --knowledge \"It opened in 1889.\""
 
 # Two processes, each test file in one of them: hardly any test keeps two cores busy by itself.
@@ -90,4 +90,4 @@ $(VENV)/test.done: $(BIN)/python setup.cfg
 	touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info scores.jsonl*
+	rm -rf $(VENV) build *.egg-info demo.jsonl* demo.html
