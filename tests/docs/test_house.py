@@ -18,7 +18,7 @@ ORDER = [
     {"metrics", "models"},
     {"rows", "data"},
     {"scoring"},
-    {"engine", "report", "evaluation", "knowledge"},
+    {"engine", "report", "evaluation", "knowledge", "testing"},
     {"cli"},
 ]
 # The import registers evaluate's modules, so that evaluate.load("q2") finds them.

@@ -1,0 +1,88 @@
+"""Groundedness in a test suite.
+
+>>> from q2_metric.testing import assert_grounded
+>>> assert_grounded("It opened in 1889.", ["The tower opened in 1889."])  # doctest: +SKIP
+
+The pytest plug-in (:mod:`q2_metric.testing.plugin`) is found by pytest when the package is
+installed. It has the fixture ``grounded`` and the marker ``groundedness``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from q2_metric import scoring
+from q2_metric.errors import InputError
+from q2_metric.types import Judgement, Metric, Score
+
+THRESHOLD = 0.5
+"""Of groundedness, which is a calibrated probability."""
+
+
+def assert_grounded(
+    answer: str,
+    sources: str | Sequence[str],
+    *,
+    question: str | None = None,
+    threshold: float = THRESHOLD,
+    metric: str = "groundedness",
+    **settings: Any,
+) -> None:
+    """Fails unless the sources support the answer.
+
+    The models are loaded at the first call and kept for the process.
+
+    Args:
+        answer: the text to judge.
+        sources: the passages that it was written from.
+        question: the user's turn before it, if any.
+        threshold: the least score that passes, in [0, 1].
+        metric: the score that decides: "groundedness", "scale", "q2", ….
+        settings: keywords of the metric: ``preset``, ``dtype``, ``device``, ….
+
+    Raises:
+        AssertionError: the score is below the threshold, or there is none because the answer is
+            blank or claims nothing. The message names each claim that is not supported, its place
+            in the answer and the nearest passage.
+        InputError: a text is no text, the sources are blank, or the threshold is not in [0, 1].
+        MissingExtra, ModelError: a model cannot be loaded.
+    """
+    __tracebackhide__ = True  # pytest shows the caller's line
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold must be in [0, 1], not {threshold}")
+    row = scoring.given(answer, sources, [] if question is None else [question], "the answer")
+    [scores] = scoring.score(_loaded(metric, tuple(sorted(settings.items()))), [row], evidence=True)
+    score = scores[metric]
+    if score.reason == "no_knowledge":
+        raise InputError("the sources are blank: give the passages that the answer was written from")
+    if score.value is None:
+        raise AssertionError(f"{metric} has no score: the answer is blank or claims nothing\n"
+                             f"  answer: {answer!r}")
+    if score.value < threshold:
+        raise AssertionError(_message(answer, metric, score.value, threshold, scores))
+
+
+@lru_cache(maxsize=4)
+def _loaded(metric: str, settings: tuple[tuple[str, Any], ...]) -> Sequence[Metric]:
+    """The metric, and SCALE, whose judged claims explain a failure."""
+    return scoring.load(dict.fromkeys(["scale", metric]), dict(settings))
+
+
+def _message(
+    answer: str, metric: str, value: float, threshold: float, scores: dict[str, Score]
+) -> str:
+    lines = [f"{metric} is {value:.2f}, below {threshold:g}"]
+    judged = [item for score in scores.values() for item in score.because
+              if isinstance(item, Judgement)]
+    for item in dict.fromkeys(judged):
+        if item.verdict in ("contradicted", "not found"):
+            start, end = item.claim.start, item.claim.end
+            lines.append(f"  {item.verdict}: {answer[start:end]!r} (characters {start} to {end})")
+            if item.passage is not None:
+                number = "" if item.passage_number is None else f" {item.passage_number}"
+                lines.append(f"    nearest, passage{number}: {item.passage!r}")
+    if len(lines) == 1:
+        lines.append(f"  answer: {answer!r}")
+    return "\n".join(lines)

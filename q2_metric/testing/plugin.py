@@ -1,0 +1,38 @@
+"""The pytest plug-in: a fixture and a marker. pytest imports it at each start, so it is light."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+MARKER = "groundedness"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the marker."""
+    config.addinivalue_line(
+        "markers", f"{MARKER}(threshold=0.5, metric='groundedness', **settings): judges answers by "
+        "their sources; deselect with -m 'not groundedness'")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that uses the fixture has the marker, so that it can be deselected."""
+    for item in items:
+        if "grounded" in getattr(item, "fixturenames", ()):
+            item.add_marker(MARKER)
+
+
+@pytest.fixture
+def grounded(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """:func:`q2_metric.testing.assert_grounded` with the keywords of the test's marker.
+
+    The models are loaded once a process.
+    """
+    from q2_metric.testing import assert_grounded
+
+    keywords: dict[str, object] = {}
+    for mark in reversed(list(request.node.iter_markers(MARKER))):
+        keywords |= mark.kwargs
+    return partial(assert_grounded, **keywords)  # type: ignore[arg-type]

@@ -1,0 +1,82 @@
+"""``assert_grounded`` and the pytest plug-in, in a project of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from q2_metric.errors import InputError
+from q2_metric.testing import assert_grounded
+
+SOURCES = ["The tower opened in 1889.", "A ticket costs 12 euros."]
+
+
+def test_a_supported_answer_passes() -> None:
+    assert_grounded("The tower opened in 1889.", SOURCES)
+
+
+def test_a_failure_names_the_claim_its_place_and_the_passage() -> None:
+    answer = "The tower opened in 1889. A ticket costs 30 euros."
+    with pytest.raises(AssertionError) as caught:
+        assert_grounded(answer, SOURCES, metric="scale", threshold=0.9)
+    first, claim, passage = str(caught.value).splitlines()
+    assert first.startswith("scale is 0.")
+    assert first.endswith(", below 0.9")
+    assert claim == "  contradicted: 'A ticket costs 30 euros.' (characters 26 to 50)"
+    assert passage == "    nearest, passage 2: 'A ticket costs 12 euros.'"
+
+
+@pytest.mark.parametrize("answer", ["", "  ", "Thanks, that is nice!"])
+def test_an_answer_that_claims_nothing_fails(answer: str) -> None:
+    with pytest.raises(AssertionError, match="blank or claims nothing"):
+        assert_grounded(answer, SOURCES)
+
+
+def test_wrong_use() -> None:
+    with pytest.raises(InputError, match="the sources are blank"):
+        assert_grounded("The tower opened in 1889.", [])
+    with pytest.raises(InputError, match="threshold must be in"):
+        assert_grounded("The tower opened in 1889.", SOURCES, threshold=50)
+
+
+PROJECT = '''
+import pytest
+
+SOURCES = ["The tower opened in 1889."]
+
+def test_good(grounded):
+    grounded("The tower opened in 1889.", SOURCES)
+
+def test_bad(grounded):
+    grounded("The tower opened in 1901.", SOURCES)
+
+@pytest.mark.groundedness(threshold=0.0)
+def test_marker(grounded):
+    grounded("The tower opened in 1901.", SOURCES)
+
+def test_other():
+    pass
+'''
+
+
+def run_project(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_answers.py").write_text(PROJECT, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "q2_metric.testing.plugin",
+         "--strict-markers", "-c", "/dev/null", "--rootdir", str(folder), str(folder), *args],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_in_a_sample_project(tmp_path: Path) -> None:
+    done = run_project(tmp_path)
+    assert "1 failed, 3 passed" in done.stdout, done.stdout
+    assert "contradicted: 'The tower opened in 1901.'" in done.stdout
+    assert "q2_metric/testing/__init__.py" not in done.stdout, "the traceback ends in the test"
+
+
+def test_the_marker_leaves_them_out(tmp_path: Path) -> None:
+    done = run_project(tmp_path, "-m", "not groundedness")
+    assert "1 passed, 3 deselected" in done.stdout, done.stdout
