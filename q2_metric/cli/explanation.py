@@ -136,7 +136,7 @@ def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
         support = item["passage_support"]
         if support is not None and support >= NO_SUPPORT and not only:
             yield Text(), _text(f"support: {item['passage']}"), _text(value(support), "dim")
-        elif support is not None and support < NO_SUPPORT:
+        elif support is not None and support < NO_SUPPORT and item["against"] is None:
             yield Text(), _text(_unsupported(row, item), "dim"), Text()
         if item["against"] is not None:
             start, end = item["against"]

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from q2_metric.checks import check_fields
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
+from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.q2_settings import PRIOR
 from q2_metric.metrics.scale import Scale
@@ -198,7 +199,8 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
         ``numbers``, ``phrases``: :class:`q2_metric.text.overlap.Overlap`; with ``asked``,
         ``questions``: the expected scores of Q²'s questions, drawn towards the prior.
     """
-    claims = [_logit(one.support) for one in judged.because if isinstance(one, Judgement)]
+    claims = list(map(_logit, distinct(
+        one for one in judged.because if isinstance(one, Judgement))))
     shared = overlap(judged.example.response, judged.example.knowledge)
     found = {
         "claims": math.fsum(claims) / len(claims),

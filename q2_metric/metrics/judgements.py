@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from q2_metric.text.nearest import Parts
 from q2_metric.types import Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
@@ -28,6 +30,34 @@ def decided(
         judged, passage=knowledge[start:end], passage_start=start, passage_support=support,
         passage_number=sum(bool(line.strip()) for line in lines[:-1]) + 1,
     )
+
+
+def distinct(judged: Iterable[Judgement]) -> list[float]:
+    """The support of each claim, once where a response repeats it: saying a true thing again does
+    not make up for a false one."""
+    return list({" ".join(one.claim.text.lower().split()): one.support for one in judged}.values())
+
+
+def deciding(
+    judged: Judgement, sentences: Sequence[str], known: Mapping[tuple[str, str], Verdict], best: int
+) -> int:
+    """Which sentence of the knowledge decides: of a supported claim the one that supports it
+    best, of a contradicted one the one that contradicts it most, of any other the one that shares
+    most words with it.
+
+    Args:
+        sentences: that were searched.
+        known: verdicts by (sentence, claim); only sentences that were judged alone can decide.
+        best: the place of the best support.
+    """
+    claim = judged.claim.text
+    places = [i for i, sentence in enumerate(sentences) if (sentence, claim) in known]
+    if judged.verdict == "contradicted" and places:
+        return max(places, key=lambda place: known[sentences[place], claim].contradiction)
+    if judged.verdict == "not found" and places:
+        [nearest] = Parts([sentences[place] for place in places]).nearest(claim, 1)
+        return places[nearest]
+    return best
 
 
 def as_written(score: Score, example: Example) -> Score:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.claims import claims_only, without_marks
-from q2_metric.metrics.judgements import as_written, decided, decision
+from q2_metric.metrics.judgements import as_written, decided, deciding, decision, distinct
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
 from q2_metric.metrics.signature import signature
@@ -197,7 +197,7 @@ class Scale:
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
         totals = {
-            example: Score(example, self._aggregate([e.support for e in found]), tuple(found))
+            example: Score(example, self._aggregate(self._supports(found)), tuple(found))
             for example, found in zip(unique, judged, strict=True)
         }
         return [as_written(totals[one], example)
@@ -336,9 +336,20 @@ class Scale:
         for (i, one), found, found_unit in zip(searches, units, best, strict=True):
             if found_unit is not None:
                 index, support = found_unit
+                if self.settings.unit == "claim":
+                    sentences = [examples[i].knowledge[start:end] for start, end in found]
+                    index = deciding(one, sentences, known, index)
+                    verdict = known.get((sentences[index], one.claim.text))
+                    support = support if verdict is None else self._read(verdict)
                 one = decided(one, examples[i].knowledge, found[index], support)
             found_in[i].append(one)
         return found_in
+
+    def _supports(self, judged: Sequence[Judgement]) -> list[float]:
+        """What the score is made of: a claim that is repeated counts once, a sentence each time,
+        as in the paper."""
+        once = self.settings.unit == "claim"
+        return distinct(judged) if once else [one.support for one in judged]
 
     def _aggregate(self, scores: Sequence[float]) -> float | None:
         if not scores:

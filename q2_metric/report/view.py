@@ -112,8 +112,13 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
         yield WHOLE[row["state"]]
     claims = row.get("claims") or ()
     for one in claims:
-        if one["against"] is None and not supported(one):
-            yield f"No support found for “{' '.join(one['text'].split())}”."
+        if supported(one):
+            continue
+        said = f"“{' '.join(one['text'].split())}”"
+        if one["against"] is None:
+            yield f"No support found for {said}."
+        elif not questions:
+            yield f"{said} contradicts the knowledge: “{one['passage']}”"
     if claims and not questions and not row.get("fallback") and all(map(supported, claims)):
         yield "The knowledge supports " + (
             f"all {len(claims)} claims." if len(claims) > 1 else "it.")
@@ -146,7 +151,11 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
 def _against(
     sentence: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], knowledge: str | None
 ) -> list[int] | None:
-    """Where the knowledge has the sentence with the answer that contradicts this one."""
+    """Where the knowledge contradicts this one: what SCALE found, or the sentence with the answer
+    that does."""
+    place = sentence.get("passage_start")
+    if sentence.get("verdict") == "contradicted" and place is not None:
+        return [place, place + len(sentence["passage"])]
     start, end = sentence["start"], sentence["end"]
     for one in questions:
         place = one["knowledge_start"]

@@ -65,7 +65,7 @@ def test_other():
 def run_project(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_answers.py").write_text(PROJECT, encoding="utf-8")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "q2_metric.testing.plugin",
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider",
          "--strict-markers", "-c", "/dev/null", "--rootdir", str(folder), str(folder), *args],
         cwd=folder, capture_output=True, text=True, check=False, timeout=300)
 
