@@ -129,7 +129,10 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
     """A metric with the models and settings of a command's options, cached."""
     from q2_metric.evaluation.scores import MetricSource
 
-    told = {**options, **together(options["metrics"], load_keywords(options))}
+    given = load_keywords(options)
+    own = {key: value for key, value in together(options["metrics"], given).items()
+           if key in given or key in entry(name).keywords()}
+    told = {**options, **own}
     made_from = entry(name).request(options["preset"], load_keywords(told))
     return MetricSource(name, lambda: load([name], told)[0], kept, made_from)
 
