@@ -165,7 +165,8 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
          "" if row.seconds is None else f"{row.seconds:.2f}"]
         for row in result.rows
     ]
-    titles = ["ranker", "R@1", "R@5", "MRR@5", "domain", "entity", "document", "s/turn"]
+    titles = ["ranker", "R@1", "R@5", "MRR@5", "wrong\ndomain", "wrong\nentity", "wrong\ndocument",
+              "s/turn"]
     print_table(titles, table)
     for name, one in result.detection.items():
         click.echo(f"{name}: precision {one.precision:.3f}, recall {one.recall:.3f}, "

@@ -139,6 +139,7 @@ def test_evaluate(files: dict[str, str]) -> None:
     page = (folder / "k.md").read_text()
     assert f"| {bundled} | 100.0 | 100.0 | 100.0 | 0.0 | 0.0 | 0.0 |" in page
     assert "R@1" in shown
+    assert shown.split("ranker")[0].split() == ["wrong"] * 3  # the columns of errors
 
 
 def test_evaluate_with_labels_of_another_pool(files: dict[str, str]) -> None:
