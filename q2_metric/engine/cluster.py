@@ -12,7 +12,7 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
@@ -39,12 +39,14 @@ def prepared(
     Args:
         job: what is scored.
         cluster: where.
-        warn: told in one line why the cache cannot be used there.
+        warn: told in one line why the cache cannot be used there, and of GPUs that are missing.
 
     Raises:
         Q2Error: what loading the metrics raises.
+        ModelError: a cluster that is started here has fewer GPUs than an actor needs.
     """
     ray = connect(cluster)
+    check_gpus(ray.nodes(), cluster, warn)
 
     folder = os.getcwd()
 
@@ -69,6 +71,28 @@ def prepared(
     for line in told:
         warn(line)
     return signatures, identities
+
+
+def check_gpus(
+    nodes: Sequence[Mapping[str, Any]], cluster: Cluster, warn: Callable[[str], None]
+) -> None:
+    """Checks that an actor fits on a machine: Ray waits in silence, for ever, for one that does.
+
+    Args:
+        nodes: of the cluster, as ``ray.nodes()`` has them.
+        cluster: what was asked for.
+        warn: told of a cluster that was joined, which may grow.
+
+    Raises:
+        ModelError: the cluster was started here, where nothing will come.
+    """
+    most = max((node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]), default=0)
+    if most >= cluster.gpus:
+        return
+    words = f"--gpus-per-actor is {cluster.gpus:g}, and Ray finds {most:g} GPUs"
+    if cluster.address is None:
+        raise ModelError(f"{words} on this machine; give 0 to score on its CPU")
+    warn(f"{words} on the largest machine of the cluster; waiting for a larger one to join")
 
 
 def fill(

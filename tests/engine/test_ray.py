@@ -17,7 +17,7 @@ import pytest
 from engine_jobs import CountingJob
 
 from q2_metric.engine import connection
-from q2_metric.engine.cluster import fill, missing, pack, unpack
+from q2_metric.engine.cluster import check_gpus, fill, missing, pack, prepared, unpack
 from q2_metric.engine.connection import Cluster
 from q2_metric.engine.parts import Parts
 from q2_metric.errors import ModelError
@@ -127,6 +127,24 @@ def test_a_cluster_that_is_started_here_is_ours_alone(cluster: Cluster) -> None:
     assert folder.name.startswith("q2-ray-")
     assert folder.stat().st_mode & 0o777 == 0o700
     assert os.environ.get("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER") is None, "for clusters of others"
+
+
+def test_gpus_that_are_not_there_are_not_waited_for(tmp_path: Path, cluster: Cluster) -> None:
+    with pytest.raises(ModelError, match=r"--gpus-per-actor is 999, and Ray finds . GPUs on this"):
+        prepared(job(tmp_path), Cluster(gpus=999), lambda line: None)
+
+
+def test_a_cluster_that_was_joined_may_grow() -> None:
+    def node(alive: bool, **resources: float) -> dict[str, object]:
+        return {"Alive": alive, "Resources": resources}
+
+    told: list[str] = []
+    nodes = [node(True, CPU=4), node(True, CPU=4, GPU=2), node(False, GPU=8)]
+    check_gpus(nodes, Cluster("auto", gpus=2), told.append)
+    check_gpus(nodes, Cluster("auto"), told.append)
+    assert not told
+    check_gpus(nodes, Cluster("auto", gpus=4), told.append)
+    assert "Ray finds 2 GPUs on the largest machine of the cluster; waiting" in told[0]
 
 
 def test_the_folder_of_a_cluster_goes_at_the_end(tmp_path: Path) -> None:
