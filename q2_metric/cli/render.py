@@ -110,7 +110,7 @@ def print_presets(presets: Sequence[Preset]) -> None:
     table = bare_table()
     table.add_column("preset", no_wrap=True)
     table.add_column("stage", no_wrap=True)
-    table.add_column("model")
+    table.add_column("model", overflow="fold")
     for preset in presets:
         needs = f"needs q2-metric[{preset.extra}]" if preset.extra else "no extra"
         full, half = preset.gigabytes(), preset.gigabytes(2)

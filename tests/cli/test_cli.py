@@ -525,6 +525,7 @@ def test_texts_of_users_are_no_markup(loader: Loader) -> None:
 
 def test_presets() -> None:
     result = run("presets")
+    assert "…" not in result.output  # a name that is cut names nothing
     assert result.exit_code == 0
     for text in ("bundled", "entailment + wide", "google/flan-t5-xl", "needs q2-metric[torch]"):
         assert text in result.stdout
