@@ -22,7 +22,8 @@ import click
 SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-general",
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
            "export-wide-again", "wide-on", "export-wide-on", "ranges")
-TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow")
+TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow",
+         "deep")
 
 
 @click.command(help=__doc__)

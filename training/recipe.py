@@ -27,6 +27,8 @@ from training.stages import (
     COMPARED_SHARE,
     CONTRASTED_FROZEN,
     CONTRASTED_SEED,
+    DEEP,
+    DEEP_FROZEN,
     ENTAILMENT,
     GENERAL_DROPOUT,
     GENERAL_FROZEN,
@@ -133,6 +135,14 @@ class Recipe:
         network = _new(shapes.NARROW)
         load_base(network, base_folder())
         self._run(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
+                  WIDTH_SEED)
+
+    def train_deep(self) -> None:
+        """The teacher: all twelve layers of MPNet, on what the wide network meets first."""
+        network = _new(shapes.DEEP)
+        load_wide_base(network, wide_base(self.runs))
+        freeze_below(network, DEEP_FROZEN)
+        self._run(network, DEEP, "entailment-deep", self._of_widths(), entailment.loss,
                   WIDTH_SEED)
 
     def train_wide(self) -> None:
@@ -273,6 +283,7 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "unanswered": Recipe.train_unanswered,
     "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
     "narrow": Recipe.train_narrow,
+    "deep": Recipe.train_deep,
     "wide": Recipe.train_wide,
     "export-wide": Recipe.write_wide,
     "wide-again": Recipe.train_wide_again,
@@ -283,7 +294,7 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
 }
 """In their order, the tried ones among them (:mod:`training.__main__`)."""
 OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
-             "export-reordered", "unanswered", "export-unanswered", "narrow", "wide",
+             "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "ranges")
 """Parts that take their starting weights themselves: the shipped ones, or a base model's."""

@@ -61,6 +61,8 @@ WIDE = (
     Stage(165_000, rate=5e-5, head_rate=1e-4, warmup=0.02, length=256, tokens=3072,
           average=0.999),
 )
+DEEP = Stage(60_000, rate=5e-5, head_rate=3e-4, warmup=0.06, length=160, tokens=3072)
+"""The teacher, all layers of MPNet: it meets the pairs of the first of the wide."""
 NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
 """Meets the same pairs as the first of the wide, at a rate that suits its width."""
 
@@ -81,5 +83,6 @@ GENERAL_DROPOUT = 0.1
 GENERAL_FROZEN = 3
 CONTRASTED_FROZEN = 1
 WIDE_FROZEN = 2
+DEEP_FROZEN = 4
 UNANSWERED_FROZEN = 1
 """Lower layers that, with the embeddings, stay as they are."""

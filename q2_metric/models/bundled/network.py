@@ -9,7 +9,7 @@ two to 1e-3 of each other.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -39,6 +39,8 @@ NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
 """MiniLM-L6-H384."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
 """The first six layers of MPNet."""
+DEEP = replace(WIDE, layers=12)
+"""All layers of MPNet: a teacher, too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
 """Of the networks that ship."""
 
