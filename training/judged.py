@@ -1,8 +1,9 @@
 """``python -m training.judged STATE --shape deep``: SCALE by a network that is not exported.
 
 Prints the ROC-AUC on the development sets and on the sources that no network is trained on. Each
-response is judged as the preset ``bundled-small`` does it, with this network in place of its own.
-With ``--beside``, the mean of its probabilities and those of the shipped networks is judged too.
+response is judged as the preset ``bundled-small`` does it, sentence by sentence, with this network
+in place of its own. With ``--beside``, the mean of its probabilities and those of the shipped
+networks is judged too.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def entailment_network(state: Path, shape: str) -> torch.nn.Module:
 
 
 def scale_with(backbone: BundledEntailment) -> Scale:
-    """SCALE as ``bundled-small`` has it, judged by ``backbone``."""
-    settings = ScaleSettings(**preset("bundled-small").scale_settings)
+    """SCALE as ``bundled-small`` has it, over sentences, so that networks are told apart."""
+    settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence"})
     return Scale(backbone, load_sentences(), settings, "trained")
 
 
