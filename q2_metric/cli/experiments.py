@@ -130,7 +130,7 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
     from q2_metric.evaluation.scores import MetricSource
 
     given = load_keywords(options)
-    own = {key: value for key, value in together(options["metrics"], given).items()
+    own = {key: value for key, value in together(options.get("metrics", ()), given).items()
            if key in given or key in entry(name).keywords()}
     told = {**options, **own}
     made_from = entry(name).request(options["preset"], load_keywords(told))
