@@ -5,7 +5,7 @@
 >>> found = q2.compute(
 ...     predictions=["it opened in 1889 .", "it opened in 1901 ."],
 ...     references=["The tower in Paris opened in 1889."] * 2)
->>> found["q2"], found["no_answer_rate"]
+>>> round(found["q2"], 2), found["no_answer_rate"]
 (0.5, 0.0)
 """
 

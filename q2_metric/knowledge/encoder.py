@@ -111,9 +111,12 @@ class HeadedEncoder:
         (text,) = cut(tokenizer, [text], (self.length - specials) // 2)
         room = self.length - specials - len(raw_offsets(tokenizer, text))
         said = written(dialogue)
-        spans = raw_offsets(tokenizer, said)
-        if len(spans) > room:
-            said = said[spans[-room][0] :]
+        spans = raw_offsets(tokenizer, whole := said)
+        # A word that is cut in two can become more tokens than it had.
+        for kept in range(min(room, len(spans)), 0, -1):
+            said = whole[spans[-kept][0] :]
+            if len(raw_offsets(tokenizer, said)) <= room:
+                break
         encoded = tokenizer(
             said, text or None, truncation="longest_first", max_length=self.length,
             split_special_tokens=True, verbose=False,

@@ -138,13 +138,13 @@ def test_the_demo_ends_with_its_files_and_two_commands_that_run(
         cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     *_, where, _, report, explain = done.stdout.rstrip().splitlines()
-    assert f"{tmp_path}/scores.jsonl" in where
+    assert f"{tmp_path}/demo.jsonl" in where
 
     monkeypatch.chdir(tmp_path)
     rows = [str(ROOT / "examples" / "dialogues.jsonl"), "--metrics", "knowledge_f1"]
-    for words in (["score", *rows, "--out", "scores.jsonl"], _after_q2(report)):
+    for words in (["score", *rows, "--out", "demo.jsonl"], _after_q2(report)):
         assert CliRunner().invoke(main, words).exit_code == 0
-    assert (tmp_path / "report.html").is_file()
+    assert (tmp_path / "demo.html").is_file()
     command = [*_after_q2(explain), "--metrics", "knowledge_f1"]
     assert CliRunner().invoke(main, command).exit_code == 0
 

@@ -39,7 +39,7 @@ SCORE = "score rows.jsonl --metrics knowledge_f1"
     (f"{SCORE} > /dev/full", 3, "q2: error: standard output: No space left on device"),
     ("score --help > /dev/full", 3, "q2: error: standard output: No space left on device"),
     ("score - --metrics knowledge_f1 <&-", 2, "q2: error: standard input: is closed"),
-    (f"{SCORE} >&-", 0, ""),
+    (f"{SCORE} >&-", 3, "q2: error: standard output: is closed"),
     (f"{SCORE} 2>&-", 0, ""),
     ("score loop.jsonl --metrics knowledge_f1", 2, "q2: error: loop.jsonl: "),
     (f"{SCORE} --out loop.jsonl --quiet", 2, "q2: error: "),

@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(folder / "data", miniature() * 4, miniature())
     options = ["-dp", "data", "-t", WOW, "-mf", "trained/model", *SMALL, "--dict-lower", "true"]
     judge = "--metrics q2,f1 -vmt q2 -vmm max -vp 2".split()
-    steps = "-eps 14 -veps 7 -bs 8 -lr 0.01 --optimizer adam --truncate 128".split()
+    steps = "-eps 24 -veps 8 -bs 8 -lr 0.01 --optimizer adam --truncate 128".split()
     done = run("train_model", *options, *judge, *steps, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     (folder / "train.log").write_text(done.stdout + done.stderr)

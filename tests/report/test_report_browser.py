@@ -461,7 +461,7 @@ def test_why_there_is_no_score(tab: Tab, tmp_path: Path) -> None:
     silent = row("x", "hm .", 0.0) | {"q2": None, "q2_no_nli": None, "reason": "no_claim"}
     path.write_text(explanation(silent), encoding="utf-8")
     tab.page.goto(path.as_uri())
-    assert "claims nothing that could be checked" in tab.page.locator(
+    assert "the response claims nothing that could be checked" in tab.page.locator(
         ".badge").all_inner_texts()
 
 

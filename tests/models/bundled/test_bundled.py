@@ -217,9 +217,10 @@ def test_the_bundled_preset_needs_no_torch() -> None:
         "for name in ('torch', 'transformers'): sys.modules[name] = None\n"
         "from q2_metric import Q2, Scale, Example\n"
         "e = Example('it was first lit in 1882 .', 'The tower was first lit in 1882.')\n"
-        "print(Q2.from_preset().score([e])[0].value, Scale.from_preset().score([e])[0].value > .5)"
+        "print(Q2.from_preset().score([e])[0].value > .99)\n"
+        "print(Scale.from_preset().score([e])[0].value > .5)"
     )
-    assert run(code) == "1.0 True"
+    assert run(code) == "True\nTrue"
 
 
 @pytest.mark.parametrize("batch_size", [4, None])
