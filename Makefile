@@ -35,7 +35,7 @@ SAMPLE ?= 200
 mutants: export PATH := $(CURDIR)/$(BIN):$(PATH)
 mutants: $(VENV)/test.done
 	$(BIN)/python -m pip install -q "mutmut>=3.8"
-	$(BIN)/python -m benchmarks mutants $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(or $(SEED),0)
+	$(BIN)/python -m tools.benchmarks mutants $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(or $(SEED),0)
 
 # Readers, calibrations, parts and the cache on damaged files, for ten minutes.
 fuzz: $(VENV)/test.done
@@ -46,18 +46,18 @@ fuzz: $(VENV)/test.done
 bench: export PYTHONPATH = $(CURDIR)
 bench: $(VENV)/test.done
 	$(BIN)/python -m pip install -q --no-deps scale-score==0.1.0
-	$(BIN)/python -m benchmarks bundled
-	$(BIN)/python -m benchmarks bundled --dtype int8
-	$(BIN)/python -m benchmarks bundled --preset bundled-small
-	$(BIN)/python -m benchmarks bundled --preset bundled-small --dtype int8
-	$(BIN)/python -m benchmarks cpu --agreement \
+	$(BIN)/python -m tools.benchmarks bundled
+	$(BIN)/python -m tools.benchmarks bundled --dtype int8
+	$(BIN)/python -m tools.benchmarks bundled --preset bundled-small
+	$(BIN)/python -m tools.benchmarks bundled --preset bundled-small --dtype int8
+	$(BIN)/python -m tools.benchmarks cpu --agreement \
 	  ais_wow:300,finedialfact_hybridial,entfa_xsum:200,refchecker_dolly:200,wikibio_gpt3:150
-	$(BIN)/python -m benchmarks q2
-	$(BIN)/python -m benchmarks scale --dtype bfloat16
-	$(BIN)/python -m benchmarks long_knowledge \
+	$(BIN)/python -m tools.benchmarks q2
+	$(BIN)/python -m tools.benchmarks scale --dtype bfloat16
+	$(BIN)/python -m tools.benchmarks long_knowledge \
 	  --agreement entfa_xsum,wikibio_gpt3:200,refchecker_dolly:200,qags_cnndm
-	$(BIN)/python -m benchmarks speed_page
-	$(BIN)/python -m benchmarks quoted
+	$(BIN)/python -m tools.benchmarks speed_page
+	$(BIN)/python -m tools.benchmarks quoted
 
 # The pages of docs/results on agreement with people (hours on a CPU). With BERTScore:
 # make agreement METRICS=q2,scale,knowledge_f1,bertscore MODELS="--bertscore-model ./encoder"
@@ -69,13 +69,13 @@ agreement: $(VENV)/test.done
 	  --out docs/results/true.json --out docs/results/true.md --overwrite
 	$(BIN)/q2 meta-eval dev --dtype int8 --metrics q2,scale,groundedness,knowledge_f1,word_share \
 	  --out docs/results/dev.json --out docs/results/dev.md --overwrite
-	$(BIN)/python -m benchmarks quoted
+	$(BIN)/python -m tools.benchmarks quoted
 
 # Knowledge selection on DSTC10 (q2 data download dstc10): a minute or two.
 knowledge: $(VENV)/test.done
 	$(BIN)/q2 select evaluate --note docs/results/knowledge.note.md \
 	  --out docs/results/knowledge.md --out docs/results/knowledge.json --overwrite
-	$(BIN)/python -m benchmarks quoted
+	$(BIN)/python -m tools.benchmarks quoted
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -9,6 +9,5 @@
 (0.5, 0.0)
 """
 
-# A script of q2-metric: every release knows it by this line and has what it imports.
-# (An earlier release knows it by: from hf_plugin.modules import Q2.)
-from q2_metric.evaluate_modules import Q2
+# A script of q2-metric: every release knows it by the next line and has what it imports.
+from q2_metric.integrations.evaluate import Q2

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SCRIPTS = HERE.parent / "hf_plugin" / "scripts"
+SCRIPTS = HERE.parent / "q2_metric" / "integrations" / "evaluate" / "scripts"
 SHARED = ("app.py", "requirements.txt", "tests.py", "README.md")
 CHANGES = (
     ("title: Q²\n", "title: SCALE\n"),

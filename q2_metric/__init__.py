@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hf_plugin.register import path, register_quietly
 from q2_metric._version import __version__
+from q2_metric.registration import path, register_quietly
 
 if TYPE_CHECKING:
     from q2_metric.errors import DataError, InputError, MissingExtra, ModelError, Q2Error

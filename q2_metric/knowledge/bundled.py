@@ -3,7 +3,7 @@
 A score is a log-odds sum of what the paper's cross-encoder reads as one text: how near the
 user's question is to the snippet's question (q–Q) and to its answer (q–A), and whether and
 when the dialogue mentioned the snippet's entity. The weights were learned on dialogues made
-from snippets (:mod:`training.selection`). It has no first stage: all snippets of a
+from snippets (:mod:`tools.training.selection`). It has no first stage: all snippets of a
 pool are scored by one matrix product.
 """
 

@@ -41,7 +41,7 @@ class BundledDetector:
     """Is the last turn nearer to a question of the pool than to a database request?
 
     P(needs knowledge) is logistic in the two nearest similarities, by the bundled sentence
-    vectors; the weights come from the recipe (:mod:`training.selection`).
+    vectors; the weights come from the recipe (:mod:`tools.training.selection`).
 
     Args:
         pool: whose questions count; snippets without one are left out.

@@ -4,7 +4,7 @@ A logistic of few numbers, each of which says something by itself: how SCALE's n
 claims, how much of the wording occurs in the knowledge, and what Q²'s questions found. Each of the
 two readings has coefficients of its own, with and without the questions. They are fitted on
 human-labelled sources that no network was trained on, each with the same weight
-(``training/groundedness.py``); the model card lists them.
+(``tools/training/groundedness.py``); the model card lists them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A finding is what one question of Q² or one sentence of SCALE came to: "contradiction, 0.60 to
 0.80". ``reliability.json`` has for each kind how many of the responses with it people call
 supported, measured on human-labelled sets with the bundled models
-(``python -m training.reliability``); marks follow these shares. Scores of other models or
+(``python -m tools.training.reliability``); marks follow these shares. Scores of other models or
 settings were not measured, and say so: their marks follow the finding itself.
 """
 

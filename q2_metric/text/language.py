@@ -4,7 +4,7 @@ Three things are in every language: its letters follow one another in few of all
 they do not go round in a circle, and its commonest words come again and again. A text that
 lacks one of them is keyboard noise ("asdf qwer zxcv"), a syllable that repeats, letters of a
 script in no order, or pieces of words. The table ``language.tsv`` has the letters that follow one
-another, and the common words, of 42 languages; ``python -m training.language`` counts it.
+another, and the common words, of 42 languages; ``python -m tools.training.language`` counts it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The words of the knowledge in no order share everything with it and state nothin
 is the likelihood ratio of two accounts of a text: each word drawn by the one before it, as in
 English, or each drawn by itself, as after a shuffle. The words are what they share in common:
 a function word is itself, any other its ending, so that the topic does not matter. The table of
-log ratios (``word_order.tsv``) is counted by ``python -m training.word_order``.
+log ratios (``word_order.tsv``) is counted by ``python -m tools.training.word_order``.
 """
 
 from __future__ import annotations

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hf_plugin import command, register
-from q2_metric import __version__
-from q2_metric.cli import doctor
+from q2_metric import __version__, registration
+from q2_metric.cli import doctor, register
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError, ModelError
 
@@ -118,14 +117,14 @@ def _breaks() -> str:
 def test_evaluate_is_said_to_find_the_package_only_where_it_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (command, register):
+    for module in (register, registration):
         monkeypatch.setattr(module, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(command, "version", lambda _name: "0.4.6")
-    monkeypatch.setattr(register, "find_spec", lambda _name: True)
+    monkeypatch.setattr(register, "version", lambda _name: "0.4.6")
+    monkeypatch.setattr(registration, "find_spec", lambda _name: True)
     with pytest.raises(InputError, match=r'evaluate.load\("q2"\) does not find .* run q2 register'):
-        command.state()
-    register.register()
-    assert command.state().endswith(f"finds it in {tmp_path}")
+        register.state()
+    registration.register()
+    assert register.state().endswith(f"finds it in {tmp_path}")
 
 
 def test_the_demo_ends_with_its_files_and_two_commands_that_run(

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks import __main__ as runner
-from benchmarks import harness, mutants, speed_page
+from tools.benchmarks import __main__ as runner
+from tools.benchmarks import harness, mutants, speed_page
 
 FOLDER = Path(runner.__file__).parent
 
@@ -30,10 +30,10 @@ def test_a_case_is_run_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
         runner.main(["speed"])
     ran: list[list[str]] = []
     monkeypatch.setattr(runner.sys, "argv", ["before"])
-    module = importlib.import_module("benchmarks.determinism")
+    module = importlib.import_module("tools.benchmarks.determinism")
     monkeypatch.setattr(module, "main", lambda: ran.append(list(runner.sys.argv)))
     runner.main(["determinism", "--rows", "3"])
-    assert ran == [["-m benchmarks determinism", "--rows", "3"]]
+    assert ran == [["-m tools.benchmarks determinism", "--rows", "3"]]
 
 
 def test_only_a_failed_test_or_no_end_catches_a_change() -> None:
@@ -50,7 +50,7 @@ def test_only_a_failed_test_or_no_end_catches_a_change() -> None:
 
 def test_the_page_of_speed_is_made_from_the_records() -> None:
     written = (harness.RESULTS.parent / "speed.md").read_text(encoding="utf-8")
-    assert written == speed_page.page(), "run python -m benchmarks speed_page"
+    assert written == speed_page.page(), "run python -m tools.benchmarks speed_page"
 
 
 def test_two_ways_are_timed_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("q2_metric", "tests", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name, copy_function=os.symlink,
                         ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
+    (tmp_path / "tools").symlink_to(ROOT / "tools")
     (tmp_path / "setup.cfg").symlink_to(ROOT / "setup.cfg")
     return tmp_path
 
@@ -89,8 +89,8 @@ def test_a_preset_is_one_entry(checkout: Path) -> None:
     assert "chunk:60" in table
 
 
-def test_a_framework_is_one_folder(checkout: Path) -> None:
+def test_a_framework_is_one_file(checkout: Path) -> None:
     text = section("Add a framework")
     assert [str(path) for path in change(checkout, text)] == [
-        "demo_plugin/__init__.py", "tests/plugins/test_demo.py"]
+        "q2_metric/integrations/demo.py", "tests/plugins/test_demo.py"]
     assert "1 passed" in run(checkout, text)[0]

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from benchmarks import quoted
+from tools.benchmarks import quoted
 
 FIGURES = json.loads(quoted.FIGURES.read_text(encoding="utf-8"))
 
 
 def test_the_file_says_what_the_results_say() -> None:
     for name, figure in quoted.measured().items():
-        assert FIGURES.get(name) == figure, f"{name}: run python -m benchmarks quoted"
+        assert FIGURES.get(name) == figure, f"{name}: run python -m tools.benchmarks quoted"
 
 
 def test_every_figure_has_its_command_and_date() -> None:

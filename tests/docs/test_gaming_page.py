@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks import gaming, gaming_page
 from q2_metric.types import Example
+from tools.benchmarks import gaming, gaming_page
 
 ROW = Example("It opened in 1889.", "The tower was opened in 1889. It is 300 metres high.")
 
 
 def test_the_page_is_made_from_the_results() -> None:
     written = gaming.OUT.with_suffix(".md").read_text(encoding="utf-8")
-    assert written == gaming_page.page(), "run python -m benchmarks gaming_page"
+    assert written == gaming_page.page(), "run python -m tools.benchmarks gaming_page"
 
 
 def test_tricks() -> None:

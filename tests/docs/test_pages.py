@@ -21,7 +21,7 @@ CARDS = sorted((ROOT / "q2_metric").rglob("*.md"))
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[\w-]+)?\)")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
 NAMED = re.compile(
-    r"`((?:q2_metric|training|reference|benchmarks|tests|docs|\w+_plugin)/[\w./-]*)[` ]"
+    r"`((?:q2_metric|tools|tests|docs|\w+_plugin)/[\w./-]*)[` ]"
 )
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 

@@ -31,7 +31,7 @@ def _perfect(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def by_evaluate(said: Sequence[str]) -> Mapping[str, Any]:
-    from hf_plugin.modules import Q2
+    from q2_metric.integrations.evaluate import Q2
 
     found = Q2(config_name="dialog").compute(
         predictions=list(said), references=[KNOWLEDGE] * len(said),
@@ -41,7 +41,7 @@ def by_evaluate(said: Sequence[str]) -> Mapping[str, Any]:
 
 
 def by_trainer(said: Sequence[str]) -> Mapping[str, Any]:
-    from hf_plugin.trainer import Q2ComputeMetrics
+    from q2_metric.integrations.trainer import Q2ComputeMetrics
 
     class Tokenizer:
         pad_token_id = 0
@@ -56,8 +56,8 @@ def by_trainer(said: Sequence[str]) -> Mapping[str, Any]:
 
 
 def by_lm_eval(said: Sequence[str]) -> Mapping[str, Any]:
-    from lm_eval_plugin.options import Options
-    from lm_eval_plugin.scoring import score_responses
+    from q2_metric.integrations.lm_eval.options import Options
+    from q2_metric.integrations.lm_eval.scoring import score_responses
 
     documents = [
         {"id": str(i), "knowledge": KNOWLEDGE, "history": [HISTORY], "response": ""}

@@ -31,7 +31,7 @@ from q2_metric.models.hub.questions import Seq2SeqQuestions
 from q2_metric.models.presets import preset
 from q2_metric.scoring.scores import score_rows
 from q2_metric.types import Answer, Comparison, Question, Span, Verdict
-from reference.q2_authors import AuthorsQ2
+from tools.reference.q2_authors import AuthorsQ2
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "q2_authors.json").read_text("utf-8"))
 needs_data = pytest.mark.skipif(

@@ -29,7 +29,7 @@ from q2_metric.models.hub.questions import Seq2SeqQuestions
 from q2_metric.models.hub.reader import TorchReader
 from q2_metric.models.hub.templates import TEMPLATES
 from q2_metric.types import Span
-from reference.q2 import Model, ReferenceQ2
+from tools.reference.q2 import Model, ReferenceQ2
 
 MAX_QUESTION = 12
 LABELS = {0: "contradiction", 1: "entailment", 2: "neutral"}

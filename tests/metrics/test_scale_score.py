@@ -16,7 +16,6 @@ from fakes import FakeBackbone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import scale_parity
 from q2_metric import Example, InputError, Scale
 from q2_metric.metrics.scale import ScaleSettings
 from q2_metric.models.hub.loading import Loaded
@@ -24,6 +23,7 @@ from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.models.presets import preset
 from q2_metric.text.sentences import RuleSentences
 from q2_metric.text.windows import authors_windows
+from tools.benchmarks import scale_parity
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "scale_score.json").read_text("utf-8"))
 

@@ -137,8 +137,8 @@ def test_a_child_leaves_its_parents_cache_alone(tmp_path: Path) -> None:
 def test_a_child_judges_while_a_thread_of_its_parent_did(monkeypatch: pytest.MonkeyPatch) -> None:
     from fakes import FakeClaims
 
-    from q2_integrations.judge import Judge
     from q2_metric import Example, metrics
+    from q2_metric.integrations.judge import Judge
 
     monkeypatch.setattr(metrics, "load_metrics", lambda *_, **__: [FakeClaims("q2")])
     judge = Judge("q2")

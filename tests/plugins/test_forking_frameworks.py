@@ -96,7 +96,7 @@ def test_joblib(tmp_path: Path) -> None:
 TRAINER = """
 import sys
 import torch, transformers
-from hf_plugin.trainer import Q2Callback
+from q2_metric.integrations.trainer import Q2Callback
 from local_models import gpt2
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 import q2_metric
-from hf_plugin.register import NAMES, register
 from q2_metric import InputError
 from q2_metric.metrics.overlap import corpus_bleu
+from q2_metric.registration import NAMES, register
 from q2_metric.text.normalise import token_f1
 
 evaluate = pytest.importorskip("evaluate")

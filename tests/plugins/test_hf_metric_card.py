@@ -98,9 +98,9 @@ def test_the_front_matter_is_what_the_hub_reads(name: str, spaces: dict[str, Pat
 
 
 def test_the_examples_of_the_card_run() -> None:
-    import hf_plugin.register
+    import q2_metric.registration
 
-    hf_plugin.register.register()
+    q2_metric.registration.register()
     found = doctest.testfile(
         str(CARD / "README.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.attempted >= 10

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import q2_metric
-from hf_plugin.register import NAMES, OPT_OUT, cache_folder, register, register_quietly
 from q2_metric import Q2, Example, InputError, Scale
 from q2_metric.metrics.calibration import Calibration
+from q2_metric.registration import NAMES, OPT_OUT, cache_folder, register, register_quietly
 
 evaluate = pytest.importorskip("evaluate")
 
@@ -102,7 +102,7 @@ def test_register_is_repeatable_and_stays_the_newest() -> None:
     assert script.is_relative_to(cache_folder())
     other = script.parent.parent / ("0" * 64) / "q2.py"
     other.parent.mkdir(exist_ok=True)
-    other.write_text("from hf_plugin.modules import An_older_one as Q2")
+    other.write_text("from q2_metric.integrations.evaluate import An_older_one as Q2")
     ahead = script.stat().st_mtime - 5
     os.utime(other, (ahead, ahead))
     before = script.stat().st_mtime
@@ -139,9 +139,8 @@ def test_what_is_anothers_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 OF_OTHER_RELEASES = [
-    "from q2_metric.hf.modules import Q2",
     "from hf_plugin.modules import Q2",
-    "# A script of q2-metric: of a later release\nfrom q2_metric.evaluate_modules import Q2",
+    "# A script of q2-metric: of another release\nfrom q2_metric.integrations.evaluate import Q2",
 ]
 
 
@@ -164,7 +163,7 @@ def test_environments_with_other_releases_share_a_cache(theirs: str, tmp_path: P
     found = _last_json(_python(
         "import json, q2_metric, evaluate\n"
         "print(json.dumps(evaluate.load('q2').__class__.__mro__[1].__module__))", tmp_path))
-    assert found == "hf_plugin.modules"
+    assert found == "q2_metric.integrations.evaluate.modules"
     assert older.read_text() == theirs
 
 

@@ -85,7 +85,7 @@ def make_trainer(tokenizer: Any, folder: Path, *, model: Any = None, **arguments
 
 
 def callback(trainer: Any, **keywords: Any) -> Any:
-    from hf_plugin.trainer import Q2Callback
+    from q2_metric.integrations.trainer import Q2Callback
 
     found = Q2Callback(trainer, ROWS, **keywords)
     trainer.add_callback(found)
@@ -199,7 +199,7 @@ def test_a_decoder_answers_after_its_prompt(tokenizer: Any, tmp_path: Path) -> N
         num_attention_heads=2, pad_token_id=0, eos_token_id=1, max_position_embeddings=64))
     rows = [{"prompt": "when was the tower opened ? " * n, "knowledge": "It opened in 1887."}
             for n in (1, 3)]
-    from hf_plugin.trainer import Q2Callback
+    from q2_metric.integrations.trainer import Q2Callback
 
     trainer = make_trainer(tokenizer, tmp_path, model=model, generation_max_length=None)
     own = Q2Callback(trainer, rows, metrics=("scale",),
@@ -229,7 +229,7 @@ def test_a_decoders_prompt_leaves_room_for_the_response(
     tokenizer: Any, tmp_path: Path, caplog: Any, monkeypatch: Any, arguments: dict[str, Any],
     generation: dict[str, Any], longest: int, room: int,
 ) -> None:
-    from hf_plugin.trainer import Q2Callback
+    from q2_metric.integrations.trainer import Q2Callback
 
     monkeypatch.setattr(tokenizer, "model_max_length", 1000)  # the model's positions are fewer
     trainer = make_trainer(tokenizer, tmp_path, model=decoder(tokenizer), **arguments)
@@ -248,7 +248,7 @@ def test_a_prompt_may_be_longer_than_the_tokenizers_length_where_the_model_reads
     tokenizer: Any, tmp_path: Path
 ) -> None:
     """Relative positions have no end, so the tokenizer's length is only what is taken unasked."""
-    from hf_plugin.trainer import Q2Callback
+    from q2_metric.integrations.trainer import Q2Callback
 
     trainer = make_trainer(tokenizer, tmp_path)
     rows = [{"prompt": "when was the tower opened ? " * 40, "knowledge": "It opened in 1887."}]
@@ -261,7 +261,7 @@ def test_a_prompt_may_be_longer_than_the_tokenizers_length_where_the_model_reads
 def test_a_prompt_longer_than_the_models_positions_is_refused(
     tokenizer: Any, tmp_path: Path
 ) -> None:
-    from hf_plugin.trainer import Q2Callback
+    from q2_metric.integrations.trainer import Q2Callback
 
     trainer = make_trainer(tokenizer, tmp_path, model=decoder(tokenizer))
     with pytest.raises(InputError, match=r"max_prompt_length is 65, but .* at most \d\d$"):
@@ -270,7 +270,7 @@ def test_a_prompt_longer_than_the_models_positions_is_refused(
 
 def test_a_chat_prompt_begins_once(tokenizer: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """The template writes the special tokens, so the tokenizer must add none."""
-    from hf_plugin.trainer import Q2Callback
+    from q2_metric.integrations.trainer import Q2Callback
 
     monkeypatch.setattr(tokenizer, "chat_template",
                         "{% for m in messages %}</s> {{ m['content'] }} {% endfor %}")
@@ -370,7 +370,7 @@ def test_an_evaluation_of_other_rows_is_left_alone(tokenizer: Any, tmp_path: Pat
 
 
 def test_compute_metrics_of_predict_with_generate(tokenizer: Any, tmp_path: Path) -> None:
-    from hf_plugin.trainer import Q2ComputeMetrics
+    from q2_metric.integrations.trainer import Q2ComputeMetrics
 
     trainer = make_trainer(tokenizer, tmp_path, predict_with_generate=True)
     own = callback(trainer)
@@ -393,7 +393,7 @@ def test_compute_metrics_chooses_nothing_by_fallbacks(
 ) -> None:
     from types import SimpleNamespace
 
-    from hf_plugin.trainer import Q2ComputeMetrics
+    from q2_metric.integrations.trainer import Q2ComputeMetrics
 
     ids = [tokenizer(row["reference"])["input_ids"] for row in ROWS]
     knowledge = [row["knowledge"] for row in ROWS]
@@ -418,7 +418,7 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
     script = tmp_path / "evaluate_once.py"
     script.write_text(
         "import json, sys, torch, transformers as t\n"
-        "from hf_plugin.trainer import Q2Callback\n"
+        "from q2_metric.integrations.trainer import Q2Callback\n"
         "tok = t.AutoTokenizer.from_pretrained('model')\n"
         "model = t.AutoModelForSeq2SeqLM.from_pretrained('model')\n"
         "rows = json.load(open('rows.json'))\n"
@@ -486,7 +486,7 @@ def test_two_processes_log_what_one_logs(tokenizer: Any, tmp_path: Path) -> None
 def test_bad_input_shows_before_the_training(
     tokenizer: Any, tmp_path: Path, rows: Any, keywords: dict[str, Any], message: str
 ) -> None:
-    from hf_plugin.trainer import Q2Callback
+    from q2_metric.integrations.trainer import Q2Callback
 
     with pytest.raises(InputError, match=message):
         Q2Callback(make_trainer(tokenizer, tmp_path), rows, **keywords)

@@ -14,8 +14,8 @@ import pytest
 from fakes import FakeClaims
 from optional import needs
 
-from q2_integrations.judge import Judge
 from q2_metric import InputError, ModelError, metrics, scoring
+from q2_metric.integrations.judge import Judge
 from q2_metric.types import Example
 
 KNOWLEDGE = "Rome has 7 hills. It lies on the Tiber."
@@ -37,7 +37,7 @@ Numbers = dict[str, list[float | None]]
 
 
 def by_trl(no_claim: str) -> Numbers:
-    from q2_integrations.trl import Reward
+    from q2_metric.integrations.trl import Reward
 
     if no_claim != "zero":
         pytest.skip("a reward of a completion that claims nothing is 0")
@@ -47,7 +47,7 @@ def by_trl(no_claim: str) -> Numbers:
 
 def by_torchmetrics(no_claim: str) -> Numbers:
     needs("torchmetrics")
-    from q2_integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import Grounded
 
     found: Numbers = {name: [] for name in NAMES}
     for said in SAID:
@@ -64,7 +64,7 @@ def by_lighteval(no_claim: str) -> Numbers:
     from lighteval.models.model_output import ModelResponse
     from lighteval.tasks.requests import Doc
 
-    from q2_integrations.lighteval import grounded
+    from q2_metric.integrations.lighteval import grounded
 
     docs = [Doc(query="?", choices=[], gold_index=[], specific={"knowledge": KNOWLEDGE})
             for _ in SAID]
@@ -80,7 +80,7 @@ def by_inspect(no_claim: str) -> Numbers:
 
     from inspect_ai.scorer import Target
 
-    from q2_integrations.inspect_ai import grounded
+    from q2_metric.integrations.inspect_ai import grounded
 
     score = grounded("q2", no_claim=no_claim)
     found = []
@@ -95,7 +95,7 @@ def by_inspect(no_claim: str) -> Numbers:
 
 def by_mlflow_scorer(no_claim: str) -> Numbers:
     needs("mlflow")
-    from q2_integrations.mlflow import grounded_scorer
+    from q2_metric.integrations.mlflow import grounded_scorer
 
     scorer = grounded_scorer("q2", no_claim=no_claim)
     found = [
@@ -108,7 +108,7 @@ def by_mlflow_scorer(no_claim: str) -> Numbers:
 
 def by_mlflow_metric(no_claim: str) -> Numbers:
     needs("mlflow")
-    from q2_integrations.mlflow import grounded_metrics
+    from q2_metric.integrations.mlflow import grounded_metrics
 
     return {
         metric.name: metric.eval_fn(SAID, [KNOWLEDGE] * len(SAID)).scores
@@ -120,7 +120,7 @@ def by_deepeval(no_claim: str) -> Numbers:
     needs("deepeval")
     from deepeval.test_case import LLMTestCase
 
-    from q2_integrations.deepeval import Grounded
+    from q2_metric.integrations.deepeval import Grounded
 
     if no_claim != "zero":
         pytest.skip("a test case that claims nothing fails with 0")
@@ -195,7 +195,7 @@ def test_a_row_that_a_metric_fails_on_is_named(
 
 def test_mlflow_writes_a_missing_response_as_nan() -> None:
     needs("mlflow")
-    from q2_integrations.mlflow import grounded_metrics, grounded_scorer
+    from q2_metric.integrations.mlflow import grounded_metrics, grounded_scorer
 
     nothing = float("nan")
     (score,) = (one for one in grounded_metrics("q2") if one.name == "q2")
@@ -211,7 +211,7 @@ def test_a_training_goes_on_without_a_metric_that_breaks(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     needs("torchmetrics")
-    from q2_integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import Grounded
 
     class Breaking(FakeClaims):
         def score(self, examples: Sequence[Example], **_: Any) -> Any:

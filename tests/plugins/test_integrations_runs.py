@@ -35,7 +35,7 @@ def _half(rank: int, folder: str) -> None:
     """What one of two processes does."""
     import torch
 
-    from q2_integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import Grounded
 
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
@@ -63,7 +63,7 @@ def test_torchmetrics_over_two_processes(tmp_path: Path) -> None:
 
 def test_torchmetrics_keeps_its_promises() -> None:
     needs("torchmetrics")
-    from q2_integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import Grounded
 
     grounded = Grounded("q2", no_claim="exclude", sync_on_compute=False)
     assert all(math.isnan(value) for value in grounded.compute().values())
@@ -85,7 +85,7 @@ def test_lightning_logs_it_and_keeps_the_best(tmp_path: Path) -> None:
     lightning = needs("lightning")
     import torch
 
-    from q2_integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import Grounded
 
     class Module(lightning.LightningModule):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
@@ -127,7 +127,7 @@ def test_inspect_eval(tmp_path: Path) -> None:
     from inspect_ai.model import ModelOutput
     from inspect_ai.solver import solver
 
-    from q2_integrations.inspect_ai import grounded
+    from q2_metric.integrations.inspect_ai import grounded
 
     @solver  # a model of Inspect's, the mock too, would fetch a vocabulary to count tokens
     def say() -> Any:
@@ -161,7 +161,7 @@ def test_mlflow_models_evaluate(tmp_path: Path) -> None:
     mlflow = needs("mlflow")
     import pandas as pd
 
-    from q2_integrations.mlflow import grounded_metrics
+    from q2_metric.integrations.mlflow import grounded_metrics
 
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
     frame = pd.DataFrame({"said": SAID, "text": [KNOWLEDGE] * 3})
@@ -178,7 +178,7 @@ def test_mlflow_models_evaluate(tmp_path: Path) -> None:
 
 def test_mlflow_genai_evaluate(tmp_path: Path) -> None:
     mlflow = needs("mlflow")
-    from q2_integrations.mlflow import grounded_scorer
+    from q2_metric.integrations.mlflow import grounded_scorer
 
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
     rows = [{"inputs": {"question": "?"}, "outputs": said,
@@ -193,7 +193,7 @@ def test_mlflow_genai_evaluate(tmp_path: Path) -> None:
 LIGHTEVAL_TASK = """
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc
-from q2_integrations.lighteval import grounded
+from q2_metric.integrations.lighteval import grounded
 
 def prompt(row, task_name=None):
     return Doc(query=row["question"], choices=[], gold_index=[], task_name=task_name,
@@ -248,7 +248,7 @@ def test_deepeval_evaluate() -> None:
     from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
     from deepeval.test_case import LLMTestCase
 
-    from q2_integrations.deepeval import Grounded
+    from q2_metric.integrations.deepeval import Grounded
 
     cases = [LLMTestCase(input="?", actual_output=said, context=[KNOWLEDGE]) for said in SAID]
     found = deepeval.evaluate(

@@ -23,21 +23,21 @@ from lm_eval import simple_evaluate
 from lm_eval.api.metrics import stderr_for_metric
 from lm_eval.tasks import TaskManager
 
-import lm_eval_plugin.scoring
-from lm_eval_plugin import documents, ranks, tables, tasks_folder
-from lm_eval_plugin.judge import (
+import q2_metric.integrations.lm_eval.scoring
+from q2_metric import metrics
+from q2_metric.cli.main import main
+from q2_metric.data.download import ENVIRONMENT
+from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
+from q2_metric.integrations.lm_eval import documents, ranks, tables, tasks_folder
+from q2_metric.integrations.lm_eval.judge import (
     Likelihood,
     auc,
     balanced_accuracy,
     judge_results,
     score_judged,
 )
-from lm_eval_plugin.options import Options
-from lm_eval_plugin.scoring import Answer, score_responses
-from q2_metric import metrics
-from q2_metric.cli.main import main
-from q2_metric.data.download import ENVIRONMENT
-from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
+from q2_metric.integrations.lm_eval.options import Options
+from q2_metric.integrations.lm_eval.scoring import Answer, score_responses
 from q2_metric.metrics.overlap import TokenF1
 from q2_metric.scoring import NoClaim
 from q2_metric.types import Example, Metric, Score
@@ -85,7 +85,7 @@ def loader(monkeypatch: pytest.MonkeyPatch) -> Loader:
 
 @pytest.fixture(autouse=True)
 def _nothing_was_loaded_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lm_eval_plugin.scoring, "_loadable", set())
+    monkeypatch.setattr(q2_metric.integrations.lm_eval.scoring, "_loadable", set())
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_the_command_prints_the_folder_that_has_the_tasks() -> None:
 
 
 def test_the_command_without_the_harness(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lm_eval_plugin.find_spec", lambda _name: None)
+    monkeypatch.setattr("q2_metric.integrations.lm_eval.find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match=r'pip install "q2-metric\[lm-eval\]"'):
         tasks_folder()
     shown = CliRunner().invoke(main, ["lm-eval-path"])

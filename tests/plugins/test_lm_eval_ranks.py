@@ -28,7 +28,7 @@ metrics.load_metrics = lambda names, *_, **__: [FakeClaims(name) for name in nam
 from harness_models import GlooOracle
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
-from lm_eval_plugin import tasks_folder
+from q2_metric.integrations.lm_eval import tasks_folder
 
 rows, out, fail = sys.argv[1:]
 if dist.get_rank() == int(fail):

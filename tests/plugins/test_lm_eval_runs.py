@@ -22,10 +22,10 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 from local_models import llama
 
-from lm_eval_plugin import tasks_folder
 from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.data.download import ENVIRONMENT
+from q2_metric.integrations.lm_eval import tasks_folder
 from q2_metric.types import Metric
 
 pytestmark = pytest.mark.skipif(
@@ -292,7 +292,7 @@ import harness_models
 import torch
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
-from lm_eval_plugin import tasks_folder
+from q2_metric.integrations.lm_eval import tasks_folder
 
 model, out = sys.argv[1:]
 found = simple_evaluate(

@@ -19,7 +19,7 @@ def _chrf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_evaluate() -> None:
-    from hf_plugin.modules import Q2
+    from q2_metric.integrations.evaluate import Q2
 
     found = Q2().compute(
         predictions=[KNOWLEDGE, ""], references=[KNOWLEDGE] * 2, metrics="chrf", order=2,
@@ -30,7 +30,7 @@ def test_evaluate() -> None:
 
 
 def test_trainer() -> None:
-    from hf_plugin.trainer import Q2ComputeMetrics
+    from q2_metric.integrations.trainer import Q2ComputeMetrics
 
     class Tokenizer:
         pad_token_id = 0
@@ -45,9 +45,9 @@ def test_trainer() -> None:
 
 
 def test_lm_eval() -> None:
-    from lm_eval_plugin import tables
-    from lm_eval_plugin.options import Options
-    from lm_eval_plugin.scoring import score_responses
+    from q2_metric.integrations.lm_eval import tables
+    from q2_metric.integrations.lm_eval.options import Options
+    from q2_metric.integrations.lm_eval.scoring import score_responses
 
     options = Options.from_metadata({"metrics": "chrf,knowledge_f1", "metric_order": 2})
     assert [line["metric"] for line in tables.generation_lines(options.metrics, [])] == [

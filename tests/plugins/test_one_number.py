@@ -62,7 +62,7 @@ def report(no_claim: str | None) -> Found:
 
 
 def by_evaluate(no_claim: str | None) -> Found:
-    from hf_plugin.modules import Scale
+    from q2_metric.integrations.evaluate import Scale
 
     found = Scale().compute(predictions=SAID, references=KNOWN, **said(no_claim))
     assert found is not None
@@ -70,7 +70,7 @@ def by_evaluate(no_claim: str | None) -> Found:
 
 
 def by_trainer(no_claim: str | None) -> Found:
-    from hf_plugin.trainer import Q2ComputeMetrics
+    from q2_metric.integrations.trainer import Q2ComputeMetrics
 
     class Tokenizer:
         pad_token_id = 0
@@ -85,9 +85,9 @@ def by_trainer(no_claim: str | None) -> Found:
 
 
 def by_lm_eval(no_claim: str | None) -> Found:
-    from lm_eval_plugin.options import Options
-    from lm_eval_plugin.ranks import PresentMean
-    from lm_eval_plugin.scoring import score_responses
+    from q2_metric.integrations.lm_eval.options import Options
+    from q2_metric.integrations.lm_eval.ranks import PresentMean
+    from q2_metric.integrations.lm_eval.scoring import score_responses
 
     documents = [{"id": str(i), "knowledge": KNOWLEDGE, "history": [], "response": ""}
                  for i in range(len(SAID))]
@@ -108,7 +108,7 @@ def by_parlai(no_claim: str | None) -> Found:
 
 
 def by_trl(no_claim: str | None) -> Found:
-    from q2_integrations.trl import Reward
+    from q2_metric.integrations.trl import Reward
 
     if no_claim == "exclude":
         pytest.skip("a reward of a completion that claims nothing is 0")
@@ -119,7 +119,7 @@ def by_trl(no_claim: str | None) -> Found:
 
 def by_torchmetrics(no_claim: str | None) -> Found:
     needs("torchmetrics")
-    from q2_integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import Grounded
 
     grounded = Grounded("scale", **said(no_claim))
     grounded.update(SAID[:2], KNOWN[:2])
@@ -132,7 +132,7 @@ def by_lighteval(no_claim: str | None) -> Found:
     from lighteval.models.model_output import ModelResponse
     from lighteval.tasks.requests import Doc
 
-    from q2_integrations.lighteval import grounded
+    from q2_metric.integrations.lighteval import grounded
 
     one = next(one for one in grounded("scale", **said(no_claim)) if one.metric_name == "scale")
     docs = [Doc(query="?", choices=[], gold_index=[], specific={"knowledge": KNOWLEDGE})
@@ -147,7 +147,7 @@ def by_inspect(no_claim: str | None) -> Found:
 
     from inspect_ai.scorer import Target
 
-    from q2_integrations.inspect_ai import grounded
+    from q2_metric.integrations.inspect_ai import grounded
 
     score = grounded("scale", **said(no_claim))
     values, signature = [], ""
@@ -162,7 +162,7 @@ def by_inspect(no_claim: str | None) -> Found:
 
 def by_mlflow(no_claim: str | None) -> Found:
     needs("mlflow")
-    from q2_integrations.mlflow import grounded_metrics, grounded_scorer
+    from q2_metric.integrations.mlflow import grounded_metrics, grounded_scorer
 
     metric = next(one for one in grounded_metrics("scale", **said(no_claim))
                   if one.name == "scale")
@@ -176,7 +176,7 @@ def by_deepeval(no_claim: str | None) -> Found:
     needs("deepeval")
     from deepeval.test_case import LLMTestCase
 
-    from q2_integrations.deepeval import Grounded
+    from q2_metric.integrations.deepeval import Grounded
 
     if no_claim == "exclude":
         pytest.skip("a test case that claims nothing fails with 0")

@@ -10,8 +10,8 @@ import pytest
 from fakes import FakeClaims
 from optional import needs
 
-from q2_integrations.trl import Reward, text_of
 from q2_metric import InputError, metrics
+from q2_metric.integrations.trl import Reward, text_of
 
 KNOWLEDGE = "Rome has 7 hills."
 

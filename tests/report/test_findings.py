@@ -124,7 +124,7 @@ def test_the_table_is_of_the_scores_that_were_measured(signature: str, wanted: b
 
 
 def test_the_shipped_table_is_of_the_shipped_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After new weights or settings: python -m training.reliability."""
+    """After new weights or settings: python -m tools.training.reliability."""
     from q2_metric.metrics import load_metrics
 
     monkeypatch.undo()

@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("spacy")
 
-from training.asked import find
-from training.contrasts import Contrasts, appositions, implied
-from training.corrupt import Pool
-from training.examples import Example, Source
-from training.reader_data import SHARES, in_shares
+from tools.training.asked import find
+from tools.training.contrasts import Contrasts, appositions, implied
+from tools.training.corrupt import Pool
+from tools.training.examples import Example, Source
+from tools.training.reader_data import SHARES, in_shares
 
 TEXT = "Ann Brown met Carl Smith in Rome, and she founded a large school there in 1954."
 PASSAGE = f"The Browns were teachers. {TEXT} Later the building burned down."

@@ -12,9 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from training import rates, reader_data, recipe, stages  # noqa: E402
-from training.examples import TARGETS, Source, held_out  # noqa: E402
-from training.train import Settings  # noqa: E402
+from tools.training import rates, reader_data, recipe, stages  # noqa: E402
+from tools.training.examples import TARGETS, Source, held_out  # noqa: E402
+from tools.training.train import Settings  # noqa: E402
 
 PLACES = ("Rome", "Paris", "Vienna", "Madrid", "Lisbon", "Prague", "Warsaw", "Athens")
 FROM_SHIPPED = {"general": 5, "contrasted": 6, "reordered": 7}

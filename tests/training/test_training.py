@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 from q2_metric.models.bundled import models as bundled  # noqa: E402
 from q2_metric.models.bundled.encoding import collate, pair  # noqa: E402
 from q2_metric.models.bundled.stored import WEIGHTS  # noqa: E402
-from training import (  # noqa: E402
+from tools.training import (  # noqa: E402
     groundedness,
     rates,
     reader,
@@ -29,15 +29,15 @@ from training import (  # noqa: E402
     recipe,
     stages,
 )
-from training import train as train_module  # noqa: E402
-from training.__main__ import SHIPPED, TRIED  # noqa: E402
-from training.asked import find  # noqa: E402
-from training.entailment import loss as entailment_loss  # noqa: E402
-from training.entailment_data import Surroundings, change_number, english, narrow  # noqa: E402
-from training.examples import Example, Source, draw, held_out, split  # noqa: E402
-from training.learner import Learner  # noqa: E402
-from training.reordered import reordered  # noqa: E402
-from training.train import Settings, train  # noqa: E402
+from tools.training import train as train_module  # noqa: E402
+from tools.training.__main__ import SHIPPED, TRIED  # noqa: E402
+from tools.training.asked import find  # noqa: E402
+from tools.training.entailment import loss as entailment_loss  # noqa: E402
+from tools.training.entailment_data import Surroundings, change_number, english, narrow  # noqa: E402
+from tools.training.examples import Example, Source, draw, held_out, split  # noqa: E402
+from tools.training.learner import Learner  # noqa: E402
+from tools.training.reordered import reordered  # noqa: E402
+from tools.training.train import Settings, train  # noqa: E402
 
 PASSAGE = "Ann was born in 1954. She moved to Rome. In 1980 she opened a shop. It sold hats."
 

@@ -20,9 +20,9 @@ from q2_metric.models.bundled.network import (  # noqa: E402
     Shape,
     distance_classes,
 )
-from training import hashes, ranges  # noqa: E402
-from training.base import load_wide_base, wide_base  # noqa: E402
-from training.export import export  # noqa: E402
+from tools.training import hashes, ranges  # noqa: E402
+from tools.training.base import load_wide_base, wide_base  # noqa: E402
+from tools.training.export import export  # noqa: E402
 
 SMALL = Shape(layers=2, hidden=24, heads=2, feed_forward=48, eps=1e-5, distances=32)
 

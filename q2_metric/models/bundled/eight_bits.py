@@ -109,7 +109,7 @@ def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
     with safe_open(path, framework="numpy") as file:
         if (file.metadata() or {}).get(prefix) != fingerprint(weights, prefix):
             raise ModelError(f"{path} was made for other weights of the {prefix} network: "
-                             "run python -m training --part ranges")
+                             "run python -m tools.training --part ranges")
         return {name: file.get_tensor(name) for name in file.keys()  # noqa: SIM118
                 if name.startswith(f"{prefix}.")}
 

@@ -2,8 +2,8 @@
 
 A six-layer BERT (MiniLM-L6-H384, or the lower half of MPNet, whose attention knows how far apart
 two tokens are) whose token types carry lexical alignment (:mod:`q2_metric.text.alignment`), with
-one of two heads. The same weights run on ONNX Runtime (:mod:`training.graph`); a test holds the
-two to 1e-3 of each other.
+one of two heads. The same weights run on ONNX Runtime (``tools/training/graph.py``); a test holds
+the two to 1e-3 of each other.
 """
 
 from __future__ import annotations

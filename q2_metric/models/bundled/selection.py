@@ -2,7 +2,7 @@
 
 A text's vector is a weighted mean of the bundled encoder's word-piece vectors, projected. What
 was learned beside those vectors (a projection, a direction that weighs pieces, the weights of
-the evidence) is ``selection.safetensors``; recipe: :mod:`training.selection`.
+the evidence) is ``selection.safetensors``; recipe: :mod:`tools.training.selection`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ SHARED = "bundled.safetensors"
 FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
 """Where the weights of each network are; word vectors that two of them share are in the first."""
 HASHES = "sha256.json"
-"""The sha256 of each file beside it, by name. ``training.hashes`` writes it."""
+"""The sha256 of each file beside it, by name. ``tools.training.hashes`` writes it."""
 
 
 def shipped(file: str) -> Path:

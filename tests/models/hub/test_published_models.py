@@ -51,7 +51,8 @@ def test_each_model_is_downloaded_and_its_auc_stands_beside_the_published_one(
             writer.writerow([i, 0, "hi", knowledge, knowledge, supported, 0, other, 1])
     with LocalHub(hub_folder).serving() as hub:
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks", "published_models", "--presets", "paper-exact",
+            [sys.executable, "-m", "tools.benchmarks", "published_models",
+             "--presets", "paper-exact",
              "modern", "--metrics", "q2", "scale", "--device", "cpu", "--rows", "4",
              "--json", str(tmp_path / "found.json")],
             env={**hub.environment(tmp_path), "Q2_DATA_DIR": str(tmp_path / "data")},

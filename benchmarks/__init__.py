@@ -1,1 +1,0 @@
-"""Benchmarks, by name: ``python -m benchmarks --list``."""

@@ -1,0 +1,42 @@
+"""``q2 register``."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from q2_metric.errors import InputError, MissingExtra
+from q2_metric.registration import NAMES, OPT_OUT, cache_folder, path
+from q2_metric.registration import register as place
+
+
+@click.command("register")
+def register() -> None:
+    """Make evaluate.load("q2") and evaluate.load("scale") find this package; print the files."""
+    for script in place():
+        click.echo(script)
+
+
+def state() -> str:
+    """Whether ``evaluate.load("q2")`` finds this package.
+
+    Raises:
+        MissingExtra: evaluate is not installed.
+        InputError: it would find nothing, or another script; what to do.
+    """
+    try:
+        found = version("evaluate")
+    except PackageNotFoundError:
+        raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate") from None
+    for name in NAMES:
+        folder = cache_folder() / "metrics" / f"evaluate-metric--{name}"
+        scripts = sorted(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
+        ours = Path(path(name), f"{name}.py").read_bytes()
+        if not scripts or scripts[-1].read_bytes() != ours:
+            why = f"{OPT_OUT} is set; " if OPT_OUT in os.environ else ""
+            raise InputError(f'evaluate.load("{name}") does not find this package in {folder}: '
+                             f"{why}run q2 register, or load by q2_metric.path(\"{name}\")")
+    return f'evaluate {found}: evaluate.load("q2") finds it in {cache_folder()}'

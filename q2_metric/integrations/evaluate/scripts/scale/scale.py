@@ -1,0 +1,13 @@
+"""The metric SCALE (Lattimer et al., EMNLP 2023); the class lives in the package q2-metric.
+
+>>> import evaluate
+>>> scale = evaluate.load("scale")
+>>> found = scale.compute(
+...     predictions=["The tower in Paris opened in 1889.", "The tower in Paris opened in 1901."],
+...     references=["The tower in Paris opened in 1889."] * 2, return_scores=True)
+>>> found["scale_scores"][0] > 0.5 > found["scale_scores"][1]
+True
+"""
+
+# A script of q2-metric: every release knows it by the next line and has what it imports.
+from q2_metric.integrations.evaluate import Scale

@@ -1,0 +1,56 @@
+"""Q² and SCALE as a scorer for Inspect AI tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from anyio import to_thread
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from q2_metric.errors import InputError
+from q2_metric.integrations.judge import Judge
+from q2_metric.metrics.registry import DEFAULT
+from q2_metric.scoring import NO_CLAIM, NoClaim, given
+
+
+@scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
+def grounded(
+    metrics: Sequence[str] | str = DEFAULT, *, knowledge: str = "knowledge",
+    history: str = "history", no_claim: NoClaim = NO_CLAIM, **settings: Any,
+) -> Scorer:
+    """Scores each completion; the explanation has the questions and sentences behind it.
+
+    Args:
+        metrics: names, as a sequence or as "q2,scale".
+        knowledge: the field of a sample's metadata with the text, or the list of passages,
+            that its answer must be grounded in.
+        history: the field with the turns before it, if there is one.
+        no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
+        settings: ``preset``, ``device`` and the metrics' own.
+
+    Raises:
+        InputError: an unknown metric, keyword or value; a sample without knowledge.
+    """
+    judge = Judge(metrics, no_claim, settings)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        if knowledge not in state.metadata:
+            raise InputError(f"sample {state.sample_id} has no {knowledge!r} in its metadata; "
+                             f"there are {', '.join(state.metadata) or 'no fields'}")
+        answer = state.output.completion
+        row = given(answer, state.metadata[knowledge], state.metadata.get(history),
+                    f"sample {state.sample_id}")
+        # Other samples are still generated meanwhile.
+        (judged,) = await to_thread.run_sync(judge, [row])
+        return Score(
+            # NaN is what Inspect leaves out of means, and counts as unscored.
+            value={name: float("nan") if value is None else value
+                   for name, value in judged.numbers.items()},
+            answer=answer,
+            explanation=judged.why,
+            metadata={"signature": judge.signature},
+        )
+
+    return score

@@ -1,0 +1,76 @@
+"""Q² and SCALE as sample-level metrics of a lighteval task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lighteval.metrics.metrics_sample import SampleLevelComputation
+from lighteval.metrics.utils.metric_utils import SampleLevelMetric
+from lighteval.tasks.requests import SamplingMethod
+
+from q2_metric.errors import InputError
+from q2_metric.integrations.judge import Judge
+from q2_metric.metrics.registry import DEFAULT
+from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
+
+
+class _Number(SampleLevelComputation):  # type: ignore[misc]
+    """One number of each response; those of a task are found in one go and shared."""
+
+    def __init__(self, judge: Judge, name: str) -> None:
+        self.judge, self.name = judge, name
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.judge.signature})"
+
+    def compute(self, responses: Sequence[Any], docs: Sequence[Any], **_: Any) -> list[float]:
+        """NaN for a response that counts in no mean.
+
+        Raises:
+            InputError: a document has no ``specific["knowledge"]``.
+        """
+        rows = []
+        for response, doc in zip(responses, docs, strict=True):
+            specific = doc.specific or {}
+            if "knowledge" not in specific:
+                raise InputError(
+                    f"document {doc.id} of {doc.task_name} has no specific['knowledge'], the "
+                    "text that its answer must be grounded in: let the task's prompt function "
+                    "put it there")
+            rows.append(given(response.final_text[0], specific["knowledge"],
+                              specific.get("history"), f"document {doc.id}"))
+        found = (judged.numbers[self.name] for judged in self.judge(rows))
+        return [float("nan") if value is None else value for value in found]
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Over the answers that count."""
+    return Mean.of(values).number
+
+
+def grounded(
+    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
+) -> list[SampleLevelMetric]:
+    """The metrics of a ``LightevalTaskConfig``: one for each number, scored together.
+
+    Args:
+        metrics: names, as a sequence or as "q2,scale".
+        no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
+        settings: ``preset``, ``device`` and the metrics' own.
+
+    Raises:
+        InputError: an unknown metric, keyword or value.
+    """
+    judge = Judge(metrics, no_claim, settings)
+    return [
+        SampleLevelMetric(
+            metric_name=name,
+            higher_is_better=name not in LOWER_IS_BETTER,
+            category=SamplingMethod.GENERATIVE,
+            sample_level_fn=_Number(judge, name),
+            corpus_level_fn=_mean,
+            batched_compute=True,
+        )
+        for name in judge.names
+    ]

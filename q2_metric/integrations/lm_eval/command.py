@@ -1,0 +1,25 @@
+"""``q2 lm-eval-path``."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import click
+
+from q2_metric.integrations.lm_eval import tasks_folder
+
+
+@click.command("lm-eval-path")
+def lm_eval_path() -> None:
+    """Print the folder of the lm-evaluation-harness tasks, for --include_path."""
+    click.echo(tasks_folder())
+
+
+def state() -> str:
+    """How the tasks are found.
+
+    Raises:
+        MissingExtra: lm-evaluation-harness is not installed.
+    """
+    folder = tasks_folder()  # first, since it says what is missing
+    return f"lm-eval {version('lm_eval')}: --include_path {folder}"

@@ -1,0 +1,104 @@
+"""The tasks on which the model judges responses, beside our metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from q2_metric import scoring
+from q2_metric.integrations.lm_eval.options import Options
+from q2_metric.integrations.lm_eval.ranks import on_every_rank, present
+from q2_metric.integrations.lm_eval.scoring import Document, Results, Signatures, example_of, score
+
+THRESHOLD = 0.5
+"""A response with a higher score counts as consistent (Q², section 4)."""
+
+
+class Likelihood(tuple[Any, ...]):
+    """The harness's (log-likelihood, is greedy) of Yes or No, with the row's scores."""
+
+    scores: dict[str, float | None]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+
+def score_judged(
+    answers: Sequence[tuple[float, bool]], documents: Sequence[Document], options: Options
+) -> tuple[list[Likelihood], Signatures]:
+    """The likelihoods, with the scores of the responses that were judged, and signatures.
+
+    A row comes once for each choice and is scored once.
+    """
+    rows = {document["id"]: document for document in documents}
+    examples = [example_of(document, document["response"]) for document in rows.values()]
+    found, signatures = score(examples, options)
+    values: dict[str, dict[str, float | None]] = {
+        row: {name: scoring.numbers(one, name, options.no_claim)[name]
+              for name, one in by_name.items()}
+        for row, by_name in zip(rows, found, strict=True)
+    }
+    on_every_rank(list(values.values()))
+    made = []
+    for answer, document in zip(answers, documents, strict=True):
+        likelihood = Likelihood(answer)
+        likelihood.scores = values[document["id"]]
+        made.append(likelihood)
+    return made, signatures
+
+
+def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
+    """``process_results`` of the tasks whose model judges; choices are Yes, then No.
+
+    The model's score is the difference of the two log-likelihoods, above 0 for Yes. Values
+    are pairs (consistent, score), or (consistent, judged consistent).
+    """
+    yes, no = results
+    label = bool(document["consistent"])
+    margin = yes[0] - no[0]
+    found: Results = {
+        "acc": float((margin > 0) == label),
+        "auc": (label, margin),
+        "balanced_acc": (label, margin > 0),
+    }
+    for name, value in yes.scores.items():
+        # None: it was not tried, or only other ranks have a value.
+        found[f"{name}_auc"] = None if value is None else (label, value)
+        found[f"{name}_balanced_acc"] = None if value is None else (label, value > THRESHOLD)
+    return found
+
+
+def auc(items: Sequence[tuple[bool, float] | None]) -> float:
+    """ROC-AUC of (consistent, score) pairs; NaN where all rows have one label."""
+    from sklearn.metrics import roc_auc_score
+
+    there = present(items)
+    labels = [label for label, _ in there]
+    if len(set(labels)) < 2:
+        return float("nan")
+    return float(roc_auc_score(labels, [score for _, score in there]))
+
+
+def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
+    """Mean of the shares of consistent and inconsistent rows judged right; NaN as above."""
+    shares: list[list[bool]] = [
+        [judged == label for label, judged in present(items) if label == kind]
+        for kind in (True, False)
+    ]
+    if not all(shares):
+        return float("nan")
+    return sum(sum(share) / len(share) for share in shares) / 2
+
+
+AGGREGATIONS: Mapping[str, Callable[..., float]] = {
+    "auc": auc, "balanced_acc": balanced_accuracy
+}
+"""What is shown of each metric."""
+
+
+def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """``metric_list`` of a task whose model judges, beside these metrics."""
+    return [*own, *(
+        {"metric": f"{name}_{what}", "aggregation": function, "higher_is_better": True}
+        for name in names for what, function in AGGREGATIONS.items()
+    )]

@@ -1,0 +1,103 @@
+"""How the metric runs, out of the metadata of a run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from inspect import signature
+from typing import Any
+
+from q2_metric import scoring
+from q2_metric.errors import InputError
+from q2_metric.integrations.lm_eval.documents import custom
+from q2_metric.metrics.registry import DEFAULT, check_names, keywords, models
+from q2_metric.scoring import NO_CLAIM, NoClaim
+
+_LOG = logging.getLogger(__name__)
+
+_PLAIN = ("metrics", "preset", *(name for name in signature(custom).parameters if name != "_"))
+"""Options without ``metric_``: what is measured, and of the task ``q2_custom``."""
+_OF_MODELS = frozenset(
+    ["device", "dtype", "batch_size", "compile", "attn_implementation", "seed"])
+"""Our settings that an evaluated model has under the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the metric runs.
+
+    The harness mixes the evaluated model's own arguments (``device``, ``dtype``, …) into
+    the metadata, so the metric's have names of their own: ``metric_`` and the keyword of
+    ``load_metrics``.
+
+    Attributes:
+        metrics: names ("metrics").
+        preset: which models ("preset").
+        evidence: ``metric_evidence``, whether to look for each sentence's support.
+        no_claim: ``metric_no_claim``, how answers that claim nothing count.
+        keywords: of ``load_metrics``: ``metric_device`` (by default the CPU: a GPU belongs to
+            the evaluated model), ``metric_decoding``, …, and models in place of the preset's
+            under their own names (``reader_model``).
+    """
+
+    metrics: tuple[str, ...] = DEFAULT
+    preset: str = "bundled"
+    evidence: bool = True
+    no_claim: NoClaim = NO_CLAIM
+    keywords: Mapping[str, Any] = field(default_factory=lambda: {"device": "cpu"})
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
+        """The options among the metadata.
+
+        Raises:
+            InputError: an unknown metric or preset, a ``metric_…`` that does not exist, or a
+                value that is not what it should be.
+        """
+        from q2_metric.models.presets import preset
+
+        settings = [name for name in keywords() if name not in models()]
+        known = [f"metric_{name}" for name in ("evidence", "no_claim", *settings)]
+        _warn_of_slips(metadata, [*known, *models(), *_PLAIN])
+        given: dict[str, Any] = {"device": "cpu"}
+        for key, value in metadata.items():
+            if key.startswith("metric_"):
+                if key not in known:
+                    raise InputError(
+                        f"unknown option {key!r} (known: metrics, preset, {', '.join(known)})")
+                given[key.removeprefix("metric_")] = value
+            elif key in models():
+                given[key] = str(value)
+        evidence = given.pop("evidence", True)
+        if not isinstance(evidence, bool):
+            raise InputError(f"metric_evidence must be true or false, not {evidence!r}")
+        size = given.get("batch_size")
+        if size is not None and (not isinstance(size, int) or size < 1):
+            raise InputError(f"metric_batch_size must be a whole number from 1, not {size!r}")
+        return cls(
+            metrics=tuple(check_names(metadata.get("metrics") or DEFAULT)),
+            preset=preset(str(metadata.get("preset") or "bundled")).name,
+            evidence=evidence,
+            no_claim=scoring.check_no_claim(given.pop("no_claim", None)),
+            keywords=given,
+        )
+
+
+def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
+    """Tells of names that look like an option's: they could be the evaluated model's own."""
+    names = {name.removeprefix("metric_"): name for name in known} | {name: name for name in known}
+    for key in metadata:
+        if key in known or key in _OF_MODELS or key.startswith("metric_"):
+            continue
+        for close in get_close_matches(key, names, n=1, cutoff=0.85):
+            _warn_of_slip(key, names[close])
+
+
+@cache
+def _warn_of_slip(key: str, meant: str) -> None:
+    """Once, however many tasks of a group read the metadata."""
+    _LOG.warning("%r in the metadata is no option of q2 and changes nothing here; "
+                 "did you mean %r?", key, meant)

@@ -1,0 +1,204 @@
+"""From a model's answers to their numbers.
+
+The task's filter calls :func:`score_responses` (or ``score_judged`` in ``judge.py``)
+once for all of a rank's documents. What comes back are the answers, each with its numbers
+attached, which the harness then asks for one by one (``process_results``).
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import sys
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from q2_metric import scoring
+from q2_metric.errors import InputError
+from q2_metric.integrations.lm_eval.options import Options
+from q2_metric.integrations.lm_eval.ranks import on_every_rank
+from q2_metric.integrations.lm_eval.tables import details
+from q2_metric.metrics.overlap import TokenF1
+from q2_metric.rows.fields import output_row
+from q2_metric.scoring import NoClaim
+from q2_metric.text.given import is_blank
+from q2_metric.text.normalise import token_f1
+from q2_metric.types import Example, Metric, Score
+
+_LOG = logging.getLogger(__name__)
+
+Document = Mapping[str, Any]
+"""A row of a task: id, knowledge, history, response (see ``documents.py``)."""
+
+Results = dict[str, Any]
+"""What a document adds to each metric of the table."""
+
+Signatures = Mapping[str, str]
+"""By metric."""
+
+
+_loadable: set[str] = set()
+"""Options whose metrics were loaded in this process."""
+
+
+def check_loads(options: Options) -> None:
+    """Loads the metrics and lets them go: what is missing shows before hours of generation.
+
+    Raises:
+        ModelError, MissingExtra: the preset's models cannot be loaded.
+    """
+    if repr(options) not in _loadable:
+        _load(options)
+        _release()
+        _loadable.add(repr(options))
+
+
+def _load(options: Options) -> list[Metric]:
+    return scoring.load(options.metrics, {"preset": options.preset, **options.keywords})
+
+
+def score(
+    examples: Sequence[Example], options: Options, *, evidence: bool = False
+) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
+    """The scores of each example by metric, and the signatures of the metrics' means.
+
+    They are loaded, score all examples in one batch, and are let go. A response that the
+    models cannot score is named in a warning. Where nothing can be scored any more, an error
+    says where the answers are kept, and there are no scores: the run, which may hold other
+    tasks and hours of work, goes on to its end.
+    """
+    try:
+        return _score(examples, options, evidence)
+    except Exception as error:
+        words = " ".join(str(error).split())
+        _LOG.error(
+            "the answers were not scored: %s: %s; they are kept in %s: q2 score %s",
+            type(error).__name__, words, *[_kept(examples)] * 2)
+        return [{} for _ in examples], {}
+
+
+def _kept(examples: Sequence[Example]) -> str:
+    """A new file with the answers, as ``q2 score`` reads them."""
+    with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
+                            encoding="utf-8") as file:
+        file.writelines(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in examples)
+    return file.name
+
+
+def _score(
+    examples: Sequence[Example], options: Options, evidence: bool
+) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
+
+    def warn(place: int, words: str) -> None:
+        name, _, what = words.partition(": ")
+        _LOG.warning("row %s: %s cannot score it: %s", examples[place].id, name, what)
+
+    loaded = _load(options)
+    scores = scoring.score(loaded, examples, evidence=evidence, on_fault=warn)
+    signatures = scoring.signatures(loaded, options.no_claim)
+    del loaded
+    _release()
+    return scores, signatures
+
+
+def _release() -> None:
+    """Frees the memory of models that nobody holds any more."""
+    from q2_metric.models.stages import clear_cache
+
+    clear_cache()
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+class Answer(str):
+    """A generated answer with what it adds to each metric of the table.
+
+    To pickle it (the harness gathers the logged samples of all ranks) leaves the numbers
+    behind: they travel in the samples themselves.
+    """
+
+    results: Results
+    document: Document
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)
+
+
+def score_responses(
+    answers: Sequence[str],
+    documents: Sequence[Document],
+    options: Options,
+    reported: Container[str],
+) -> tuple[list[Answer], Signatures]:
+    """The answers with their numbers, and the signatures of the metrics.
+
+    ``f1`` and ``bleu`` compare with the gold response and are left out where there is none;
+    ``bleu`` is the pair (gold, answer), since BLEU is of a whole system. ``empty`` is 1 for
+    an answer without a visible character.
+
+    Args:
+        answers: as the model gave them.
+        documents: what each answers.
+        options: how the metric runs.
+        reported: the metrics of the task's table; others are left out.
+    """
+    # Lone surrogates, which a server's JSON can hold, could not be tokenised or written.
+    texts = [answer.strip().encode("utf-8", "replace").decode("utf-8") for answer in answers]
+    examples = [example_of(*both) for both in zip(documents, texts, strict=True)]
+    found, signatures = score(examples, options, evidence=options.evidence)
+    # Beside the metrics that were asked for, as a task of any kind reports it.
+    f1 = scoring.score([TokenF1()], examples)
+    made = []
+    for text, document, words, scores in zip(texts, documents, f1, found, strict=True):
+        answer = Answer(text)
+        answer.document = document
+        numbers = _numbers({**words, **scores}, options.no_claim)
+        results = {**_against_gold(text, document), **numbers}
+        answer.results = {name: value for name, value in results.items() if name in reported}
+        made.append(answer)
+    # The harness's BLEU cannot leave an entry out; two empty texts add nothing to it.
+    on_every_rank([answer.results for answer in made], {"bleu": ("", "")})
+    return made, signatures
+
+
+def _against_gold(text: str, document: Document) -> Results:
+    results: Results = {"empty": float(is_blank(text))}
+    if document["response"]:
+        results["f1"] = token_f1(text, document["response"])
+        results["bleu"] = (document["response"], text)
+    return results
+
+
+def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
+    """The numbers of an answer by all metrics, and what they rest on."""
+    found = scoring.row_numbers(scores, no_claim)
+    results: Results = {key: value for key, value in found.items() if value is not None}
+    row = output_row(0, Example("", ""), scores, list(scores))
+    return results | {name: row.get(name) or [] for name in details(scores)}
+
+
+def example_of(document: Document, response: str) -> Example:
+    """A response to a document, as ``q2 score`` would read it."""
+    return Example(
+        response, document["knowledge"], tuple(document["history"]), id=document["id"]
+    )
+
+
+def response_results(document: Document, results: Sequence[Answer]) -> Results:
+    """``process_results`` of the tasks that generate.
+
+    Raises:
+        InputError: the answer was to another document (``--cache_requests`` of older data).
+    """
+    (answer,) = results
+    if answer.document["knowledge"] != document["knowledge"]:
+        raise InputError(
+            f"the cached request of row {document['id']!r} belongs to other data: "
+            "run again with --cache_requests refresh"
+        )
+    return answer.results

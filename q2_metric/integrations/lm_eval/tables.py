@@ -1,0 +1,56 @@
+"""The lines of the harness's tables, out of the registry of metrics.
+
+``!function …tables.GROUP`` in a yaml file is that list as it is when the file is
+read (:func:`__getattr__`), so that a metric that is registered has its line in the group's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from q2_metric.integrations.lm_eval.ranks import present
+from q2_metric.metrics.registry import METRICS, columns, entry
+from q2_metric.rows.fields import DETAILS
+from q2_metric.scoring import LOWER_IS_BETTER, Mean, share_names
+
+
+def mean_length(items: Sequence[Sequence[object]]) -> float:
+    """How many questions, or sentences, a response has on average."""
+    return Mean.of(map(len, present(items))).number
+
+
+def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """``metric_list`` of a task whose answers these metrics score.
+
+    Args:
+        names: of the metrics.
+        own: the task's own lines, which stand behind the metrics' columns.
+    """
+    names = list(names)
+    shares = [_mean(name) for name in share_names(names)]
+    ours = columns(names)
+    others = [line for line in own if line["metric"] not in ours]
+    return [*map(_mean, ours), *others, *shares, *map(_length, details(names))]
+
+
+def details(names: Iterable[str]) -> list[str]:
+    """The fields with what the scores of these metrics rest on."""
+    found = (entry(name).details for name in names)
+    return list(dict.fromkeys(DETAILS[one][0].name for one in found if one is not None))
+
+
+def _mean(name: str) -> dict[str, Any]:
+    return {"metric": name, "aggregation": "mean",
+            "higher_is_better": name not in LOWER_IS_BETTER}
+
+
+def _length(name: str) -> dict[str, Any]:
+    return {"metric": name, "aggregation": mean_length, "higher_is_better": None}
+
+
+def __getattr__(name: str) -> Any:
+    if name != "GROUP":
+        raise AttributeError(name)
+    names = [*columns(), "empty", *share_names(METRICS)]
+    return [{"metric": one, "aggregation": "mean", "weight_by_size": False} for one in names]

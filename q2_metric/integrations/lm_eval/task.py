@@ -1,0 +1,154 @@
+"""The task class behind the yaml files, and its few-shot sampler."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable, Sequence
+from functools import partial
+from random import Random
+from types import TracebackType
+from typing import Any
+
+from lm_eval.api.filter import Filter
+from lm_eval.api.metrics import mean
+from lm_eval.api.samplers import ContextSampler
+from lm_eval.api.task import ConfigurableTask
+
+from q2_metric.errors import InputError, Q2Error
+from q2_metric.integrations.lm_eval.judge import judge_lines, score_judged
+from q2_metric.integrations.lm_eval.options import Options
+from q2_metric.integrations.lm_eval.ranks import PresentMean
+from q2_metric.integrations.lm_eval.scoring import Document, check_loads, score_responses
+from q2_metric.integrations.lm_eval.tables import generation_lines
+
+
+class GroundedTask(ConfigurableTask):  # type: ignore[misc]
+    """A task whose answers our metrics score, after all of them were generated.
+
+    Scoring is the last step of each of the task's filter pipelines, where the harness has
+    all answers of a rank together. The metric's signatures are left in the task's metadata,
+    which the results file repeats.
+
+    Args:
+        config: of the yaml file, with the run's metadata (see :class:`Options`).
+
+    Raises:
+        InputError, ModelError, MissingExtra: the metadata asks for what does not exist or what
+            cannot be loaded; before anything is generated.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.options = Options.from_metadata(config.get("metadata") or {})
+        judges = config.get("output_type") == "multiple_choice"
+        lines = (judge_lines if judges else generation_lines)(
+            self.options.metrics, config["metric_list"])
+        own = {key: value for key, value in config.items() if key != "class"}
+        super().__init__(config={**own, "metric_list": lines})
+        for name, aggregation in self._aggregation_list.items():
+            if aggregation is mean:
+                self._aggregation_list[name] = PresentMean()
+        for pipeline in self._filters:
+            pipeline.filters.append(partial(ScoreFilter, task=self))
+
+    def build_all_requests(self, **settings: Any) -> None:
+        """Loads the metrics to see that they can be, and builds the requests."""
+        if not self.predicts_only:
+            check_loads(self.options)
+        super().build_all_requests(**settings)
+
+    @property
+    def predicts_only(self) -> bool:
+        """Whether the run only writes the answers down (``--predict_only``)."""
+        return "bypass" in self._metric_fn_list
+
+    def score(self, answers: Sequence[Any], documents: Sequence[Document]) -> Sequence[Any]:
+        """The answers with their numbers attached."""
+        made: Sequence[Any]
+        if self.OUTPUT_TYPE == "multiple_choice":
+            made, signatures = score_judged(answers, documents, self.options)
+        else:
+            made, signatures = score_responses(
+                _texts(answers), documents, self.options, self._metric_fn_list
+            )
+        self.config.metadata["signatures"] = dict(signatures)
+        return made
+
+
+def _texts(answers: Sequence[Any]) -> Sequence[str]:
+    if not all(isinstance(answer, str) for answer in answers):
+        raise InputError("one answer a row can be scored: put take_first last in filter_list")
+    return answers
+
+
+class ScoreFilter(Filter):  # type: ignore[misc]
+    """Has the task score all answers of a rank at once; not where it only predicts."""
+
+    def __init__(self, task: GroundedTask) -> None:
+        self.task = task
+
+    def apply(self, resps: Iterable[Any], docs: Sequence[Document]) -> Sequence[Any]:
+        """The answers, in order, with their numbers attached."""
+        answers = list(resps)
+        return answers if self.task.predicts_only else self.task.score(answers, docs)
+
+
+class OtherRows(ContextSampler):  # type: ignore[misc]
+    """Few-shot examples from the set itself: rows with a response and other knowledge.
+
+    They depend on the seed and the row's id alone, so that a row has the same prompt on
+    any number of ranks and with any ``--limit``.
+    """
+
+    seed: int | None = None
+
+    def set_rnd(self, rnd: int | None) -> OtherRows:
+        """Takes the seed of the run."""
+        self.seed = rnd
+        return self
+
+    def sample(
+        self, n: int, eval_doc: Document | None = None, **_: Any
+    ) -> Sequence[dict[str, Any]]:
+        """``n`` rows for the prompt of ``eval_doc``.
+
+        Raises:
+            InputError: there are not so many.
+        """
+        own = eval_doc or {"id": "", "knowledge": None}
+        pool = [
+            row for row in self.df if row["response"] and row["knowledge"] != own["knowledge"]
+        ]
+        if n > len(pool):
+            raise InputError(
+                f"{n} few-shot examples are asked for, but only {len(pool)} other rows "
+                "have a response"
+            )
+        return Random(f"{self.seed} {own['id']}").sample(pool, n)
+
+
+def _explain_errors_in_one_line() -> None:
+    """Has the harness's command end with our message instead of its own traceback."""
+    usual = sys.excepthook
+
+    def show(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Q2Error):
+            print(f"q2: error: {' '.join(str(error).split())}", file=sys.stderr)
+        else:
+            usual(kind, error, trace)
+
+    sys.excepthook = show
+
+
+def _not_asked_for(record: logging.LogRecord) -> bool:
+    """Drops the harness's line about each metric of the group's table that a run leaves out."""
+    text = record.getMessage()
+    return not (text.startswith("Group 'q2_") and "no values found" in text)
+
+
+logging.getLogger("lm_eval.api.group").addFilter(_not_asked_for)
+
+if "lm_eval._cli" in sys.modules:  # else it is a program of the user's, who sees the traceback
+    _explain_errors_in_one_line()

@@ -1,0 +1,87 @@
+"""Q² and SCALE in MLflow: for ``mlflow.genai.evaluate`` and for ``mlflow.models.evaluate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mlflow.entities import AssessmentSource, Feedback
+from mlflow.genai.scorers import Scorer, scorer
+from mlflow.metrics import MetricValue, make_metric
+from mlflow.models import EvaluationMetric
+
+from q2_metric.errors import InputError
+from q2_metric.integrations.judge import Judge
+from q2_metric.metrics.registry import DEFAULT
+from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given, given_columns
+
+
+def grounded_scorer(
+    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
+) -> Scorer:
+    """For ``mlflow.genai.evaluate(scorers=[…])``: a feedback for each number of a row.
+
+    The knowledge (and ``history``, if there is one) is a field of the row's ``inputs`` or of
+    its ``expectations``; ``outputs`` is the response. A feedback's rationale has the questions
+    and sentences behind it, its metadata the signature.
+
+    Args:
+        metrics: names, as a sequence or as "q2,scale".
+        no_claim: how responses that claim nothing count: as 0 ("zero") or not at all
+            ("exclude": no feedback).
+        settings: ``preset``, ``device`` and the metrics' own.
+
+    Raises:
+        InputError: an unknown metric, keyword or value.
+    """
+    judge = Judge(metrics, no_claim, settings)
+    source = AssessmentSource(source_type="CODE", source_id="q2-metric")
+
+    def grounded(outputs: Any, inputs: Any = None, expectations: Any = None) -> list[Feedback]:
+        fields = {**_fields(inputs), **_fields(expectations)}
+        if "knowledge" not in fields:
+            raise InputError("a row has no knowledge: put it in its inputs or its expectations; "
+                             f"its fields are {', '.join(fields) or 'none'}")
+        row = given(outputs, fields["knowledge"], fields.get("history"), "a row")
+        (judged,) = judge([row])
+        return [
+            Feedback(name=name, value=value, rationale=judged.why, source=source,
+                     metadata={"signature": judge.signature})
+            for name, value in judged.numbers.items() if value is not None
+        ]
+
+    return scorer(grounded, name="grounded")
+
+
+def _fields(given: Any) -> Mapping[str, Any]:
+    return given if isinstance(given, Mapping) else {}
+
+
+def grounded_metrics(
+    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
+) -> list[EvaluationMetric]:
+    """For ``mlflow.models.evaluate(extra_metrics=…)``: all rows in one batch.
+
+    The data needs a column ``knowledge`` (another by ``col_mapping``); arguments as for
+    :func:`grounded_scorer`. Each metric logs its mean and, in the table, each row's number
+    and justification.
+    """
+    judge = Judge(metrics, no_claim, settings)
+    return [
+        make_metric(eval_fn=_column(judge, name), name=name,
+                    greater_is_better=name not in LOWER_IS_BETTER)
+        for name in judge.names
+    ]
+
+
+def _column(judge: Judge, name: str) -> Callable[..., MetricValue]:
+    def eval_fn(predictions: Any, knowledge: Any, history: Any = None) -> MetricValue:
+        found = judge(given_columns(predictions, knowledge, history))
+        values = [judged.numbers[name] for judged in found]
+        mean = Mean.of(values).value
+        return MetricValue(
+            scores=values, justifications=[judged.why for judged in found],
+            aggregate_results={} if mean is None else {"mean": mean},
+        )
+
+    return eval_fn

@@ -1,0 +1,83 @@
+"""Q² and SCALE as a ``torchmetrics.Metric``, which Lightning modules can log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torchmetrics import Metric
+
+from q2_metric.integrations.judge import Judge, split
+from q2_metric.metrics.registry import DEFAULT
+from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
+
+
+class Grounded(Metric):  # type: ignore[misc]
+    """Mean scores of responses over all batches and all processes.
+
+    Args:
+        metrics: names, as a sequence or as "q2,scale".
+        no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
+            wins by saying nothing, or not at all ("exclude").
+        strict: whether a metric that fails ends the training. By default it is logged as an
+            error, and the batch does not count in its mean.
+        keywords: of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
+            (``dist_sync_on_step``, …).
+
+    >>> grounded = Grounded("knowledge_f1")
+    >>> grounded.update(["Rome has 7 hills."], ["Rome has 7 hills."])
+    >>> grounded.compute()
+    {'knowledge_f1': tensor(1.)}
+
+    Raises:
+        InputError: an unknown metric or value.
+        ValueError: an unknown keyword.
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+
+    def __init__(
+        self, metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM,
+        strict: bool = False, **keywords: Any,
+    ) -> None:
+        ours, others = split(keywords)
+        super().__init__(**others)
+        self.judge = Judge(metrics, no_claim, ours, strict)
+        for name in self.judge.names:
+            self.add_state(f"{name}_sum", torch.tensor(0.0), dist_reduce_fx="sum")
+            self.add_state(f"{name}_n", torch.tensor(0), dist_reduce_fx="sum")
+
+    @property
+    def signature(self) -> str:
+        """A line for each metric that says what its mean is."""
+        return self.judge.signature
+
+    def update(
+        self, preds: Sequence[str], knowledge: Sequence[Any],
+        histories: Sequence[Sequence[str]] | None = None,
+    ) -> None:
+        """Scores a batch.
+
+        Args:
+            preds: the responses.
+            knowledge: what each must be grounded in, a text or a list of passages.
+            histories: the turns before each.
+
+        Raises:
+            InputError: the lengths differ, or a value is no text.
+        """
+        for name, mean in self.judge.aggregate(given_columns(preds, knowledge, histories)).items():
+            setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + mean.total)
+            setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
+
+    def compute(self) -> dict[str, torch.Tensor]:
+        """The mean of each number, in [0, 1], for ``self.log_dict``; NaN where there is none."""
+        means = {
+            name: Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
+            for name in self.judge.names
+        }
+        return {name: torch.tensor(mean.number, device=self.device)
+                for name, mean in means.items()}

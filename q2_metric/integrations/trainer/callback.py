@@ -1,0 +1,329 @@
+"""Q² and SCALE inside ``transformers.Trainer``: a callback, and a ``compute_metrics``.
+
+The callback generates on a set of its own at each evaluation and puts the scores where the
+trainer puts its losses: in the log (TensorBoard, W&B, …) and among the metrics that
+``metric_for_best_model`` and early stopping read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+from q2_metric import scoring
+from q2_metric.errors import InputError, ModelError
+from q2_metric.integrations.trainer.responding import Responder, distributed
+from q2_metric.metrics.registry import DEFAULT, listed
+from q2_metric.metrics.registry import columns as columns_of
+from q2_metric.metrics.settings import refuse_unknown
+from q2_metric.scoring import NO_CLAIM, NoClaim
+from q2_metric.text.given import is_blank, missing
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A turn to generate: the prompt, the knowledge and, where there is one, the gold response.
+
+    ``prompt`` is text as the model was trained on it, or a list of chat messages for the
+    tokenizer's chat template.
+    """
+
+    prompt: Any
+    knowledge: tuple[str, ...]
+    history: tuple[str, ...] = ()
+    reference: str | None = None
+
+
+class Q2Callback(TrainerCallback):  # type: ignore[misc]
+    """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer.
+
+    Logged: each of ``metrics`` in [0, 1] (with q2 also ``q2_no_nli``), ``no_claim``, the share
+    of responses that claim nothing, ``empty``, the share without a word among them, with q2
+    ``coverage``, ``fallback`` and ``no_answer_rate``, and, where rows have a gold response,
+    ``f1`` (token F1), ``bleu`` (sacrebleu, of the corpus) with it, all under ``prefix``. With
+    no response to score a metric is NaN, which never is the best. Where most responses claim
+    nothing or Q² has nothing to ask (:func:`q2_metric.scoring.hollow`), a warning says so, and
+    the checkpoint never is the best by one of these metrics.
+
+    Args:
+        trainer: a ``Trainer`` or ``Seq2SeqTrainer``, with a tokenizer as ``processing_class``.
+        rows: what to generate, mappings with ``prompt``, ``knowledge`` (a string or a list of
+            passages) and, if there are, ``history`` (turns) and ``reference`` (the gold
+            response); a ``datasets.Dataset`` or a list.
+        metrics: any that there are, as a sequence or as "q2,scale"; f1 and bleu are always with
+            the gold response and need no naming.
+        no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
+            wins by saying nothing, or not at all ("exclude").
+        strict: whether a metric that fails ends the training. By default it is logged as an
+            error and its numbers are NaN.
+        columns: other names of the fields, e.g. ``{"prompt": "input"}``.
+        batch_size: prompts generated at a time, by default the trainer's for evaluation.
+        max_prompt_length: in tokens; longer prompts lose their beginning. By default what the
+            tokenizer and the model's positions allow, of a decoder less the response.
+        generation: keywords for ``model.generate``, over the trainer's and the model's own
+            generation config. The trainer's ``generation_max_length`` is of the response alone,
+            also of a decoder.
+        prefix: of the logged names. An evaluation with another ``metric_key_prefix`` than this or
+            "eval" is of other rows and is left alone.
+        settings: as for ``evaluate.load("q2").compute``: ``preset``, ``device``,
+            ``decoding``, ….
+
+    Add it with ``trainer.add_callback`` before callbacks that read its metrics (early
+    stopping). Under several processes each generates its share; the first scores and logs.
+
+    Raises:
+        InputError: a row or keyword that cannot be used.
+    """
+
+    def __init__(
+        self,
+        trainer: Any,
+        rows: Any,
+        *,
+        metrics: Sequence[str] | str = DEFAULT,
+        columns: Mapping[str, str] | None = None,
+        batch_size: int | None = None,
+        max_prompt_length: int | None = None,
+        generation: Mapping[str, Any] | None = None,
+        prefix: str = "eval_",
+        no_claim: NoClaim = NO_CLAIM,
+        strict: bool = False,
+        **settings: Any,
+    ) -> None:
+        self.trainer, self.strict = trainer, strict
+        refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
+        self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
+        if not self.rows:
+            raise InputError("there is no row to generate on")
+        with_gold = sum(row.reference is not None for row in self.rows)
+        if with_gold not in (0, len(self.rows)):
+            raise InputError(f"{with_gold} of {len(self.rows)} rows have a reference: "
+                             "give one for each or for none")
+        self.respond = Responder(trainer, generation or {}, max_prompt_length, batch_size)
+        self.respond.check([row.prompt for row in self.rows])
+        self.prefix = prefix
+        self.no_claim = scoring.check_no_claim(no_claim)
+        # Loaded here, so that a typing error shows before hours of training.
+        names = _grounded(metrics, gold=bool(with_gold))
+        self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
+        self.responses: list[str] = []
+        """Of the last evaluation, in the order of the rows; on the first process."""
+
+    @property
+    def signature(self) -> str:
+        """A line for each metric that says what its number is; on the first process."""
+        return scoring.signature_lines(self.metrics, self.no_claim)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Warns where the training will never evaluate, and so never score."""
+        if args.eval_strategy == "no" and state.is_world_process_zero:
+            _LOG.warning(
+                'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
+                'be logged: set eval_strategy="epoch", or "steps" with eval_steps',
+                f"{self.prefix}{next(iter(columns_of(m.name for m in self.metrics)), 'f1')}")
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Generates, scores, adds to the metrics of the evaluation and logs."""
+        metrics: dict[str, float] = kwargs["metrics"]
+        if not any(name.startswith((self.prefix, "eval_")) for name in metrics):
+            return
+        if isinstance(self.trainer.eval_dataset, dict):
+            # One evaluation a data set; this one belongs to none of them: once is enough.
+            first = next(iter(self.trainer.eval_dataset))
+            if f"{self.prefix}{first}_loss" not in metrics:
+                return
+        responses = self.respond(kwargs["model"], [row.prompt for row in self.rows])
+        found = _Found()
+        if self.trainer.is_world_process_zero():
+            self.responses = responses
+            found = self._found(responses)
+        found = _from_first(found)
+        if found.problem:
+            raise found.error or ModelError(found.problem)
+        metrics.update(found.numbers)
+        self.trainer.log(dict(found.numbers))
+        best = args.metric_for_best_model or ""
+        best = best if best.startswith("eval_") else f"eval_{best}"
+        if best in found.unfit:
+            metrics[best] = float("nan")
+
+    def _found(self, responses: Sequence[str]) -> _Found:
+        """What the first process tells the others."""
+        try:
+            numbers, unfit = _numbers(
+                self.metrics, self.rows, responses, self.no_claim, strict=self.strict)
+        except Exception as error:
+            return _Found(problem=f"{type(error).__name__}: {error}", error=error)
+        return _Found({f"{self.prefix}{name}": value for name, value in numbers.items()},
+                      [f"{self.prefix}{name}" for name in unfit])
+
+
+class Q2ComputeMetrics:
+    """A ``compute_metrics`` for ``Seq2SeqTrainer`` with ``predict_with_generate``.
+
+    Args:
+        tokenizer: decodes predictions and labels.
+        knowledge: the text, or list of passages, of each row of the evaluation set, in order.
+        histories: the turns before each response, oldest first.
+        metrics, no_claim, strict, settings: as for :class:`Q2Callback`.
+
+    Called with an ``EvalPrediction`` it returns the numbers that :class:`Q2Callback` logs;
+    the labels are the gold responses of ``f1`` and ``bleu``. Where most responses claim nothing
+    or Q² has nothing to ask, the metrics are NaN, which never is the best, and a warning has the
+    numbers.
+
+    Raises:
+        InputError: a keyword that cannot be used; predictions for another number of rows.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        knowledge: Sequence[str] | Sequence[Sequence[str]],
+        *,
+        histories: Sequence[Sequence[str]] | None = None,
+        metrics: Sequence[str] | str = DEFAULT,
+        no_claim: NoClaim = NO_CLAIM,
+        strict: bool = False,
+        **settings: Any,
+    ) -> None:
+        self.strict = strict
+        self.tokenizer, self.no_claim = tokenizer, scoring.check_no_claim(no_claim)
+        turns = histories if histories is not None else [()] * len(knowledge)
+        if len(turns) != len(knowledge):
+            raise InputError(f"there are {len(knowledge)} knowledge texts, "
+                             f"but {len(turns)} histories")
+        self.rows = [
+            _row({"prompt": "", "knowledge": text, "history": history}, i, {})
+            for i, (text, history) in enumerate(zip(knowledge, turns, strict=True))
+        ]
+        self.metrics = scoring.load(_grounded(metrics, gold=True), settings)
+
+    @property
+    def signature(self) -> str:
+        """A line for each metric that says what its number is."""
+        return scoring.signature_lines(self.metrics, self.no_claim)
+
+    def __call__(self, prediction: Any) -> dict[str, float]:
+        responses = self._decode(prediction.predictions)
+        if len(responses) != len(self.rows):
+            raise InputError(
+                f"{len(responses)} predictions for {len(self.rows)} knowledge texts: give the "
+                "knowledge of the evaluation set, in its order")
+        golds = self._decode(prediction.label_ids)
+        rows = [Row(row.prompt, row.knowledge, row.history, gold)
+                for row, gold in zip(self.rows, golds, strict=True)]
+        numbers, unfit = _numbers(
+            self.metrics, rows, responses, self.no_claim, strict=self.strict)
+        return numbers | dict.fromkeys(unfit, float("nan"))
+
+    def _decode(self, ids: Any) -> list[str]:
+        import numpy as np
+
+        ids = np.asarray(ids[0] if isinstance(ids, tuple) else ids)
+        if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
+            raise InputError("predictions are not token ids: set predict_with_generate=True "
+                             "in Seq2SeqTrainingArguments")
+        ids = np.where(ids < 0, self.tokenizer.pad_token_id, ids)
+        texts: list[str] = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return [text.strip() for text in texts]
+
+
+def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
+    """The metrics that look at the knowledge; here f1 and bleu look at the gold response."""
+    metrics = listed(metrics)
+    with_gold = [name for name in metrics if name in ("f1", "bleu")]
+    if with_gold and not gold:
+        raise InputError(f"{with_gold[0]} compares with the gold response: "
+                         "give each row a reference")
+    return [name for name in metrics if name not in with_gold]
+
+
+def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
+    def field(name: str) -> Any:
+        value = row.get(columns.get(name, name))
+        return None if missing(value) else value
+
+    if not isinstance(row, Mapping):
+        raise InputError(f"row {index} is not a mapping with prompt and knowledge")
+    for name in ("prompt", "knowledge"):
+        if columns.get(name, name) not in row:
+            raise InputError(
+                f"row {index} has no {columns.get(name, name)!r}; its fields are "
+                f"{', '.join(map(str, row))} (columns={{{name!r}: ...}} names another)")
+    prompt, reference = field("prompt"), field("reference")
+    if not isinstance(prompt, list):
+        prompt = scoring.check_text(prompt, f"the prompt of row {index}")
+    if reference is not None:
+        reference = scoring.check_text(reference, f"the reference of row {index}")
+    history = field("history")
+    return Row(
+        prompt,
+        tuple(scoring.check_texts(field("knowledge"), f"the knowledge of row {index}")),
+        tuple(scoring.check_texts(history, f"the history of row {index}")) if history else (),
+        reference,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the first process found: numbers by name, those that must not choose a checkpoint, and
+    what went wrong where that must end the training."""
+
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    unfit: Sequence[str] = ()
+    problem: str = ""
+    error: Exception | None = None
+
+
+def _report(place: int, words: str) -> None:
+    """Training goes on without the score of a row that a metric cannot score."""
+    _LOG.warning("response %d has no score: %s", place + 1, words)
+
+
+def _report_broken(name: str, error: Exception) -> None:
+    """Training goes on without the numbers of a metric that fails on all rows."""
+    _LOG.error("%s has no numbers in this evaluation, since it failed: %s: %s (strict=True "
+               "ends the training)", name, type(error).__name__, " ".join(str(error).split()))
+
+
+def _numbers(
+    metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *, strict: bool
+) -> tuple[dict[str, float], list[str]]:
+    """The numbers of responses to rows, by name, and those that must not choose a checkpoint."""
+    examples = [
+        scoring.example(response, row.knowledge, row.history)
+        for row, response in zip(rows, responses, strict=True)
+    ]
+    run = scoring.Run.over(
+        metrics, examples, no_claim=no_claim, on_fault=None if strict else _report,
+        on_break=None if strict else _report_broken)
+    system = run.system()
+    found = {name: float("nan") if value is None else value for name, value in system.items()}
+    unfit: list[str] = []
+    if why := scoring.hollow(system):
+        unfit = run.columns()
+        _LOG.warning("this evaluation cannot choose the best checkpoint: %s; %s", why,
+                     ", ".join(f"{name} {found[name]:.3f}" for name in unfit))
+    golds = [row.reference for row in rows if row.reference is not None]
+    if golds:
+        found |= scoring.against_gold(responses, [[gold] for gold in golds])
+    found["empty"] = sum(map(is_blank, responses)) / len(responses)
+    return found, unfit
+
+
+def _from_first(found: _Found) -> _Found:
+    """What the first process found, on every process: each decides which model is best."""
+    if not distributed():
+        return found
+    # An error may be one that cannot be sent: its words are.
+    box = [replace(found, error=None)]
+    torch.distributed.broadcast_object_list(box, src=0)
+    return replace(box[0], error=found.error)

@@ -1,0 +1,165 @@
+"""Makes the literal ``evaluate.load("q2")`` find the module of this package.
+
+``evaluate`` looks on the Hub and then in its cache of modules, where the newest script of a
+name counts. One line that imports our class is put there, unless the name is another metric's
+there: that stays what it is, and we say so. Nothing else knows the layout of that cache; no
+heavy package is imported here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import sys
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+from q2_metric.errors import InputError, MissingExtra
+
+NAMES = ("q2", "scale")
+"""The modules."""
+
+OPT_OUT = "Q2_NO_REGISTER"
+"""Environment variable: with any value, ``import q2_metric`` writes nothing."""
+
+_OURS = re.compile(rb"^from (?:q2_metric|hf_plugin)\.", re.MULTILINE)
+"""In every script of ours; ``hf_plugin`` in those of checkouts before the first release."""
+
+
+def path(name: str) -> str:
+    """The folder of a module: ``evaluate.load(q2_metric.path("q2"))`` needs no registration.
+
+    Args:
+        name: "q2" or "scale".
+
+    Raises:
+        InputError: another name.
+    """
+    if name not in NAMES:
+        raise InputError(f"there is no evaluate module {name!r}; there are {', '.join(NAMES)}")
+    return str(Path(__file__).parent / "integrations" / "evaluate" / "scripts" / name)
+
+
+def cache_folder() -> Path:
+    """Where ``evaluate`` keeps modules that it has loaded."""
+    config = sys.modules.get("evaluate.config")
+    if config is not None:
+        modules = config.HF_MODULES_CACHE
+    else:
+        home = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+        home = os.environ.get("HF_HOME", os.path.join(home, "huggingface"))
+        modules = os.environ.get("HF_MODULES_CACHE", os.path.join(home, "modules"))
+    return Path(os.path.expanduser(modules)) / "evaluate_modules"
+
+
+class TakenError(InputError):
+    """The name of a module is another metric's in the cache of ``evaluate``."""
+
+
+def register() -> list[Path]:
+    """Writes the scripts into the cache, where they are not yet the newest of their name.
+
+    Returns:
+        The scripts, one for each of :data:`NAMES`.
+
+    Raises:
+        MissingExtra: evaluate is not installed.
+        TakenError: a name is another metric's there; the other one of ours is written.
+        InputError: the cache cannot be written.
+    """
+    if find_spec("evaluate") is None:
+        raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate")
+    scripts, taken = [], []
+    for name in NAMES:
+        other = _of_others(name)
+        if other is None:
+            scripts.append(_written(name))
+        else:
+            taken.append(
+                f'evaluate.load("{name}") is another metric\'s ({other}) and stays so; use '
+                f'evaluate.load(q2_metric.path("{name}")), or remove that file'
+            )
+    if taken:
+        raise TakenError("; ".join(taken))
+    return scripts
+
+
+def register_quietly() -> None:
+    """:func:`register` for ``import q2_metric``.
+
+    Where it cannot be done, nothing is said, but for a warning of a name that is another
+    metric's. The command ``q2`` loads nothing by that name and does not warn.
+    """
+    if OPT_OUT in os.environ:
+        return
+    try:
+        register()
+    except TakenError as error:
+        if not _is_command():
+            warnings.warn(
+                f"{error} ({OPT_OUT}=1 ends this warning)", UserWarning, stacklevel=3)
+    # ValueError: find_spec of a module that something put into sys.modules without a spec.
+    except (MissingExtra, InputError, ValueError):
+        pass
+
+
+def _is_command() -> bool:
+    """Whether this process is the command ``q2``, or ``python -m q2_metric``."""
+    program = sys.argv[0] if sys.argv else ""
+    if program == "-m":  # while the package is imported
+        return sys.orig_argv[sys.orig_argv.index("-m") + 1] == "q2_metric"
+    return Path(program).stem == "q2"
+
+
+def _written(name: str) -> Path:
+    try:
+        return _place(name)
+    except OSError as error:
+        raise InputError(
+            f"{error.filename}: cannot be written: {error.strerror}; set HF_MODULES_CACHE to a "
+            "folder that can, or load by evaluate.load(q2_metric.path(\"q2\"))"
+        ) from error
+
+
+def _folder(name: str) -> Path:
+    return cache_folder() / "metrics" / f"evaluate-metric--{name}"
+
+
+def _of_others(name: str) -> Path | None:
+    """A script of this name that no release of this package has written."""
+    for script in sorted(_folder(name).glob(f"*/{name}.py")):
+        with contextlib.suppress(OSError):
+            text = script.read_bytes()
+            broken = not text.strip(b"\0 \r\n\t")  # of a disk that was full, nobody's
+            ours = _OURS.search(text) or script == _target(name)
+            if not broken and not ours:
+                return script
+    return None
+
+
+def _script(name: str) -> bytes:
+    return (Path(path(name)) / f"{name}.py").read_bytes()
+
+
+def _target(name: str) -> Path:
+    """Where our script is; the folder's name says what is in it, so that damage shows."""
+    return _folder(name) / hashlib.sha256(_script(name)).hexdigest() / f"{name}.py"
+
+
+def _place(name: str) -> Path:
+    script, target, folder = _script(name), _target(name), _folder(name)
+    if not target.is_file() or target.read_bytes() != script:
+        from q2_metric.files import replacing
+
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for package in (folder.parent.parent, folder.parent, folder, target.parent):
+            (package / "__init__.py").touch()
+        with replacing(target) as unfinished:
+            unfinished.write_bytes(script)
+    newest = max(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
+    if newest != target:  # an older release's
+        os.utime(target)
+    return target

@@ -1,0 +1,1 @@
+"""What the project needs beside the package; not installed."""

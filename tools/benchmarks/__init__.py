@@ -1,0 +1,1 @@
+"""Benchmarks, by name: ``python -m tools.benchmarks --list``."""

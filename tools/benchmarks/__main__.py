@@ -1,0 +1,55 @@
+"""Runs a benchmark by its name.
+
+    python -m tools.benchmarks CASE [OPTION]...     # CASE --help says which options
+    python -m tools.benchmarks --list
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+CASES = {
+    "Speed, both sides in turns (docs/results/speed.md)":
+        ("bundled", "cpu", "q2", "scale", "long_knowledge"),
+    "What holds, and for how long":
+        ("determinism", "scale_parity", "published_models", "gaming", "gaming_grpo", "killed",
+         "growth", "mutants"),
+    "Pages and pictures":
+        ("speed_page", "gaming_page", "quoted", "report_page", "report_shot"),
+}
+"""The modules of this folder that can be run, by what they are for."""
+
+
+def about(case: str) -> str:
+    """The first line of what a case says of itself; it is not imported for that."""
+    source = (Path(__file__).parent / f"{case}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+
+def listing() -> str:
+    """All cases, each with a line."""
+    parts = [
+        "\n".join([f"{kind}:", *(f"  {case:14}  {about(case)}" for case in cases)])
+        for kind, cases in CASES.items()
+    ]
+    return "\n\n".join(parts)
+
+
+def main(arguments: Sequence[str]) -> None:
+    if not arguments or arguments[0] in ("--list", "-l", "--help", "-h"):
+        print(listing())
+        return
+    case, *options = arguments
+    known = [name for cases in CASES.values() for name in cases]
+    if case not in known:
+        sys.exit(f"there is no benchmark {case!r}; there are {', '.join(known)}")
+    sys.argv = [f"-m tools.benchmarks {case}", *options]  # what usage and records call it
+    importlib.import_module(f"tools.benchmarks.{case}").main()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,169 @@
+"""How fast the bundled presets are, and how much batching by stage saves.
+
+    python -m tools.benchmarks bundled [--preset bundled-small] [--rows N] [--turns T]
+                                       [--dtype int8]
+
+Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call, and in turn a
+part of them one response at a time with the same models, each model called for one item at a
+time, as the reference implementations do. The ratio of the two rates is the claim. With another
+number format both sides have it, and float32 is timed in turns with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from q2_metric import Q2, Example, Scale
+from q2_metric.models.bundled.runtimes import ON_ONNX
+from q2_metric.models.bundled.stored import VERSIONS
+from tools.benchmarks.harness import (
+    Clock,
+    alternate,
+    counted,
+    each,
+    import_seconds,
+    onnx_rate,
+    peak_memory_mb,
+    process_seconds,
+    responses,
+    save,
+    share_of_rate,
+    slices,
+    threads,
+    timed,
+)
+
+Scored = Callable[[Sequence[Example]], None]
+
+
+class OneAtATime:
+    """A model whose batch method is called for one item at a time, as often as asked."""
+
+    def __init__(self, model: Any, method: str) -> None:
+        self._model = model
+        self._call = getattr(model, method)
+        self.name = model.name
+        self.prompt = getattr(model, "prompt", "")
+        self.offsets = getattr(model, "offsets", None)
+        setattr(self, method, self._each)
+
+    def _each(self, items: Sequence[Any]) -> list[Any]:
+        return [self._call([item])[0] for item in items]
+
+
+def changed(examples: Sequence[Example], mark: str) -> list[Example]:
+    """The same work on other texts, so that no tokens or parses are remembered.
+
+    ``mark``: one of ``. ; !``. After a question mark there would be less to do: questions claim
+    nothing.
+    """
+    return [Example(f"{e.response} {mark}", f"{e.knowledge} {mark}") for e in examples]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--preset", choices=("bundled", "bundled-small"), default="bundled")
+    parser.add_argument("--rows", type=int, default=1088)
+    parser.add_argument("--loop-rows", type=int, default=160)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--dtype", choices=ON_ONNX, default="float32")
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = _arguments()
+    examples = responses(given.rows)
+    q2, scale = _metrics(given.preset, given.dtype)
+    looped_q2, looped_scale = _metrics(given.preset, given.dtype)
+    looped_q2.reader = OneAtATime(q2.reader, "read")
+    looped_q2.entailment = OneAtATime(q2.entailment, "judge")
+    looped_scale.backbone = OneAtATime(scale.backbone, "judge")
+    if scale.chooser:
+        looped_scale.chooser = OneAtATime(scale.chooser, "judge")
+    together, looped = both(q2, scale), both(looped_q2, looped_scale)
+
+    def alone(chosen: Sequence[Example]) -> None:
+        for example in chosen:
+            looped([example])
+
+    together(changed(examples[:8], "; ;"))
+    loops = slices(changed(examples[: given.loop_rows], "."), given.turns + 1)
+    batches = [changed(part, ";") for part in slices(examples, given.turns)]
+    ratio = alternate(each(alone, loops), each(together, batches))
+    memory = peak_memory_mb()
+    against_float32 = (None if given.dtype == "float32"
+                       else _against_float32(given.preset, together, examples, given.turns))
+
+    clock = Clock()
+    passes = counted({"reader": q2.reader, "nli": q2.entailment, "scale": scale.backbone,
+                      "chooser": scale.chooser}, clock)
+    seconds = {}
+    for stage, owner, method in (("spans", q2.spans, "find"), ("questions", q2.questions,
+                                 "generate"), ("personal", q2.personal, "personal")):
+        seconds[stage] = Clock()
+        setattr(owner, method, seconds[stage].wrap(getattr(owner, method)))
+    rates = [onnx_rate(given.dtype)]
+    total = timed(lambda: together(examples))
+    rates.append(onnx_rate(given.dtype))
+    twenty = Path(__file__).parents[2] / "examples" / "dialogues.jsonl"
+    cold = ("-m", "q2_metric", "score", "--no-cache", "--preset", given.preset, "--dtype",
+            given.dtype, str(twenty))
+    save(given.preset if given.dtype == "float32" else f"{given.preset}-{given.dtype}", {
+        "signatures": [q2.signature, scale.signature],
+        "responses": len(examples),
+        "threads": threads(),
+        "against_the_loop": ratio,
+        **({"against_float32": against_float32} if against_float32 else {}),
+        "responses_per_second": round(len(examples) / total, 1),
+        "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
+        "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
+        "stages": {stage: one.figures() for stage, one in passes.items() if one.tokens},
+        "tokens": round(sum(one.tokens for one in passes.values()) / len(examples), 1),
+        **share_of_rate(sum(one.operations for one in passes.values()), total, sum(rates) / 2,
+                        given.dtype),
+        "weights": VERSIONS,
+        "import_seconds": round(import_seconds("q2_metric"), 3),
+        "cold_score_of_twenty_seconds": round(
+            process_seconds(*cold), 2),
+        "cold_cpu_seconds": round(_children_cpu(
+            lambda: process_seconds(*cold, times=1)), 2),
+        "peak_memory_mb": memory,
+    })
+
+
+def _against_float32(
+    preset: str, together: Scored, examples: Sequence[Example], turns: int
+) -> dict[str, float]:
+    usual = both(*_metrics(preset, "float32"))
+    usual(changed(examples[:8], "; ;"))
+    parts = [changed(part, "!") for part in slices(examples, 2 * turns + 1)]
+    return alternate(each(usual, parts[::2]), each(together, parts[1::2]))
+
+
+def _metrics(preset: str, dtype: str) -> tuple[Q2, Scale]:
+    return Q2.from_preset(preset, dtype=dtype), Scale.from_preset(preset, dtype=dtype)
+
+
+def both(q2: Q2, scale: Scale) -> Scored:
+    """Scores with one after the other, as a command with both metrics does."""
+    def together(chosen: Sequence[Example]) -> None:
+        q2.score(chosen)
+        scale.score(chosen)
+
+    return together
+
+
+def _children_cpu(work: Callable[[], object]) -> float:
+    """Processor seconds of the processes that the work starts: little changed by others."""
+    import resource
+
+    def used() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
+    before = used()
+    work()
+    return used() - before

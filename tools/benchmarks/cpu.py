@@ -1,0 +1,158 @@
+"""What each choice for the bundled models on a CPU brings, and what agreement it costs.
+
+    python -m tools.benchmarks cpu [--rows N] [--turns T] [--choices NAME,...]
+        [--agreement SET[:ROWS],...]
+
+The entailment model judges (knowledge, response) pairs of annotated Wizard of Wikipedia responses:
+number formats, threads, batches by length against batches as they come, budgets of tokens. Each
+choice is timed in turn with the default, which is float32. Agreement with people (ROC-AUC) of
+float32 and 8 bits is measured on the development sets of ``Q2_DATA_DIR``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.wow import read_annotated
+from q2_metric.models.batching import Budget
+from q2_metric.models.bundled import models as bundled
+from q2_metric.models.bundled.encoding import collate
+from q2_metric.models.bundled.models import BundledEntailment
+from q2_metric.models.english import parser as spacy_parser
+from tools.benchmarks import harness
+
+Pairs = list[tuple[str, str]]
+LAYER = ((384, 1152), (384, 384), (384, 1536), (1536, 384))
+"""The products of a layer of the bundled networks."""
+FORMATS = {"int8": "onnx", "bfloat16": "torch"}
+"""The number formats beside float32, and what computes in them on a CPU."""
+
+
+class Unsorted(BundledEntailment):
+    """Rows in the order in which they come."""
+
+    def _run(self, rows: Any) -> list[Any]:
+        size = 64
+        return [
+            logits
+            for at in range(0, len(rows), size)
+            for logits in self._forward(collate(rows[at : at + size]))
+        ]
+
+
+def scores(model: BundledEntailment, pairs: Pairs) -> list[float]:
+    return [verdict.entailment for verdict in model.judge(pairs)]
+
+
+def apart(values: list[float], usual: list[float]) -> dict[str, float]:
+    """How far the scores are from those of the default."""
+    differences = np.abs(np.subtract(values, usual))
+    return {
+        "largest_difference": float(f"{differences.max():.2g}"),
+        "mean_difference": float(f"{differences.mean():.2g}"),
+        "correlation": round(float(np.corrcoef(values, usual)[0, 1]), 5),
+    }
+
+
+def products(turns: int) -> dict[str, Any]:
+    """The products of a layer over a batch's tokens, float32 and 8 bits in turns."""
+    def work(dtype: str) -> Any:
+        ready = [harness.onnx_product(dtype, bundled.BATCH_TOKENS, *shape) for shape in LAYER]
+        return lambda: [product() for _ in range(8) for product in ready]
+
+    slow, fast = work("float32"), work("int8")
+    slow(), fast()
+    return harness.alternate([(1, slow)] * (turns + 1), [(1, fast)] * turns)
+
+
+def agreement(
+    models: dict[str, BundledEntailment], name: str, rows: int | None
+) -> dict[str, Any]:
+    """AUC of each model on a development set, and how near it is to the first."""
+    found = read_dev(dev_files()[name], rows)
+    pairs = [(one.example.knowledge, one.example.response) for one in found]
+    truth = [one.consistent for one in found]
+    values = {dtype: scores(model, pairs) for dtype, model in models.items()}
+    usual = values["float32"]
+    return {"rows": len(found), **{
+        dtype: {"auc": round(100 * float(roc_auc_score(truth, one)), 2), **apart(one, usual)}
+        for dtype, one in values.items()}}
+
+
+def choices(names: list[str]) -> dict[str, tuple[BundledEntailment, int]]:
+    """The models by name of the choice, with the padded tokens of a batch."""
+    usual = bundled.BATCH_TOKENS
+    made: dict[str, Any] = {
+        **{dtype: lambda dtype=dtype, runtime=runtime: (
+            BundledEntailment(runtime, dtype=dtype), usual)  # type: ignore[arg-type]
+           for dtype, runtime in FORMATS.items()},
+        "unsorted": lambda: (Unsorted("onnx"), usual),
+        "one row a batch": lambda: (BundledEntailment("onnx", batch_size=1), usual),
+        "one thread": lambda: (BundledEntailment("onnx", threads=1), usual),
+        **{f"{tokens} tokens a batch": lambda tokens=tokens: (BundledEntailment("onnx"), tokens)
+           for tokens in (256, 1024, 4096)},
+    }
+    return {name: make() for name, make in made.items() if not names or name in names}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=600)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--choices", default="", help="by name; all of them if empty")
+    parser.add_argument("--agreement", default="", help="sets, with how many rows of each")
+    given = parser.parse_args()
+    pairs = [(e.knowledge, e.response) for e in harness.responses(given.rows)]
+    truth = [labelled.consistent for labelled in read_annotated()][: given.rows]
+    default = BundledEntailment("onnx")
+    usual = scores(default, pairs)
+    parts = harness.slices(pairs, given.turns + 1)
+    made = choices(list(filter(None, given.choices.split(","))))
+    found: dict[str, Any] = {}
+    for name, (model, tokens) in made.items():
+        def run(part: Any, model: Any = model, tokens: int = tokens) -> list[float]:
+            budget = Budget(tokens, model.budget.rows, step=model.budget.step)
+            with mock.patch.object(model, "budget", budget):
+                return scores(model, list(part))
+
+        values = run(pairs)
+        ratio = harness.alternate(
+            harness.each(partial(scores, default), parts), harness.each(run, parts[1:]))
+        found[name] = {**ratio, **apart(values, usual),
+                       "auc": round(float(roc_auc_score(truth, values)), 4)}
+        print(name, found[name], flush=True)
+    formats = {"float32": default,
+               **{name: model for name, (model, _) in made.items() if FORMATS.get(name) == "onnx"}}
+    sets = [one.partition(":") for one in filter(None, given.agreement.split(","))]
+    harness.save("cpu", {
+        "pairs": len(pairs), "threads": harness.threads(),
+        "default_tokens": bundled.BATCH_TOKENS,
+        "default_auc": round(float(roc_auc_score(truth, usual)), 4), "choices": found,
+        "products": products(given.turns), **share(default, pairs, "float32"),
+        "int8": share(formats["int8"], pairs, "int8") if "int8" in formats else None,
+        "agreement": {name: agreement(formats, name, int(rows) if rows else None)
+                      for name, _, rows in sets},
+        "spacy_components": spacy_parser.load().pipe_names,
+    })
+
+
+def share(model: BundledEntailment, pairs: Pairs, dtype: str) -> dict[str, Any]:
+    """Tokens, operations and the share of the machine's rate of one pass."""
+    forward = model._forward
+    counted = harness.Counted(forward, harness.Clock(), model.networks)
+    model._forward = counted
+    rates = [harness.onnx_rate(dtype)]
+    seconds = harness.timed(lambda: model.judge(pairs))
+    rates.append(harness.onnx_rate(dtype))
+    model._forward = forward
+    return {"tokens": round(counted.tokens / len(pairs), 1),
+            "responses_per_second": round(len(pairs) / seconds, 1),
+            **harness.share_of_rate(counted.operations, seconds, sum(rates) / 2, dtype),
+            "peak_memory_mb": harness.peak_memory_mb()}

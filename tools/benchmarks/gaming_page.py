@@ -1,0 +1,62 @@
+"""Makes docs/results/gaming.md from what gaming.py and gaming_grpo.py found.
+
+    python -m tools.benchmarks gaming_page
+
+The text above the tables is docs/results/gaming.note.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from q2_metric.evaluation.markdown import table_lines
+from tools.benchmarks.gaming import OUT
+
+METRICS = {"q2": "Q²", "scale": "SCALE", "groundedness": "groundedness"}
+
+
+def tricks(found: Mapping[str, Any]) -> Iterator[str]:
+    """A table for each kind of trick; a mean that beats people's supported answers is bold."""
+    rows = found["tricks"]
+    people = rows["supported"]
+    for kind in dict.fromkeys(row["kind"] for row in rows.values()):
+        lines = [
+            [name, str(row["rows"]), *(
+                f"**{row[metric]:.2f}**" if kind != people["kind"] and row[metric] >= people[metric]
+                else f"{row[metric]:.2f}" for metric in METRICS), f"{row['no_claim']:.2f}"]
+            for name, row in rows.items() if row["kind"] == kind
+        ]
+        yield "\n".join([f"## {kind[0].upper()}{kind[1:]}", "", *table_lines(
+            ["answer", "rows", *METRICS.values(), "no claim"], lines)])
+
+
+def learnt(found: Mapping[str, Any]) -> str:
+    """What the trained models say, and what it is worth elsewhere."""
+    lines = [
+        [f"{METRICS[run.split(':')[0]]}, {run.split(':')[1]}", str(one["steps"]),
+         f"{one['mean_of_first_20_steps']:.2f}", f"{one['mean_of_last_20_steps']:.2f}",
+         "; ".join(f"{said.replace('<', '‹').replace('>', '›')} ({value:.2f})"
+                   for said, value in one["favourites_on_other_rows"].items())]
+        for run, one in found.get("learnt", {}).items()
+    ]
+    return "\n".join(["## Models trained against a score", "", *table_lines(
+        ["rewarded by", "steps", "mean at first", "at last",
+         "says most (mean on other rows)"], lines)])
+
+
+def page() -> str:
+    """The page, from what is in docs/results now."""
+    found = json.loads(OUT.read_text(encoding="utf-8"))
+    note = OUT.with_name("gaming.note.md").read_text(encoding="utf-8").strip()
+    made = (
+        f"`{found['command']}` and `python -m tools.benchmarks gaming_grpo` on {found['date']}, "
+        f"{found['made']['rows']} rows of {found['made']['set']}:\n\n"
+        + "\n".join(f"- `{signature}`" for signature in found["made"]["metrics"]))
+    parts = ["# What fools the scores", note, *tricks(found), learnt(found), "## Made with", made]
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    OUT.with_suffix(".md").write_text(page(), encoding="utf-8")

@@ -1,0 +1,247 @@
+"""How cost grows: with rows, length of the knowledge or of the response, and actors.
+
+    python -m tools.benchmarks growth FOLDER [--quick] [--only SERIES]...
+
+Times are processor seconds of one process (a busy machine does not change them much), apart
+from those of actors, which are wall-clock seconds of a metric that only waits: what is left
+over is Ray's own cost. Each series is fitted by cost = c * x^slope (slope 1: twice the input,
+twice the cost). Writes ``growth.json`` and the figure ``growth.svg`` into FOLDER.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from q2_metric import Q2, Example, Scale
+from q2_metric.engine.job import Job, Loaded
+from q2_metric.models.bundled.encoding import Batch
+from q2_metric.rows.columns import Columns
+from q2_metric.types import Score
+
+COUNTS = "knowledge_f1,knowledge_bleu"
+"""Metrics that only count words."""
+
+WAIT = 0.5
+"""Seconds that the waiting metric takes for a block."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One panel: costs in seconds at sizes, and the exponent that fits them."""
+
+    title: str
+    size: str
+    sizes: Sequence[float]
+    seconds: Sequence[float]
+
+    @property
+    def slope(self) -> float:
+        """The exponent, by least squares over the larger half of the sizes.
+
+        The smaller ones show what starting costs.
+        """
+        half = len(self.sizes) // 2
+        x, y = np.log(self.sizes[half:]), np.log(self.seconds[half:])
+        return float(np.polyfit(x, y, 1)[0])
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Of this process, while it does the work."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def rows(sizes: Sequence[int]) -> tuple[Series, list[int]]:
+    """``q2 score`` by :data:`COUNTS` as a process of its own; and its peak memory in MB."""
+    seconds, memory = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for size in sizes:
+            path = Path(folder) / "rows.jsonl"
+            with open(path, "w", encoding="utf-8") as file:
+                for i in range(size):
+                    said = f"Row {i} has {i % 7} hills and {i % 11} rivers, said Ann in {i}."
+                    file.write(json.dumps({"response": said, "knowledge": said * 3}) + "\n")
+            code = (
+                "import sys, resource; from q2_metric.cli.main import main\n"
+                "main(sys.argv[1:], standalone_mode=False)\n"
+                "used = resource.getrusage(resource.RUSAGE_SELF)\n"
+                "print(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)\n"
+            )
+            command = ["score", str(path), "--metrics", COUNTS, "--no-cache", "--quiet",
+                       "--out", str(Path(folder) / f"{size}.jsonl")]
+            done = subprocess.run([sys.executable, "-c", code, *command],
+                                  capture_output=True, text=True, check=True)
+            used, peak = done.stdout.split()
+            seconds.append(float(used))
+            memory.append(int(peak))
+    return Series("rows (token F1 and BLEU)", "rows", sizes, seconds), memory
+
+
+def knowledge(sizes: Sequence[int]) -> list[Series]:
+    """SCALE, without and with evidence, by tokens of the knowledge."""
+    metric = Scale.from_preset("bundled")
+    example = "the river runs past 7 hills . it is long ."
+    found = []
+    for evidence in (False, True):
+        seconds = []
+        for size in sizes:
+            # Sentences of ten tokens, all different: equal chunks would be judged once.
+            texts = [f"Person {i} was born in the year {i} ." for i in range(size // 10)]
+            one = Example(example, " ".join(texts))
+            seconds.append(processor_seconds(
+                lambda one=one, e=evidence: metric.score([one], evidence=e)))  # type: ignore[misc]
+        title = "SCALE, knowledge" + (", with evidence" if evidence else "")
+        found.append(Series(title, "tokens of knowledge", sizes, seconds))
+    return found
+
+
+def responses(sizes: Sequence[int], reading: str) -> tuple[Series, list[int]]:
+    """Q² by characters of the response; and the tokens that its reader was given."""
+    metric = Q2.from_preset("bundled", reading=reading)
+    tokens: list[int] = []
+    forward = metric.reader._forward  # type: ignore[attr-defined]
+
+    def counted(batch: Batch) -> Any:
+        tokens[-1] += int(batch.lengths.sum())
+        return forward(batch)
+
+    metric.reader._forward = counted  # type: ignore[attr-defined]
+    known = "In 1907 Person 7 moved to Town 7 and had 9 horses ."
+    seconds = []
+    for size in [100, *sizes]:  # the first loads what is loaded late
+        # Sentences of about fifty characters, all different.
+        said = " ".join(
+            f"In {1900 + i} Person {i} moved to Town {i % 97} and had {i + 2} horses."
+            for i in range(size // 45)
+        )[:size]
+        tokens.append(0)
+        seconds.append(processor_seconds(lambda said=said: metric.score([Example(said, known)])))  # type: ignore[misc]
+    title = "Q², response" + ("" if reading == "neighbours" else ", read whole")
+    return Series(title, "characters of the response", sizes, seconds[1:]), tokens[1:]
+
+
+class Waiting:
+    """A metric that takes its time and no processor."""
+
+    name, signature = "knowledge_f1", "knowledge_f1|version:waiting"
+
+    def score(self, examples: Sequence[Example]) -> list[Score]:
+        """The same score for all."""
+        time.sleep(WAIT)
+        return [Score(example, 0.5) for example in examples]
+
+
+class WaitingJob(Job):
+    """A job of :class:`Waiting`."""
+
+    def load(self, warn: Callable[[str], None] | None = None) -> Loaded:
+        """The one metric."""
+        return Loaded([Waiting()])
+
+
+def actors(sizes: Sequence[int], blocks: int) -> Series:
+    """Wall-clock seconds of a number of blocks on Ray; actors are started before."""
+    from q2_metric.engine.cluster import fill
+    from q2_metric.engine.connection import Cluster, connect
+    from q2_metric.engine.parts import Parts
+
+    seconds = []
+    for size in sizes:
+        cluster = Cluster(actors=size)
+        ray = connect(cluster)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.jsonl"
+            row = json.dumps({"response": "r", "knowledge": "k"}) + "\n"
+            path.write_text(row * blocks * 256)
+            (Path(folder) / "parts").mkdir()
+            arrived: list[float] = []
+            job = WaitingJob((str(path),), Columns(), ("knowledge_f1",))
+            fill(job, Parts(Path(folder) / "parts"), cluster,
+                 lambda _rows, to=arrived: to.append(time.monotonic()))  # type: ignore[misc]
+        # From the first block of each actor to the last of all.
+        seconds.append((arrived[-1] - arrived[size - 1]) * blocks / (blocks - size))
+        ray.shutdown()
+    return Series(f"Ray, {blocks} blocks that wait {WAIT} s each", "actors", sizes, seconds)
+
+
+def draw(series: Sequence[Series], path: Path) -> None:
+    """All series, each on logarithmic axes with its slope."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(
+        1, len(series), figsize=(3.4 * len(series), 3.2), squeeze=False)
+    for axis, one in zip(axes[0], series, strict=True):
+        axis.loglog(one.sizes, one.seconds, "o-", color="#3b6ea5")
+        axis.set_title(f"{one.title}\nslope {one.slope:.2f}", fontsize=9)
+        axis.set_xlabel(one.size, fontsize=9)
+        axis.set_ylabel("seconds", fontsize=9)
+        axis.grid(True, which="both", alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+Measured = Iterator[tuple[Series, dict[str, Any]]]
+
+
+def _rows(less: int) -> Measured:
+    series, memory = rows([2000 * 2**i for i in range(7 - less)])
+    yield series, {"peak_memory_mb": memory}
+
+
+def _knowledge(less: int) -> Measured:
+    for series in knowledge([250 * 2**i for i in range(7 - less)]):
+        yield series, {}
+
+
+def _responses(less: int) -> Measured:
+    for reading, steps in (("neighbours", 5), ("response", 3)):
+        series, tokens = responses([500 * 2**i for i in range(max(2, steps - less))], reading)
+        yield series, {"tokens_read": tokens}
+
+
+def _actors(_less: int) -> Measured:
+    yield actors([1, 2, 4], 24), {}
+
+
+CASES: dict[str, Callable[[int], Measured]] = {
+    "rows": _rows, "knowledge": _knowledge, "responses": _responses, "actors": _actors,
+}
+"""By name, with how many of the larger sizes to leave out."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--quick", action="store_true", help="Small sizes, to try it out.")
+    parser.add_argument("--only", action="append", choices=list(CASES), help="Of the series.")
+    given = parser.parse_args()
+    series: list[Series] = []
+    figures: dict[str, Any] = {}
+    for name in given.only or CASES:
+        for one, more in CASES[name](3 if given.quick else 0):
+            series.append(one)
+            figures[one.title] = {
+                one.size: list(one.sizes), "seconds": [round(s, 2) for s in one.seconds],
+                "slope": round(one.slope, 2), **more,
+            }
+    figures["peak_memory_mb_of_this"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    given.folder.mkdir(parents=True, exist_ok=True)
+    (given.folder / "growth.json").write_text(json.dumps(figures, indent=1) + "\n")
+    draw(series, given.folder / "growth.svg")
+    print(json.dumps(figures, indent=1))

@@ -1,0 +1,333 @@
+"""What the speed benchmarks share: alternating timings, clocks on models, the JSON of a run.
+
+A machine's speed drifts, and others use it: two ways of doing the same are timed in turns,
+slice by slice, and compared with their neighbours only.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from q2_metric import DataError, Example
+from q2_metric.data.wow import read_annotated
+from q2_metric.models.bundled.stored import FILES, WEIGHTS
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results" / "speed"
+"""Where the JSON of the runs is kept; speed_page.py makes the page of it."""
+
+PACKAGES = ("q2-metric", "numpy", "spacy", "onnxruntime", "tokenizers", "torch", "transformers",
+            "scale-score")
+
+T = TypeVar("T")
+
+
+def responses(count: int | None = None) -> list[Example]:
+    """The annotated Wizard of Wikipedia responses, or the first of them."""
+    try:
+        return [labelled.example for labelled in read_annotated()][:count]
+    except DataError as error:
+        sys.exit(f"benchmark: {error}")
+
+
+# --- timing -------------------------------------------------------------------------------
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that it takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def alternate(
+    slow: Sequence[tuple[int, Callable[[], object]]],
+    fast: Sequence[tuple[int, Callable[[], object]]],
+) -> dict[str, Any]:
+    """Times (items, work) in turns: slow, fast, slow, fast, …, and a last slow one.
+
+    Each fast rate is divided by the mean of the two slow ones around it.
+
+    Returns:
+        Items a second of both, and the median, least and greatest ratio of a turn.
+    """
+    if len(slow) != len(fast) + 1:
+        raise ValueError("a slow slice must stand on both sides of each fast one")
+    slow_rates, fast_rates = [], []
+    for i, (count, work) in enumerate(slow):
+        slow_rates.append(count / timed(work))
+        if i < len(fast):
+            fast_rates.append(fast[i][0] / timed(fast[i][1]))
+    ratios = [
+        2 * rate / (before + after)
+        for rate, before, after in zip(fast_rates, slow_rates, slow_rates[1:], strict=False)
+    ]
+    return {
+        "slow_per_second": round(statistics.median(slow_rates), 3),
+        "fast_per_second": round(statistics.median(fast_rates), 3),
+        "ratio": round(statistics.median(ratios), 2),
+        "ratio_least": round(min(ratios), 2),
+        "ratio_greatest": round(max(ratios), 2),
+        "turns": len(ratios),
+    }
+
+
+def slices(items: Sequence[T], count: int) -> list[Sequence[T]]:
+    """``count`` parts of equal size that interleave, so that they cost about the same."""
+    return [items[i::count] for i in range(count)]
+
+
+def each(work: Callable[[Any], object], parts: Sequence[Sequence[Any]]) -> list[
+        tuple[int, Callable[[], object]]]:
+    """What :func:`alternate` takes of one side: the work on each part in its turn."""
+    return [(len(part), partial(work, part)) for part in parts]
+
+
+class Clock:
+    """Adds up the time inside functions, nested calls once, and counts the calls."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.calls = 0
+        self._depth = 0
+
+    def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, with its time added here."""
+
+        def clocked(*args: Any, **kwargs: Any) -> Any:
+            self._depth += 1
+            started = time.perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    self.seconds += time.perf_counter() - started
+                    self.calls += 1
+
+        return clocked
+
+    def __call__(self, *models: Any) -> Clock:
+        """Clock torch models: their forward passes, those of an encoder alone too."""
+        for model in models:
+            model.forward = self.wrap(model.forward)
+            if getattr(model.config, "is_encoder_decoder", False):
+                encoder = model.get_encoder()
+                encoder.forward = self.wrap(encoder.forward)
+        return self
+
+
+@contextmanager
+def counting_flops() -> Iterator[Callable[[], float]]:
+    """Counts the floating point operations of torch's matrix products and attention."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        yield counter.get_total_flops
+
+
+def torch_rate(dtype: str = "float32", size: int = 1536) -> float:
+    """Operations a second of a large matrix product in torch, on the CPU."""
+    import torch
+
+    a, b = (torch.randn(size, size, dtype=getattr(torch, dtype)) for _ in range(2))
+    return _rate(lambda: a @ b, size)
+
+
+def onnx_rate(dtype: str = "float32", size: int = 1536) -> float:
+    """The same in ONNX Runtime, where "int8" is a product of 8-bit numbers."""
+    return _rate(onnx_product(dtype, size, size, size), size)
+
+
+def onnx_product(dtype: str, rows: int, depth: int, columns: int) -> Callable[[], object]:
+    """A matrix product in ONNX Runtime, to be run as often as wanted."""
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    left, right, out, op, kinds = {
+        "float32": (TensorProto.FLOAT, TensorProto.FLOAT, TensorProto.FLOAT, "MatMul",
+                    (np.float32, np.float32)),
+        "int8": (TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, "MatMulInteger",
+                 (np.uint8, np.int8)),
+    }[dtype]
+    rng = np.random.default_rng(0)
+    fed = rng.integers(0, 256, (rows, depth)).astype(kinds[0])
+    weight = rng.integers(-64, 65, (depth, columns)).astype(kinds[1])
+    graph = helper.make_graph(
+        [helper.make_node(op, ["a", "b"], ["c"])], "product",
+        [helper.make_tensor_value_info("a", left, [rows, depth])],
+        [helper.make_tensor_value_info("c", out, [rows, columns])],
+        [helper.make_tensor("b", right, [depth, columns], weight.tobytes(), raw=True)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads()
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, {"a": fed})
+
+
+def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
+    """Operations a second of a square product: the median of some turns after the first."""
+    product()
+    return 2 * size**3 / statistics.median(timed(product) for _ in range(turns))
+
+
+# --- the bundled networks -----------------------------------------------------------------
+
+
+def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
+    """Counts from now on what bundled models compute; by name, without those that are ``None``."""
+    found = {}
+    for name, model in models.items():
+        if model is not None:
+            found[name] = model._forward = Counted(model._forward, clock, model.networks)
+            if model._exact:
+                found[f"{name}, ties"] = model._exact = Counted(
+                    model._exact, clock, model.networks)
+    return found
+
+
+class Counted:
+    """The forward function of a bundled model that counts calls, rows, tokens and operations.
+
+    Operations are those that the tokens need, without padding: two for each weight of the layers,
+    and the products of attention.
+    """
+
+    def __init__(
+        self, forward: Callable[[Any], Any], clock: Clock, networks: Sequence[str]
+    ) -> None:
+        self._forward = clock.wrap(forward)
+        self._networks = networks
+        self.calls = self.rows = self.tokens = self.padded = self.operations = 0
+
+    def __call__(self, batch: Any) -> Any:
+        self.calls += 1
+        self.rows += len(batch.lengths)
+        self.tokens += int(batch.lengths.sum())
+        self.padded += batch.ids.size
+        hypotheses = batch.query.sum(1).astype(int).tolist()
+        for network in self._networks:
+            for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True):
+                read = length if network == "reader" else 1 + hypothesis
+                self.operations += operations(network, length, read)
+        return self._forward(batch)
+
+    def figures(self) -> dict[str, Any]:
+        return {"calls": self.calls, "rows": self.rows, "tokens": self.tokens,
+                "padding": round(1 - self.tokens / max(1, self.padded), 3)}
+
+
+def operations(network: str, length: int, read: int) -> int:
+    """Operations of a bundled network for a row of so many tokens, of which the head reads so
+    many: the others are but keys and values to the last layer."""
+    layers, hidden, inner = _sizes(network)
+    keys, rest = 2 * hidden**2, 2 * hidden**2 + 2 * hidden * inner
+    whole = 2 * length * (keys + rest) + 4 * length**2 * hidden
+    last = 2 * (length * keys + read * rest) + 4 * length * read * hidden
+    return (layers - 1) * whole + last
+
+
+@lru_cache
+def _sizes(network: str) -> tuple[int, int, int]:
+    """Layers, width and inner width of a network, as its weights are."""
+    from safetensors import safe_open
+
+    with safe_open(WEIGHTS / FILES[network], framework="numpy") as file:
+        ups = [name for name in file.keys()  # noqa: SIM118 (not a dictionary)
+               if name.startswith(f"{network}.layers.") and name.endswith(".up.weight")]
+        inner, hidden = file.get_slice(ups[0]).get_shape()
+    return len(ups), hidden, inner
+
+
+def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dict[str, Any]:
+    """What every speed record says of its operations: those needed, and the machine's rate."""
+    return {
+        "number_format": dtype,
+        "seconds": round(seconds, 2),
+        "gflops": round(needed / 1e9),
+        "matmul_gflops_per_second": round(rate / 1e9),
+        "share_of_matmul_rate": round(needed / seconds / rate, 3),
+    }
+
+
+# --- the machine and the record --------------------------------------------------------
+
+
+def threads() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine() -> dict[str, Any]:
+    """The processor, its instructions that matter here, and the versions of what runs."""
+    model, flags = platform.processor() or platform.machine(), ""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = dict(
+            line.split(":", 1) for line in cpuinfo.read_text().splitlines() if ":" in line)
+        fields = {key.strip(): value.strip() for key, value in lines.items()}
+        model, flags = fields.get("model name", model), fields.get("flags", "")
+    known = [name for name in ("avx2", "avx512f", "avx512_vnni", "amx_bf16", "amx_int8")
+             if name in flags.split()]
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    if "q2-metric" not in versions:
+        from q2_metric import __version__
+
+        versions["q2-metric"] = __version__
+    return {"processor": model, "instructions": known, "processors": threads(),
+            "load": round(os.getloadavg()[0], 1), "python": platform.python_version(),
+            "versions": versions, "date": time.strftime("%Y-%m-%d")}
+
+
+def peak_memory_mb() -> int:
+    """The most memory that this process has had."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)
+
+
+def process_seconds(*arguments: str, times: int = 3) -> float:
+    """The least time of a new Python process."""
+    def run() -> None:
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    return min(timed(run) for _ in range(times))
+
+
+def import_seconds(module: str, times: int = 5) -> float:
+    """The least time that a new Python process spends on importing a module."""
+    def run() -> float:
+        done = subprocess.run([sys.executable, "-X", "importtime", "-c", f"import {module}"],
+                              check=True, capture_output=True, text=True)
+        (line,) = (line for line in done.stderr.splitlines() if line.endswith(f"| {module}"))
+        return int(line.split("|")[1]) / 1e6  # microseconds, with what it imports
+
+    return min(run() for _ in range(times))
+
+
+def save(name: str, figures: dict[str, Any]) -> None:
+    """Print the figures and keep them, with the machine, as ``RESULTS/name.json``."""
+    record = {"command": " ".join(["python", *sys.argv]), "machine": machine(), **figures}
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    print(text)

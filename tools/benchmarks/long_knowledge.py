@@ -1,0 +1,113 @@
+"""What SCALE gains and loses where only the nearest chunks of long knowledge are read.
+
+    python -m tools.benchmarks long_knowledge [--words 1500] [--documents N] [--turns T]
+        [--agreement SET[:ROWS],...]
+
+Speed is measured in turns, with the bundled model, on documents made by joining the knowledge of
+Wizard of Wikipedia. Agreement with people (ROC-AUC of both, and for how many sentences the best of
+all chunks is among those read) is measured on sets of ``Q2_DATA_DIR``: the development sets by
+name, or sets of TRUE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from q2_metric import Example, Scale
+from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.labelled import Labelled
+from q2_metric.data.true import read_true
+from q2_metric.types import Judgement, Score
+from tools.benchmarks import harness
+
+SEED = 11
+
+
+def documents(words: int, count: int) -> list[Example]:
+    """Responses with their knowledge somewhere among that of others."""
+    everything = harness.responses()
+    rng = random.Random(SEED)
+    found = []
+    for example in rng.sample(everything, count):
+        texts, size = [example.knowledge], 0
+        while size < words:
+            texts.append(rng.choice(everything).knowledge)
+            size += len(texts[-1].split())
+        rng.shuffle(texts)
+        found.append(Example(example.response, " ".join(texts)))
+    return found
+
+
+def rows(name: str) -> list[Labelled]:
+    """Those of a set, or the first so many of a sample of it ("name:rows")."""
+    name, _, limit = name.partition(":")
+    files = dev_files()
+    found = list(read_dev(files[name]) if name in files else read_true(name))
+    return random.Random(SEED).sample(found, min(len(found), int(limit))) if limit else found
+
+
+def agreement(name: str, whole: Scale, part: Scale) -> dict[str, Any]:
+    """AUC of both on a set, and how often they see the same best chunk."""
+    found = rows(name)
+    examples = [one.example for one in found]
+    every, few = whole.score(examples), part.score(examples)
+    kept = [i for i, (a, b) in enumerate(zip(every, few, strict=True))
+            if a.value is not None and b.value is not None]
+    truth = [found[i].consistent for i in kept]
+    sentences = [(a, b) for i in kept for a, b in zip(_of(every[i]), _of(few[i]), strict=True)]
+    return {
+        "rows": len(kept),
+        "words": round(float(np.mean([len(e.knowledge.split()) for e in examples]))),
+        "auc_all": round(100 * roc_auc_score(truth, [every[i].value for i in kept]), 1),
+        "auc_nearest": round(100 * roc_auc_score(truth, [few[i].value for i in kept]), 1),
+        "same_best_chunk": round(float(np.mean([b >= a - 1e-6 for a, b in sentences])), 3),
+    }
+
+
+def _of(score: Score) -> list[float]:
+    return [one.support for one in score.because if isinstance(one, Judgement)]
+
+
+def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
+    """What one pass without evidence reads and takes."""
+    passes = harness.counted({"backbone": scale.backbone, "chooser": scale.chooser},
+                             harness.Clock()).values()
+    rate = harness.onnx_rate()
+    seconds = harness.timed(lambda: scale.score(examples))
+    return {"tokens": round(sum(one.tokens for one in passes) / len(examples), 1),
+            **harness.share_of_rate(sum(one.operations for one in passes), seconds, rate,
+                                    "float32"),
+            "peak_memory_mb": harness.peak_memory_mb()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--words", type=int, default=1500)
+    parser.add_argument("--documents", type=int, default=8)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--agreement", default="", help="sets, with how many rows of each")
+    given = parser.parse_args()
+    whole = Scale.from_preset("bundled", top_chunks=0, judged_chunks=0)
+    part = Scale.from_preset("bundled")
+    long = documents(given.words, given.documents)
+    for one in (whole, part):
+        one.score(long[:1], evidence=True)
+    parts = harness.slices(long, 1) * (given.turns + 1)
+    figures: dict[str, Any] = {"signature": part.signature, "words": given.words,
+                               "documents": len(long)}
+    for name, evidence in (("scores", False), ("with_support", True)):
+        def work(scale: Scale, texts: Any, evidence: bool = evidence) -> Any:
+            return lambda: scale.score(list(texts), evidence=evidence)
+
+        figures[name] = harness.alternate([(len(one), work(whole, one)) for one in parts],
+                                          [(len(one), work(part, one)) for one in parts[1:]])
+    figures |= cost(Scale.from_preset("bundled"), long)
+    figures["agreement"] = {
+        name.partition(":")[0]: agreement(name, whole, part)
+        for name in filter(None, given.agreement.split(","))}
+    harness.save("long-knowledge", figures)

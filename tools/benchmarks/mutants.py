@@ -1,0 +1,84 @@
+"""How many small changes of the code the fast tests catch (mutmut; settings in setup.cfg).
+
+    python -m tools.benchmarks mutants [--sample N] [--seed S]   # writes ./mutants, hours without N
+
+Prints what survived, and how many were caught in each room; ``mutmut show NAME`` shows a
+change. A sample is drawn evenly from all changes: the same code and seed, the same sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+OUTCOMES = {1: "caught", 0: "survived", 5: "no tests", 33: "no tests",
+            **dict.fromkeys((24, -24, 36, 152, 255), "out of time")}
+"""Words for mutmut's exit codes: 1 is a test that failed. Pytest's 2 to 4 (interrupted, an error of
+its own, wrong use), a change that was skipped, and a crash say nothing about the tests."""
+UNDECIDED = "undecided"
+
+FOLDER = Path("mutants")
+SMALLEST = "q2_metric.rows.spreadsheet*"
+"""Mutmut makes all changes before it tries those that it was asked for."""
+
+
+def outcomes() -> Iterator[tuple[str, int | None]]:
+    """Every change, with what became of it; ``None`` where it was not tried."""
+    for path in sorted(FOLDER.glob("**/*.meta")):
+        yield from json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"].items()
+
+
+def outcome(code: int) -> str:
+    """What became of a change, by mutmut's exit code for it."""
+    return OUTCOMES.get(code, f"{UNDECIDED} (exit code {code})")
+
+
+def mutmut(*names: str) -> None:
+    subprocess.run(["mutmut", "run", "--max-children", "1", *names], check=True)
+
+
+def room(name: str) -> str:
+    return name.split(".")[1]
+
+
+def report(found: dict[str, str]) -> Iterator[str]:
+    """Lines for people: what was not caught, then the numbers of each room."""
+    for name, words in found.items():
+        if words != "caught":
+            yield f"{words}: {name}"
+    for one in [*sorted({room(name) for name in found}), "all"]:
+        counts = Counter(words.split(" (")[0] for name, words in found.items()
+                         if one in ("all", room(name)))
+        caught = counts["caught"] + counts["out of time"]  # a test that never ends shows too
+        others = ", ".join(f"{counts[words]} {words}"
+                           for words in ("survived", "no tests", "out of time", UNDECIDED))
+        share = caught / counts.total()
+        yield f"{one}: {caught} of {counts.total()} caught ({share:.0%}); {others}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, metavar="N", help="Changes to try.")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    shutil.rmtree(FOLDER, ignore_errors=True)  # it may be of other code
+    if given.sample is None:
+        mutmut()
+        tried = dict(outcomes())
+    else:
+        mutmut(SMALLEST)
+        names = [name for name, _ in outcomes()]
+        chosen = set(random.Random(given.seed).sample(names, min(given.sample, len(names))))
+        mutmut(*sorted(chosen))
+        tried = {name: code for name, code in outcomes() if name in chosen}
+    found = {name: outcome(code) for name, code in tried.items() if code is not None}
+    print("\n".join(report(found)))
+    if missing := len(tried) - len(found):
+        sys.exit(f"{missing} changes were not tried")

@@ -1,0 +1,110 @@
+"""The presets' published models on annotated WoW responses: our AUC beside the published one.
+
+    python -m tools.benchmarks published_models [--presets paper-exact …] [--device cuda] [--rows N]
+
+Downloads each model and scores the 1,088 responses of ``wow_q2`` (``Q2_DATA_DIR`` or ``q2 data
+download wow_q2``). ``paper-exact`` runs as the authors ran; its figures are those to compare.
+A preset whose models cannot be had is reported, the others are scored, and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from q2_metric.data.labelled import Labelled
+from q2_metric.data.wow import read_annotated
+from q2_metric.errors import Q2Error
+from q2_metric.evaluation.published import WOW_AUC
+from q2_metric.evaluation.statistics.auc import auc_interval
+from q2_metric.metrics import load_metrics
+from q2_metric.scoring.scores import score_rows
+
+PUBLISHED: Mapping[str, Mapping[str, float]] = {
+    "paper-exact": {"q2": WOW_AUC["q2"], "scale": 0.863},
+    "paper": {"q2": WOW_AUC["q2"], "scale": 0.863},
+}
+"""ROC-AUC on these responses, by preset and metric: Q² of TRUE (Honovich et al., NAACL 2022), SCALE
+with Flan-T5-XL (Lattimer et al., EMNLP 2023). Nobody has published one for the other presets."""
+
+Row = dict[str, Any]
+
+
+def some(rows: Sequence[Labelled], count: int | None) -> list[Labelled]:
+    """``count`` of the rows, evenly spaced; all of them if ``None``."""
+    if count is None or count >= len(rows):
+        return list(rows)
+    return [rows[i * len(rows) // count] for i in range(count)]
+
+
+def measured(
+    preset: str, names: Sequence[str], rows: Sequence[Labelled], running: Mapping[str, Any]
+) -> list[Row]:
+    """The AUC of each metric, with its interval, signature and seconds."""
+    found: list[Row] = []
+    for name in names:
+        start = time.perf_counter()
+        (metric,) = load_metrics([name], preset, **running)
+        loaded = time.perf_counter()
+        scores = [one[name].value for one in score_rows([metric], [row.example for row in rows])]
+        scored = [(row.consistent, value) for row, value in zip(rows, scores, strict=True)
+                  if value is not None]
+        auc = auc_interval(*zip(*scored, strict=True))
+        found.append({
+            "preset": preset, "metric": name, "rows": len(rows), "scored": len(scored),
+            "auc": auc.value, "low": auc.low, "high": auc.high,
+            "published": PUBLISHED.get(preset, {}).get(name),
+            "load_s": round(loaded - start, 1),
+            "score_s": round(time.perf_counter() - loaded, 1), "signature": metric.signature})
+    return found
+
+
+def line(row: Row) -> str:
+    """A result for people, AUC times 100."""
+    published = row["published"]
+    beside = "      –        –" if published is None else (
+        f"{100 * published:7.1f}  {100 * (row['auc'] - published):+7.1f}")
+    return (f"{row['preset']:12} {row['metric']:6} {row['scored']:5}/{row['rows']:<5}"
+            f"{100 * row['auc']:6.1f} ({100 * row['low']:.1f}–{100 * row['high']:.1f})  {beside}"
+            f"  {row['score_s']:8.1f} s\n  {row['signature']}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--presets", nargs="+", default=["paper-exact", "paper", "paper-small",
+                                                         "modern"])
+    parser.add_argument("--metrics", nargs="+", default=["q2", "scale", "nli"])
+    parser.add_argument("--rows", type=int, help="so many responses, evenly spaced")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--dtype", help="bfloat16 halves the memory; the default is float32")
+    parser.add_argument("--json", type=Path, help="keep the results here")
+    given = parser.parse_args()
+    try:
+        rows = some(read_annotated(), given.rows)
+    except Q2Error as error:
+        sys.exit(str(error))
+    running = {"device": given.device, "dtype": given.dtype}
+    results: list[Row] = []
+    failed = False
+    print("preset       metric  scored        AUC (95 %)       published  difference")
+    for preset in given.presets:
+        try:
+            found = measured(preset, given.metrics, rows, running)
+        except Q2Error as error:
+            failed = True
+            print(f"{preset}: {error}", file=sys.stderr)
+            continue
+        results += found
+        print("\n".join(map(line, found)), flush=True)
+    if given.json:
+        given.json.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    sys.exit(int(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Q² batched against one model call at a time (tools/reference/q2.py), on models of real size.
+
+    python -m tools.benchmarks q2 [--responses N] [--turns T] [--dtype bfloat16]
+
+T5-small for the questions, ALBERT-base reads, a RoBERTa of base size compares. The weights
+are random, so two things are fixed, for both sides alike: a question has 20 tokens (random
+models seldom end one), and whether the response answers a question with its span is decided
+by a coin that the question's text throws (random readers never do).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from q2_metric import Q2, Example
+from q2_metric.metrics import q2 as recipe
+from q2_metric.models import stages
+from q2_metric.models.hub import questions as torch_questions
+from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.nli import TorchNli
+from q2_metric.models.hub.questions import Seq2SeqQuestions
+from q2_metric.models.hub.reader import TorchReader
+from q2_metric.models.hub.templates import TEMPLATES
+from q2_metric.types import Answer, Span
+from tools.benchmarks import harness
+from tools.reference import sized_models
+from tools.reference.q2 import Model, ReferenceQ2
+
+QUESTION_TOKENS = 20
+ROUND_TRIP = 0.6
+"""Share of questions that are taken for valid."""
+
+
+def valid(question: str) -> bool:
+    """The coin."""
+    return hashlib.sha256(question.encode()).digest()[0] < 256 * ROUND_TRIP
+
+
+class Coin(TorchReader):
+    """A reader that agrees with the span where the question's coin says so.
+
+    The coin's outcome reaches the recipe through the answer's score: the answer itself, and
+    what it costs, are the model's.
+    """
+
+    def read(self, pairs: Any) -> list[Answer | None]:
+        found = super().read(pairs)
+        return [Answer(a.text, a.start, 1.0 if valid(q) else -1.0) if a else None
+                for (q, _), a in zip(pairs, found, strict=True)]
+
+
+class Reference(ReferenceQ2):
+    """The reference with the same coin."""
+
+    def first_valid(self, span: Span) -> str | None:
+        for question in self.generate(span):
+            if self.personal.personal([question])[0]:
+                continue
+            if self.read(question, span.example.response) and valid(question):
+                return question
+        return None
+
+
+def load(folder: Path, dtype: str) -> dict[str, Loaded]:
+    texts = [text for e in harness.responses() for text in (e.response, e.knowledge)]
+    sized_models.t5(folder / "t5", "small", texts)
+    sized_models.encoder(folder / "reader", "albert-base", texts, "qa")
+    sized_models.encoder(folder / "nli", "roberta-base", texts, "nli")
+    kinds: dict[str, Any] = {"t5": "Seq2SeqLM", "reader": "QuestionAnswering",
+                             "nli": "SequenceClassification"}
+    return {name: replace(
+                load_pretrained(f"AutoModelFor{kind}", str(folder / name), "cpu", dtype),
+                name=f"random-{name}")
+            for name, kind in kinds.items()}
+
+
+def both(models: dict[str, Loaded]) -> tuple[Q2, Reference]:
+    """The pipeline and the reference, on the same models."""
+    spans, personal = stages.load_spans("paper"), stages.load_personal()
+    # As many spans a batch as the default takes where questions may have 128 tokens.
+    questions = Seq2SeqQuestions(models["t5"], batch_size=32)
+    q2 = Q2(spans, questions, Coin(models["reader"]),
+            TorchNli(models["nli"]), personal, preset="speed")
+    reader = Model(models["reader"].tokenizer, models["reader"].model)
+    plain = Reference(
+        Model(models["t5"].tokenizer, models["t5"].model), reader,
+        Model(models["nli"].tokenizer, models["nli"].model, 512), spans, personal,
+        TEMPLATES[questions.template], QUESTION_TOKENS)
+    return q2, plain
+
+
+def usage(q2: Q2) -> dict[str, dict[str, float]]:
+    """Model calls, rows and padding of each stage so far."""
+    found = {}
+    for name in ("questions", "reader", "entailment"):
+        used = getattr(q2, name).batches.usage
+        found[name] = {"calls": used.calls, "rows": used.rows, "tokens": used.tokens,
+                       "padding": round(used.padding, 3)}
+    return found
+
+
+def costs(models: dict[str, Loaded], examples: list[Example]) -> dict[str, list[dict[str, Any]]]:
+    """Seconds of a fresh pipeline against responses, spans and length of the knowledge."""
+    def one(chosen: list[Example]) -> dict[str, Any]:
+        q2 = both(models)[0]
+        seconds = harness.timed(lambda: q2.score(chosen))
+        return {"responses": len(chosen), "spans": q2.questions.batches.usage.rows,  # type: ignore[attr-defined]
+                "seconds": round(seconds, 2), "per_response": round(seconds / len(chosen), 3)}
+
+    joined = " ".join(e.knowledge for e in examples)
+    size = min(4, len(examples))
+    by_knowledge = []
+    for words in (20, 100, 400):
+        knowledge = " ".join(joined.split()[:words])
+        chosen = [Example(e.response, f"{knowledge} {i}") for i, e in enumerate(examples[:size])]
+        by_knowledge.append({"words": words, **one(chosen)})
+    counts = sorted({1, 4, 16, len(examples)})
+    return {
+        "responses": [one(examples[:count]) for count in counts if count <= len(examples)],
+        "knowledge": by_knowledge,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--responses", type=int, default=48)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--dtype", default="float32")
+    given = parser.parse_args()
+    torch.set_num_threads(harness.threads())
+    torch_questions.MAX_QUESTION = QUESTION_TOKENS
+    recipe._agrees = lambda answer, span: answer.score > 0
+    examples = harness.responses(given.responses)
+    with tempfile.TemporaryDirectory() as folder:
+        models = load(Path(folder), given.dtype)
+        q2, reference = both(models)
+        q2.score(examples[:2])
+        reference.score(examples[0])
+
+        # Each loop slice is a part of what the batch scores; together they cover a third.
+        third = examples[: max(given.turns + 1, len(examples) // 3)]
+        parts = harness.slices(third, given.turns + 1)
+        ratio = harness.alternate(
+            harness.each(lambda part: [reference.score(e) for e in part], parts),
+            [(len(examples), lambda: q2.score(examples))] * given.turns)
+
+        q2, _ = both(models)
+        forward, in_models = harness.Clock(), harness.Clock()
+        for clock in (forward, in_models):
+            clock(*(loaded.model for loaded in models.values()))
+        t5 = models["t5"].model
+        t5.generate = in_models.wrap(t5.generate)  # with its beam search
+        total = harness.timed(lambda: q2.score(examples))
+        outside = {"forward_passes": round(1 - forward.seconds / total, 3),
+                   "models_and_beam_search": round(1 - in_models.seconds / total, 3)}
+        stages = usage(q2)
+        with harness.counting_flops() as flops:
+            q2.score(examples)
+            needed = flops()
+        rate = harness.torch_rate(given.dtype)
+        figures = {
+            "models": {"questions": "T5-small size", "reader": "ALBERT-base size",
+                       "nli": "RoBERTa-base size", "dtype": given.dtype},
+            "signature": q2.signature,
+            "question_tokens": QUESTION_TOKENS,
+            "round_trip": ROUND_TRIP,
+            "responses": len(examples),
+            "against_the_loop": ratio,
+            "share_outside": outside,
+            "stages": stages,
+            "tokens": round(sum(one["tokens"] for one in stages.values()) / len(examples), 1),
+            **harness.share_of_rate(needed, total, rate, given.dtype),
+            "cost": costs(models, examples),
+            "peak_memory_mb": harness.peak_memory_mb(),
+        }
+    harness.save("q2" if given.dtype == "float32" else f"q2-{given.dtype}", figures)

@@ -1,0 +1,154 @@
+"""SCALE batched against the authors' package scale-score, on the same weights.
+
+    pip install --no-deps scale-score==0.1.0
+    python -m tools.benchmarks scale [--size small] [--responses N] [--turns T]
+
+A Flan-T5 of the published size with random weights, the authors' prompt and chunk size. Both
+are also checked to give the same scores. The texts are Wizard of Wikipedia responses, whose
+knowledge is a sentence or two, and documents made by joining that knowledge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from q2_metric import Example
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.yes_no import YesNoEntailment
+from tools.benchmarks import harness
+from tools.benchmarks.scale_parity import Whole
+from tools.reference import sized_models
+
+CHUNK_SIZE, OVERLAP = 1000, 0.25
+"""The authors' code's own."""
+AS_THEIRS = ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt")
+THREE_CHUNKS = ScaleSettings(200, OVERLAP, top_chunks=3)
+"""What the bundled preset reads of long knowledge."""
+
+
+def metric(loaded: Loaded, settings: ScaleSettings = AS_THEIRS) -> Scale:
+    """SCALE as scale-score computes it, or otherwise: each response is one sentence."""
+    return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings, preset="speed")
+
+
+def authors(loaded: Loaded, examples: list[Example]) -> list[float]:
+    """The scores of scale-score, whose progress bar is kept off the screen."""
+    from scale_score.score import score
+
+    with contextlib.redirect_stderr(io.StringIO()):
+        found: list[float] = score(
+            [e.knowledge for e in examples], [[e.response] for e in examples],
+            chunk_size=CHUNK_SIZE, window_size=OVERLAP, device="cpu",
+            model=loaded.model, tokenizer=loaded.tokenizer)
+    return found
+
+
+def in_turns(
+    loaded: Loaded, scale: Scale, examples: list[Example], turns: int
+) -> dict[str, Any]:
+    """The authors' scores of slices of the examples, and ours of all, in turns."""
+    return harness.alternate(
+        harness.each(lambda part: authors(loaded, list(part)), harness.slices(examples, turns + 1)),
+        [(len(examples), lambda: scale.score(examples))] * turns)
+
+
+def compare(loaded: Loaded, examples: list[Example], turns: int) -> dict[str, Any]:
+    """Both in turns, and how far their scores are apart."""
+    scale = metric(loaded)
+    found = in_turns(loaded, scale, examples, turns)
+    part = list(harness.slices(examples, turns + 1)[0])
+    found["largest_difference"] = largest(
+        [score.value or 0.0 for score in scale.score(part)], authors(loaded, part))
+    return found
+
+
+def roughly(loaded: Loaded, rough: Loaded, examples: list[Example], turns: int) -> dict[str, Any]:
+    """Ours with rougher numbers in turns with the authors', and how far it is from ours."""
+    exact, other = metric(loaded), metric(rough)
+    other.score(examples[:4])
+    found = in_turns(loaded, other, examples, turns)
+    found["largest_difference"] = largest(
+        *([score.value or 0.0 for score in one.score(examples)] for one in (other, exact)))
+    return found
+
+
+def largest(first: list[float], second: list[float]) -> float:
+    """The largest difference of two series."""
+    return max(abs(a - b) for a, b in zip(first, second, strict=True))
+
+
+def costs(loaded: Loaded, examples: list[Example], everything: list[Example]) -> dict[str, Any]:
+    """What a fresh metric spends where, and how its cost grows with the knowledge."""
+    fresh = metric(loaded)
+    clock = harness.Clock()(fresh.backbone._model)  # type: ignore[attr-defined]
+    total = harness.timed(lambda: fresh.score(examples))
+    inside = clock.seconds  # now: the encoder is shared with what follows
+    used = fresh.backbone.batches.usage  # type: ignore[attr-defined]
+    with harness.counting_flops() as flops:
+        metric(loaded).score(examples)
+        needed = flops()
+    return {
+        "share_outside_forward_passes": round(1 - inside / total, 3),
+        "calls": used.calls, "rows": used.rows, "padding": round(used.padding, 3),
+        "tokens": round(used.tokens / len(examples), 1),
+        **harness.share_of_rate(needed, total, harness.torch_rate(), "float32"),
+        "cost_by_words": [
+            {"words": words, "per_response": round(harness.timed(
+                lambda words=words: metric(loaded).score(
+                    documents(everything, words, 4))) / 4, 3)}
+            for words in (50, 200, 800, 3200)],
+        "peak_memory_mb": harness.peak_memory_mb(),
+    }
+
+
+def documents(examples: list[Example], words: int, count: int) -> list[Example]:
+    """Responses with that many words of joined knowledge, each another part of it."""
+    joined = " ".join(e.knowledge for e in examples).split()
+    return [Example(e.response, " ".join((joined[i * 50 :] + joined)[:words]))
+            for i, e in enumerate(examples[:count])]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", default="small", choices=sized_models.T5_SIZES)
+    parser.add_argument("--responses", type=int, default=96)
+    parser.add_argument("--documents", type=int, default=8)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--dtype", default="float32")
+    given = parser.parse_args()
+    torch.set_num_threads(harness.threads())
+    everything = harness.responses()
+    examples = everything[: given.responses]
+    with tempfile.TemporaryDirectory() as folder:
+        texts = [text for e in everything for text in (e.response, e.knowledge)]
+        path = sized_models.t5(Path(folder), given.size, texts, flan=True)
+        loaded = replace(load_pretrained("AutoModelForSeq2SeqLM", path, "cpu"),
+                         name=f"random-flan-t5-{given.size}")
+        scale = metric(loaded)
+        scale.score(examples[:4])
+        authors(loaded, examples[:4])
+        long = documents(everything, 1500, given.documents)
+        figures: dict[str, Any] = {
+            "model": f"Flan-T5-{given.size} size",
+            "signature": scale.signature,
+            "responses": len(examples),
+            "against_scale_score": compare(loaded, examples, given.turns),
+            "documents": {"words": 1500, "count": len(long),
+                          "against_scale_score": compare(loaded, long, min(2, given.turns)),
+                          "three_chunks_against_scale_score": in_turns(
+                              loaded, metric(loaded, THREE_CHUNKS), long, given.turns)},
+        }
+        if given.dtype != "float32":
+            rough = load_pretrained("AutoModelForSeq2SeqLM", path, "cpu", given.dtype)
+            figures[given.dtype] = roughly(loaded, rough, examples, given.turns)
+        figures |= costs(loaded, examples, everything)
+    harness.save("scale", figures)

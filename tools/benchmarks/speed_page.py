@@ -1,0 +1,236 @@
+"""Makes docs/results/speed.md from the JSON of the benchmarks.
+
+    python -m tools.benchmarks speed_page
+
+The text around the tables is docs/results/speed/*.md; a table whose benchmark has not been
+run is left out, and the page says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from q2_metric.evaluation.markdown import table_lines
+from tools.benchmarks.harness import RESULTS
+
+Record = dict[str, Any]
+
+
+def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table."""
+    return "\n".join(table_lines(head, [[str(cell) for cell in row] for row in rows]))
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def ratio(found: Record) -> str:
+    """A ratio with its spread over the turns."""
+    return f"{found['ratio']} × ({found['ratio_least']}–{found['ratio_greatest']})"
+
+
+def provenance(record: Record) -> str:
+    """Where and how the figures were made."""
+    machine = record["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return (
+        f"`{record['command']}` on {machine['date']}: {machine['processor']} "
+        f"({', '.join(machine['instructions']) or 'no wide instructions'}), "
+        f"{machine['processors']} processors, load average {machine['load']} at the end; "
+        f"Python {machine['python']}, {versions}.")
+
+
+RATIOS = {
+    "bundled": ("Q² and SCALE of WoW responses", "a loop, one call at a time", "against_the_loop"),
+    "bundled-int8": ("the same in 8 bits", "float32", "against_float32"),
+    "bundled-small": ("the same, `bundled-small`", "a loop, one call at a time",
+                      "against_the_loop"),
+    "bundled-small-int8": ("`bundled-small` in 8 bits", "float32", "against_float32"),
+    "q2": ("Q², random models of published sizes", "one call at a time", "against_the_loop"),
+    "scale": ("SCALE, random Flan-T5-small size", "scale-score", "against_scale_score"),
+    "long-knowledge": ("SCALE, bundled, long knowledge", "all chunks", "scores"),
+}
+"""Of each case: what it runs, what it is compared with, and where its ratio stands."""
+
+
+def summary(records: dict[str, Record]) -> str:
+    """Every case in one table; a dash for what an older record lacks."""
+    rows = []
+    for name, (what, against, key) in RATIOS.items():
+        record = records.get(name)
+        if record is None:
+            continue
+        found = record[key]
+        per_second = record.get("responses_per_second", found["fast_per_second"])
+        share, rate = (record.get(f"{one}") for one in ("share_of_matmul_rate",
+                                                        "matmul_gflops_per_second"))
+        rows.append((
+            what, per_second, f"{ratio(found)} {against}",
+            "–" if share is None else f"{percent(share)} of {rate} GFLOP/s in "
+                                      f"{record.get('number_format', 'float32')}",
+            record.get("tokens", "–"), record.get("peak_memory_mb", "–"),
+            record["machine"]["date"], "AMX" if "amx_bf16" in record["machine"]["instructions"]
+            else record["machine"]["instructions"][-1].upper()))
+    return table(("case", "responses a second", "ratio", "share of the machine's matrix rate",
+                  "tokens a response", "memory, MB", "date", "processor"), rows)
+
+
+def bundled(record: Record) -> str:
+    cold = f"{record['cold_score_of_twenty_seconds']} s ({record['cold_cpu_seconds']} s of CPU)"
+    rows = [
+        ("responses a second", record["responses_per_second"]),
+        ("against a loop over the same models", ratio(record["against_the_loop"])),
+        *([("against float32", ratio(record["against_float32"]))]
+          if "against_float32" in record else []),
+        ("tokens a response", record["tokens"]),
+        ("share of the machine's matrix rate",
+         f"{percent(record['share_of_matmul_rate'])} of {record['matmul_gflops_per_second']} "
+         f"GFLOP/s in {record['number_format']}"),
+        ("time outside forward passes", percent(record["share_outside_forward_passes"])),
+        ("peak memory", f"{record['peak_memory_mb']} MB"),
+        ("`import q2_metric`", f"{record['import_seconds']} s"),
+        ("`q2 score` on twenty rows, cold process", cold),
+    ]
+    stages = [(name, one["calls"], one["rows"], one["tokens"], percent(one["padding"]))
+              for name, one in record["stages"].items()]
+    parse = ", ".join(f"{name} {percent(share)}"
+                      for name, share in record["share_of_stages"].items())
+    return "\n\n".join([
+        table(("", "measured"), rows),
+        table(("stage", "model calls", "rows", "tokens", "padding"), stages),
+        f"Of the whole time: {parse}."])
+
+
+def cpu(record: Record) -> str:
+    rows = [
+        (name, ratio(one), f"{one['mean_difference']:.1g} / {one['largest_difference']:.1g}",
+         one["correlation"], f"{100 * one['auc']:.1f}")
+        for name, one in record["choices"].items()]
+    parts = [
+        table(("choice", "speed against the default", "difference, mean / largest",
+               "correlation", "AUC"), rows),
+        f"{record['pairs']} pairs; the default ({record['default_tokens']} tokens a batch, sorted "
+        f"by length, float32, {record['threads']} threads) has AUC "
+        f"{100 * record['default_auc']:.1f}."]
+    if alone := record.get("products"):
+        parts.append(
+            f"The products of a layer alone, over {record['default_tokens']} tokens: 8 bits "
+            f"{ratio(alone)} as fast as float32. Of the machine's rate for its number format "
+            + ", ".join(f"{one['number_format']} reaches {percent(one['share_of_matmul_rate'])} "
+                        f"(of {one['matmul_gflops_per_second']} GFLOP/s)"
+                        for one in (record, record["int8"]) if one) + ".")
+    if sets := record.get("agreement"):
+        parts.append(table(
+            ("development set", "rows", "number format", "AUC", "correlation",
+             "difference, mean / largest"),
+            [(name, one["rows"], dtype, figures["auc"], figures["correlation"],
+              f"{figures['mean_difference']:.1g} / {figures['largest_difference']:.1g}")
+             for name, one in sets.items() for dtype, figures in one.items() if dtype != "rows"]))
+    return "\n\n".join(parts)
+
+
+def q2(record: Record) -> str:
+    outside = record["share_outside"]
+    rows = [
+        ("responses a second", record["against_the_loop"]["fast_per_second"]),
+        ("against one call at a time", ratio(record["against_the_loop"])),
+        ("time outside forward passes, beam search counted as outside",
+         percent(outside["forward_passes"])),
+        ("time outside models and beam search", percent(outside["models_and_beam_search"])),
+        ("operations needed", f"{record['gflops']} GFLOP in {record['seconds']} s"),
+        ("share of the machine's matrix rate", f"{percent(record['share_of_matmul_rate'])} of "
+         f"{record['matmul_gflops_per_second']} GFLOP/s"),
+        ("peak memory", f"{record['peak_memory_mb']} MB"),
+    ]
+    stages = [(name, one["calls"], one["rows"], percent(one["padding"]))
+              for name, one in record["stages"].items()]
+    cost = record["cost"]
+    return "\n\n".join([
+        table(("", "measured"), rows),
+        table(("stage", "model calls", "rows", "padding"), stages),
+        table(("responses", "spans", "seconds", "seconds a response"),
+              [(one["responses"], one["spans"], one["seconds"], one["per_response"])
+               for one in cost["responses"]]),
+        table(("words of knowledge", "seconds a response"),
+              [(one["words"], one["per_response"]) for one in cost["knowledge"]])])
+
+
+def scale(record: Record) -> str:
+    found, long = record["against_scale_score"], record["documents"]
+    rows = [
+        ("WoW responses", record["responses"], found["slow_per_second"],
+         found["fast_per_second"], ratio(found), f"{found['largest_difference']:.1g}"),
+        (f"documents of {long['words']} words", long["count"],
+         *(long["against_scale_score"][key] for key in ("slow_per_second", "fast_per_second")),
+         ratio(long["against_scale_score"]),
+         f"{long['against_scale_score']['largest_difference']:.1g}"),
+    ]
+    if pruned := long.get("three_chunks_against_scale_score"):
+        rows.append(("the same, three chunks of 200 tokens", long["count"],
+                     pruned["slow_per_second"], pruned["fast_per_second"], ratio(pruned), ""))
+    if "bfloat16" in record:
+        rough = record["bfloat16"]
+        rows.append(("WoW responses, ours in bfloat16", record["responses"],
+                     rough["slow_per_second"], rough["fast_per_second"], ratio(rough),
+                     f"{rough['largest_difference']:.1g}"))
+    return "\n\n".join([
+        table(("texts", "number", "scale-score, a second", "batched, a second", "ratio",
+               "largest difference of scores"), rows),
+        f"{record['calls']} model calls for {record['rows']} rows, "
+        f"{percent(record['padding'])} padding; "
+        f"{percent(record['share_outside_forward_passes'])} of the time outside forward passes; "
+        f"{record['gflops']} GFLOP in {record['seconds']} s, "
+        f"{percent(record['share_of_matmul_rate'])} of the machine's matrix rate "
+        f"({record['matmul_gflops_per_second']} GFLOP/s); peak memory "
+        f"{record['peak_memory_mb']} MB.",
+        table(("words of knowledge", "seconds a response"),
+              [(one["words"], one["per_response"]) for one in record["cost_by_words"]])])
+
+
+def long_knowledge(record: Record) -> str:
+    rows = [(name, found["slow_per_second"], found["fast_per_second"], ratio(found))
+            for name, found in (("scores", record["scores"]),
+                                ("scores and support", record["with_support"]))]
+    people = [(name, one["rows"], one["words"], one["auc_all"], one["auc_nearest"],
+               percent(one["same_best_chunk"])) for name, one in record["agreement"].items()]
+    return "\n\n".join([
+        table((f"{record['words']} words of knowledge", "all chunks, responses a second",
+               "the nearest, a second", "ratio"), rows),
+        table(("set", "rows", "words of knowledge", "AUC, all chunks", "AUC, the nearest",
+               "sentences with the same best support"), people)])
+
+
+PARTS: dict[str, Callable[[Record], str]] = {
+    "bundled": bundled, "bundled-int8": bundled, "bundled-small": bundled,
+    "bundled-small-int8": bundled, "cpu": cpu, "q2": q2, "scale": scale,
+    "long-knowledge": long_knowledge}
+
+
+def load(name: str) -> Record | None:
+    """What a case measured last."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else None
+
+
+def page() -> str:
+    records = {name: found for name in PARTS if (found := load(name)) is not None}
+    parts = [(RESULTS / "intro.md").read_text("utf-8").strip().replace(
+        "{figures}", summary(records))]
+    for name, render in PARTS.items():
+        figures = "Not run yet."
+        if record := records.get(name):
+            signatures = record.get("signatures") or [record.get("signature")]
+            lines = "\n".join(f"- `{line}`" for line in signatures if line)
+            figures = "\n\n".join(filter(None, [render(record), provenance(record), lines]))
+        text = (RESULTS / f"{name}.md").read_text("utf-8").strip()
+        parts.append(text.replace("{figures}", figures))
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    target = RESULTS.parent / "speed.md"
+    target.write_text(page(), encoding="utf-8")
+    print(target)

@@ -1,0 +1,1 @@
+"""The recipe that made the bundled weights: ``python -m tools.training``."""

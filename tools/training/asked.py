@@ -1,0 +1,56 @@
+"""Self-labelled questions: the reader meets the style of the syntactic generator.
+
+The generator asks about the spans of a hypothesis, whose answers are known: the span
+itself in the hypothesis (the round trip of Q²), and the same words in a premise that
+supports it. What an unsupported hypothesis has added is not in its premise: no answer.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from q2_metric.text.normalise import normalise
+from q2_metric.types import Example as Pair
+from q2_metric.types import QuestionGenerator, SpanFinder
+from tools.training.examples import Example, Source
+
+OWN, PREMISE, NONE = 0.3, 0.5, 0.3
+"""How often the questions of each kind are seen in an epoch."""
+
+
+def find(text: str, words: str) -> tuple[int, int] | None:
+    """Characters of the first whole-word occurrence, whatever the case."""
+    match = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text, re.IGNORECASE)
+    return match.span() if match else None
+
+
+def questions(
+    pairs: Iterable[Example], spans: SpanFinder, generator: QuestionGenerator,
+    rng: random.Random, locate: Callable[[str, str], tuple[int, int] | None] = find,
+) -> Sequence[Source]:
+    """Three sources: answers in the hypothesis, in the premise, and none.
+
+    ``locate`` finds a span's words in a premise: their characters, or ``None``.
+    """
+    by_pair = {Pair(pair.query, pair.text): pair for pair in pairs}
+    found = [span for group in spans.find(list(by_pair)) for span in group]
+    asked = generator.generate(found)
+    own: list[Example] = []
+    premise: list[Example] = []
+    none: list[Example] = []
+    for span, candidates in zip(found, asked, strict=True):
+        if not candidates or not normalise(span.text):
+            continue
+        question = candidates[0] if rng.random() < 0.7 else rng.choice(candidates)
+        pair = by_pair[span.example]
+        own.append(Example(question, pair.query, (span.start, span.start + len(span.text)),
+                           "asked_own"))
+        place = locate(pair.text, re.sub(r"^(the|a|an) ", "", span.text, flags=re.IGNORECASE))
+        if pair.target == "supported" and place:
+            premise.append(Example(question, pair.text, place, "asked_premise"))
+        elif pair.target == "not_supported" and not place:
+            none.append(Example(question, pair.text, None, "asked_none"))
+    return [Source("asked_own", OWN, own), Source("asked_premise", PREMISE, premise),
+            Source("asked_none", NONE, none)]

@@ -1,0 +1,52 @@
+"""An endless stream of batches, the same for the same seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from q2_metric.models.bundled.encoding import MULTIPLE, Tokenizer, Window, pair
+from tools.training.examples import Example, Source, draw
+
+BLOCK = 4096
+"""Examples that are sorted by length together."""
+
+Row = tuple[Window, Example]
+
+
+def batches(
+    sources: Sequence[Source], tokenizer: Tokenizer, *, tokens: int, length: int, seed: int
+) -> Iterator[tuple[list[Window], list[Example]]]:
+    """Batches of at most ``tokens`` padded tokens, of rows of at most ``length``.
+
+    Rows of similar length are batched together within shuffled blocks.
+    """
+    rng = random.Random(seed)
+    while True:
+        epoch = draw(sources, rng)
+        for at in range(0, len(epoch), BLOCK):
+            rows = [(window(example, tokenizer, length), example)
+                    for example in epoch[at : at + BLOCK]]
+            ready = _packed(sorted(rows, key=lambda row: len(row[0].ids)), tokens)
+            rng.shuffle(ready)
+            for batch in ready:
+                yield [row for row, _ in batch], [example for _, example in batch]
+
+
+def window(example: Example, tokenizer: Tokenizer, length: int) -> Window:
+    """The row of an example, of at most ``length`` tokens."""
+    query = tokenizer(example.query).cut(0, length // 2)
+    return pair(query, tokenizer(example.text).cut(0, length - len(query.ids) - 3))
+
+
+def _packed(rows: Sequence[Row], tokens: int) -> list[list[Row]]:
+    """Rows of rising length in batches of at most ``tokens`` padded tokens."""
+    ready: list[list[Row]] = []
+    batch: list[Row] = []
+    for row in rows:
+        size = -(-len(row[0].ids) // MULTIPLE) * MULTIPLE
+        if batch and size * (len(batch) + 1) > tokens:
+            ready.append(batch)
+            batch = []
+        batch.append(row)
+    return [*ready, batch]

@@ -1,0 +1,93 @@
+"""Training the entailment network on three-way and two-way labels together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate, pair
+from tools.training.batches import window
+from tools.training.examples import Example
+from tools.training.predict import as_tensor, predict
+
+CLASSES = {
+    "supported": (True, False, False),
+    "not_enough": (False, True, False),
+    "refuted": (False, False, True),
+    "not_supported": (False, True, True),
+    "not_refuted": (True, True, False),
+}
+"""Which of entailment, neutral, contradiction a label allows."""
+
+
+def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
+    """Logits (batch, 3)."""
+    logits: Tensor = network(
+        as_tensor(batch.ids, device), as_tensor(batch.types, device),
+        as_tensor(batch.lengths, device), as_tensor(batch.query, device),
+    ).float()
+    return logits
+
+
+def loss(
+    network: nn.Module, rows: Sequence[Window], examples: Sequence[Example],
+    device: torch.device,
+) -> Tensor:
+    """Minus the log-probability of the classes that the label allows; the cross-entropy with
+    what teachers say, where they do (Hinton et al. 2015)."""
+    logits = forward(network, collate(rows), device)
+    soft = [not isinstance(example.target, str) for example in examples]
+    allowed, said = torch.tensor([
+        ((True,) * 3, e.target) if is_soft else (CLASSES[e.target], (0.0,) * 3)
+        for e, is_soft in zip(examples, soft, strict=True)], device=device).unbind(1)
+    total = logits.logsumexp(-1)
+    right = logits.masked_fill(allowed == 0, -1e4).logsumexp(-1)
+    # A little of a three-way mean, so that labels known to be noisy do not push for ever.
+    labelled = 0.95 * (total - right) + 0.05 * (total - logits.mean(-1))
+    unlabelled = total - (said * logits).sum(-1)
+    return torch.where(torch.tensor(soft, device=device), unlabelled, labelled).mean()
+
+
+def taught(
+    examples: Sequence[Example], teachers: Sequence[nn.Module], tokenizer: Tokenizer,
+    device: torch.device, length: int,
+) -> list[Example]:
+    """The examples with the mean of the teachers' probabilities in place of a label."""
+    rows = [window(example, tokenizer, length) for example in examples]
+    said = torch.stack([
+        torch.stack(predict(teacher.eval(), rows, device, forward)).softmax(-1)
+        for teacher in teachers])
+    return [replace(example, target=tuple(each))
+            for example, each in zip(examples, said.mean(0).tolist(), strict=True)]
+
+
+def evaluator(examples: Sequence[Example], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
+    """A function of the network: AUC of P(entailment) overall and by source."""
+    from sklearn.metrics import roc_auc_score
+
+    rows = [
+        pair(tokenizer(e.query).cut(0, 128), tokenizer(e.text).cut(0, 300)) for e in examples
+    ]
+
+    def evaluate(network: nn.Module) -> dict[str, float]:
+        found = predict(network, rows, device, forward)
+        groups: dict[str, list[tuple[bool, float]]] = defaultdict(list)
+        for logits, example in zip(found, examples, strict=True):
+            supported = example.target == "supported"
+            score = float(logits.softmax(-1)[0])
+            name = example.source
+            name = "retold" if name.startswith("retold") else name
+            name = "answers" if name.startswith("answers") else name
+            groups[name].append((supported, score))
+        result = {}
+        for name, pairs in sorted(groups.items()):
+            if len({label for label, _ in pairs}) == 2 and len(pairs) >= 20:
+                result[name] = round(float(roc_auc_score(*zip(*pairs, strict=True))), 3)
+        result["mean"] = round(sum(result.values()) / max(1, len(result)), 4)
+        return result
+
+    return evaluate

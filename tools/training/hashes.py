@@ -1,0 +1,34 @@
+"""The hashes by which the package knows its weights: ``python -m tools.training.hashes [FOLDER]``.
+
+The exports write them. By hand only where a file of the folder was changed in another way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from q2_metric.models.bundled.stored import HASHES, WEIGHTS
+
+HASHED = (".json", ".onnx", ".safetensors")
+
+
+def write(folder: Path) -> None:
+    """Writes the sha256 of each file that the models are made of."""
+    found = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.iterdir()) if path.suffix in HASHED and path.name != HASHES
+    }
+    (folder / HASHES).write_text(json.dumps({"sha256": found}, indent=1) + "\n", encoding="utf-8")
+
+
+def renew(folder: Path) -> None:
+    """As :func:`write`, where the folder has such a file."""
+    if (folder / HASHES).exists():
+        write(folder)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else WEIGHTS)

@@ -1,0 +1,123 @@
+"""``python -m tools.training.judged STATE --shape deep``: SCALE by a network that is not exported.
+
+Prints the ROC-AUC on the development sets and on the sources that no network is trained on. Each
+response is judged as the preset ``bundled-small`` does it, sentence by sentence, with this network
+in place of its own. With ``--beside``, the mean of its probabilities and those of the shipped
+networks is judged too.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.metrics.scale import Scale, ScaleSettings
+from q2_metric.models.bundled import network as shapes
+from q2_metric.models.bundled.encoding import Batch
+from q2_metric.models.bundled.models import BundledEntailment
+from q2_metric.models.bundled.runtimes import forward_of
+from q2_metric.models.presets import preset
+from q2_metric.models.stages import load_sentences
+from q2_metric.types import Example
+from tools.training import entailment
+from tools.training.examples import read_jsonl
+from tools.training.export import averaged
+from tools.training.groundedness import LONGEST
+from tools.training.predict import bfloat16_is_faster
+
+OTHERS = ("rome1776_wow", "shroom2024", "dstc9_human_accuracy")
+SHAPES = {"narrow": shapes.NARROW, "wide": shapes.WIDE, "deep": shapes.DEEP}
+Labels = tuple[list[Example], list[bool]]
+
+
+class TrainedEntailment(BundledEntailment):
+    """The entailment model of a network in torch; with ``shipped``, the mean of it and those."""
+
+    def __init__(self, network: torch.nn.Module, shipped: Sequence[str] = ()) -> None:
+        super().__init__(networks=shipped or ("entailment",), dtype="float32")
+        others = [forward_of(name, "onnx", "cpu", "float32", None) for name in shipped]
+        cpu = torch.device("cpu")
+
+        def chances(batch: Batch) -> NDArray[np.float32]:
+            with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, bfloat16_is_faster(cpu)):
+                logits = entailment.forward(network, batch, cpu)
+            found: NDArray[np.float32] = logits.softmax(-1).numpy()
+            return found
+
+        def forward(batch: Batch) -> NDArray[np.float32]:
+            each = [chances(batch)]
+            for other in others:
+                each.append(torch.from_numpy(other(batch)).softmax(-1).numpy())
+            mean: NDArray[np.float32] = np.log(np.mean(each, axis=0).clip(1e-30))
+            return mean
+
+        self._forward = forward
+        self.name = "trained"
+
+
+@click.command(help=__doc__)
+@click.argument("state", type=click.Path(path_type=Path, exists=True))
+@click.option("--shape", type=click.Choice([*SHAPES]), required=True)
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
+              help="folder with groundedness2/; the development sets are found by Q2_DATA_DIR")
+@click.option("--rows", default=300, show_default=True, help="of a set, at most")
+@click.option("--beside", is_flag=True, help="the mean with the shipped networks too")
+def main(state: Path, shape: str, data: Path, rows: int, beside: bool) -> None:
+    from sklearn.metrics import roc_auc_score
+
+    network = entailment_network(state, shape)
+    kinds: dict[str, tuple[str, ...]] = {"alone": ()}
+    if beside:
+        kinds["beside"] = ("entailment", "wide")
+    scales = {kind: scale_with(TrainedEntailment(network, names)) for kind, names in kinds.items()}
+    found: dict[str, dict[str, Any]] = {kind: {} for kind in kinds}
+    for name, (examples, labels) in sets(data, rows):
+        for kind, scale in scales.items():
+            values = [0.5 if s.value is None else s.value for s in scale.score(examples)]
+            found[kind][name] = round(100 * float(roc_auc_score(labels, values)), 1)
+        click.echo(f"{name} ({len(labels)}): {[found[kind][name] for kind in kinds]}")
+    click.echo(json.dumps(found))
+
+
+def entailment_network(state: Path, shape: str) -> torch.nn.Module:
+    """A network of that shape with the averaged weights of a training state, the word vectors,
+    which no state holds, from its base model."""
+    from tools.training.base import base_folder, load_base, load_wide_base, wide_base
+
+    network = shapes.EntailmentNetwork(shape=SHAPES[shape])
+    if shape == "narrow":
+        load_base(network, base_folder())
+    else:
+        load_wide_base(network, wide_base(state.parents[1]))
+    return averaged(network, state).eval()
+
+
+def scale_with(backbone: BundledEntailment) -> Scale:
+    """SCALE as ``bundled-small`` has it, over sentences, so that networks are told apart."""
+    settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence"})
+    return Scale(backbone, load_sentences(), settings, "trained")
+
+
+def sets(data: Path, rows: int) -> Iterator[tuple[str, Labels]]:
+    """The examples of each set and whether they are supported."""
+    for name, path in dev_files().items():
+        labelled = read_dev(path, rows)
+        yield name, ([one.example for one in labelled], [one.consistent for one in labelled])
+    for name in OTHERS:
+        found = list(read_jsonl(data / "groundedness2" / f"{name}.jsonl.gz"))
+        found = random.Random(5).sample(found, min(rows, len(found)))
+        yield name, ([Example(row["hypothesis"], row["premise"][:LONGEST]) for row in found],
+                     [row["label"] == "supported" for row in found])
+
+
+if __name__ == "__main__":
+    main()

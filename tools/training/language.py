@@ -1,0 +1,164 @@
+"""``python -m tools.training.language --data FOLDER``: the table of :mod:`q2_metric.text.language`.
+
+Counted in the lists of common words of wordfreq, 42 languages. Then it is measured how much real
+text the rule takes for no language, in the hypotheses of the annotated sets and in spaCy's example
+sentences of 68 languages, and how much noise it finds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import pkgutil
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from q2_metric.text import language
+from q2_metric.text.language import HAN, HANGUL, LATIN, SIZES, folded, groups, is_language
+from tools.training.examples import read_jsonl
+
+WORDS, ENGLISH = 12000, 30000
+"""Words of a language that are read."""
+SHARE = {LATIN: 1.5e-4, HAN: 4e-5, HANGUL: 4e-5}
+"""Of a language's groups that a group must be; of other scripts the last."""
+OTHER = 4e-4
+COMMONEST, COMMONEST_ENGLISH = 60, 180
+"""Words of a language that are kept."""
+
+
+def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    """Each language's common words with their frequency."""
+    import wordfreq  # type: ignore[import-not-found,unused-ignore]
+
+    for name in wordfreq.available_languages("best"):
+        often = wordfreq.get_frequency_dict(name)
+        most = ENGLISH if name == "en" else WORDS
+        yield name, [(word, often[word]) for word in wordfreq.top_n_list(name, most)
+                     if word in often]
+
+
+def count() -> tuple[dict[str, set[str]], set[str]]:
+    """The groups of each script, and the common words."""
+    kept: dict[str, set[str]] = {}
+    common: set[str] = set()
+    for name, words in lists():
+        most = COMMONEST_ENGLISH if name == "en" else COMMONEST
+        found: dict[str, defaultdict[str, float]] = {}
+        for place, (word, often) in enumerate(words):
+            for part in language._WORD.findall(folded(word)):
+                if place < most and language._script(part[0]) == LATIN:
+                    common.add(part)
+                for group, script in groups(part):
+                    found.setdefault(script, defaultdict(float))[group] += math.sqrt(often)
+        whole = sum(sum(one.values()) for one in found.values())
+        for script, times in found.items():
+            total = sum(times.values())
+            if total > whole / 20:  # a Greek list has Latin words in it
+                least = SHARE.get(script, OTHER) * total
+                kept.setdefault(script, set()).update(g for g, n in times.items() if n > least)
+    return kept, common
+
+
+def write(kept: dict[str, set[str]], common: set[str], place: Path) -> None:
+    """The table, a line for each script and one for the words."""
+    lines = [f"{script}\t{''.join(sorted(found))}" for script, found in sorted(kept.items())
+             if all(len(group) == SIZES.get(script, 2) for group in found)]
+    place.write_text("\n".join([*lines, f"words\t{' '.join(sorted(common))}"]) + "\n",
+                     encoding="utf-8")
+
+
+# --- what it takes and what it finds ----------------------------------------------------
+
+ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+BLOCKS = ((0x400, 0x45f), (0x3b1, 0x3c9), (0x620, 0x64a), (0x5d0, 0x5ea), (0x905, 0x939),
+          (0x4e00, 0x9fff), (0xac00, 0xd7a3), (0x10d0, 0x10f0), (0x561, 0x586), (0xa000, 0xa48c))
+
+
+def _keyboard(rng: random.Random) -> str:
+    row, size = rng.choice(ROWS), rng.randint(3, 8)
+    if rng.random() < 0.5:
+        return "".join(rng.choice("".join(ROWS)) for _ in range(size))
+    start = rng.randrange(len(row))
+    return "".join(row[(start + i * rng.choice((1, 1, 2))) % len(row)] for i in range(size))
+
+
+def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
+    """How each kind of noise is made, from a number of words."""
+
+    def scripts(rng: random.Random, n: int, several: bool) -> str:
+        one = rng.choice(BLOCKS[:6])
+        return " ".join(
+            "".join(chr(rng.randint(*(rng.choice(BLOCKS) if several else one)))
+                    for _ in range(rng.randint(2, 7)))
+            for _ in range(n))
+
+    def syllables(rng: random.Random, n: int) -> str:
+        one = "".join(rng.choice("abcdefghiklmnoprstuvz") for _ in range(rng.randint(1, 4)))
+        return one * max(6, n)
+
+    def syllable_words(rng: random.Random, n: int) -> str:
+        known = [rng.choice("bcdfghklmnprstvz") + rng.choice("aeiou") for _ in range(2)]
+        return " ".join(rng.choice(known) for _ in range(max(8, n)))
+
+    return {
+        "keyboard": lambda rng, n: " ".join(_keyboard(rng) for _ in range(n)),
+        "syllables": syllables,
+        "syllables apart": syllable_words,
+        "letters of a script": lambda rng, n: scripts(rng, n, several=False),
+        "letters of many scripts": lambda rng, n: scripts(rng, n, several=True),
+        "pieces of words": lambda rng, n: " ".join(
+            rng.choice(pieces) for _ in range(n)).replace(" ##", ""),
+    }
+
+
+def real(folder: Path) -> dict[str, list[str]]:
+    """Hypotheses of the annotated sets, and sentences of many languages."""
+    import spacy.lang
+
+    found = sorted({row["hypothesis"] for name in ("groundedness", "groundedness2")
+                    for file in sorted((folder / name).glob("*.gz")) for row in read_jsonl(file)})
+    other: list[str] = []
+    for module in pkgutil.iter_modules(spacy.lang.__path__):
+        try:
+            other += importlib.import_module(f"spacy.lang.{module.name}.examples").sentences
+        except ModuleNotFoundError:
+            continue
+    return {"hypotheses": found, "other languages": other}
+
+
+@click.command(help=__doc__)
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
+              help="folder with groundedness/, groundedness2/")
+@click.option("--out", type=click.Path(path_type=Path), default=None,
+              help="the table; the package's own by default")
+@click.option("--measure", is_flag=True, help="do not write it, only measure")
+def main(data: Path, out: Path | None, measure: bool) -> None:
+    if not measure:
+        write(*count(), out or Path(str(files("q2_metric.text").joinpath(language.TABLE))))
+        language._table.cache_clear()
+    for name, texts in real(data).items():
+        taken = [text for text in texts if not is_language(text)]
+        click.echo(f"{name}: {len(taken)} of {len(texts)} taken for no language")
+        for text in taken[:60]:
+            click.echo(f"    {text[:150]}")
+    vocabulary = json.loads(
+        files("q2_metric.models.bundled").joinpath("weights/tokenizer.json").read_text("utf-8"))
+    pieces = [piece for piece in vocabulary["model"]["vocab"]
+              if piece.isascii() and piece.strip("#").isalpha()]
+    for kind, make in noise(pieces).items():
+        rng = random.Random(0)
+        shares = []
+        for size in (3, 6, 12, 20):
+            rows = [make(rng, size) for _ in range(500)]
+            shares.append(f"{sum(not is_language(row) for row in rows) / 500:.1%} of {size} words")
+        click.echo(f"{kind}: {', '.join(shares)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Training the reader: span extraction with no answer at the first token."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate, pair
+from q2_metric.models.bundled.models import answer_span
+from q2_metric.text.normalise import token_f1
+from tools.training.examples import Example
+from tools.training.predict import as_tensor, predict
+
+
+def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
+    """Start and end logits, impossible tokens masked: (batch, length, 2)."""
+    logits: Tensor = network(
+        as_tensor(batch.ids, device), as_tensor(batch.types, device),
+        as_tensor(batch.lengths, device),
+    ).float()
+    return logits
+
+
+def place(row: Window, target: tuple[int, int] | None) -> tuple[int, int]:
+    """First and last token of an answer given in characters; (0, 0) for none."""
+    if target is None:
+        return 0, 0
+    inside = [
+        i for i, (start, end) in enumerate(row.offsets)
+        if start < target[1] and end > target[0]
+    ]
+    if not inside or row.offsets[inside[-1]][1] < target[1]:
+        return 0, 0  # cut off with the end of a long text: no answer in what is left
+    return row.text_start + inside[0], row.text_start + inside[-1]
+
+
+def allowed(rows: Sequence[Window], length: int) -> Tensor:
+    """True at the first token and at the text's tokens: (batch, length)."""
+    mask = torch.zeros((len(rows), length), dtype=torch.bool)
+    mask[:, 0] = True
+    for i, row in enumerate(rows):
+        mask[i, row.text_start : row.text_start + len(row.offsets)] = True
+    return mask
+
+
+def loss(
+    network: nn.Module, rows: Sequence[Window], examples: Sequence[Example],
+    device: torch.device,
+) -> Tensor:
+    """Cross-entropy of start and end over the places where an answer may be."""
+    batch = collate(rows)
+    logits = forward(network, batch, device)
+    mask = allowed(rows, batch.ids.shape[1]).to(device)
+    places = torch.tensor(
+        [place(row, example.target) for row, example in zip(rows, examples, strict=True)],
+        device=device,
+    )
+    logits = logits.masked_fill(~mask[:, :, None], -1e4)
+    return nn.functional.cross_entropy(logits.transpose(1, 2).reshape(-1, logits.shape[1]),
+                                       places.reshape(-1))
+
+
+def evaluator(examples: Sequence[Example], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
+    """A function of the network: exact match, F1 and balanced no-answer accuracy."""
+    rows = [
+        pair(tokenizer(e.query).cut(0, 64), tokenizer(e.text).cut(0, 320)) for e in examples
+    ]
+
+    def evaluate(network: nn.Module) -> dict[str, float]:
+        found = predict(network, rows, device, forward)
+        sums: dict[str, list[float]] = defaultdict(list)
+        for logits, row, example in zip(found, rows, examples, strict=True):
+            score, answer = float("-inf"), ""
+            if row.offsets:
+                best, start, end = answer_span(logits.numpy(), row)
+                score, answer = best.score - float(logits[0].sum()), example.text[start:end]
+            if example.target is None:
+                sums["no_answer"].append(float(score <= 0))
+                continue
+            gold = example.text[slice(*example.target)]
+            f1 = token_f1(answer, gold)
+            sums["answered"].append(float(score > 0))
+            sums["f1_forced"].append(f1)
+            sums["exact_forced"].append(float(f1 == 1.0))
+            sums["f1"].append(f1 if score > 0 else 0.0)
+        return {key: round(sum(values) / len(values), 4) for key, values in sums.items()}
+
+    return evaluate

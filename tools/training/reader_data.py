@@ -1,0 +1,165 @@
+"""What the reader learns from: extractive questions, answerable and not."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from tools.training.examples import Example, Source, held_out, read_jsonl
+
+RATES = {
+    "squad2_dev_half": 1.0, "squad2_dev_inferred": 1.0, "squad1_dev": 1.0,
+    "squad_train_pieces": 1.0, "squad_train_sample": 1.0, "squadshifts_wiki": 1.0,
+    "squadshifts_reddit": 0.35, "squadshifts_amazon": 0.25, "qed_dev_nq": 1.0,
+    "nq_swap": 0.7, "multispanqa_valid": 1.0, "qamr": 1.0, "qasrl_gs": 0.3, "qanom": 0.2,
+    "qadiscourse": 0.3, "fairytaleqa_extractive": 0.5, "friendsqa": 0.6,
+    "mctest_extractive": 0.6, "tweetqa": 0.5, "quoref_contrast": 1.0, "ropes_contrast": 0.3,
+    "drop_contrast": 0.5, "covidqa": 0.3, "policyqa": 0.15, "subjqa": 0.15,
+}
+"""How often a source's rows are seen in an epoch: Wikipedia most, reviews least."""
+NEGATIVE_RATE, EDIT_RATE = 0.4, 0.5
+"""Of the automatic negatives of a source, times the source's own rate."""
+
+SHARES = {
+    "human": 0.33, "asked_own": 0.15, "asked_premise": 0.24, "reworded": 0.05,
+    "changed_subject": 0.08, "false_premise": 0.08, "lacking_detail": 0.07,
+}
+"""Of the fourth stage: most have an answer, so that the reader does not learn to be silent."""
+AUTOMATIC = 0.4
+"""How often automatic negatives of the question sets are met in it, of what they were before."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(])")
+
+
+def shorten(example: Example, rng: random.Random, whole: float = 0.3) -> Example:
+    """Often cuts the passage to a few sentences around the answer.
+
+    Knowledge in dialogue is a sentence or two; passages of the public sets are longer,
+    and dear on a CPU. An unanswerable question keeps a random part: whatever the part,
+    there is no answer in it. ``whole`` is the share that is left as it is.
+    """
+    if rng.random() < whole:
+        return example
+    bounds = [0, *(m.end() for m in _SENTENCE_END.finditer(example.text)), len(example.text)]
+    if len(bounds) <= 2:
+        return example
+    last = len(bounds) - 2
+    if example.target is None:
+        first = final = rng.randint(0, last)
+    else:
+        start, end = example.target
+        first = max(i for i in range(last + 1) if bounds[i] <= start)
+        final = min(i for i in range(first, last + 1) if end <= bounds[i + 1])
+    for _ in range(rng.choice((0, 0, 1, 1, 2, 3, 4))):
+        if rng.random() < 0.5:
+            first = max(0, first - 1)
+        else:
+            final = min(last, final + 1)
+    left, right = bounds[first], bounds[final + 1]
+    target = example.target and (example.target[0] - left, example.target[1] - left)
+    return Example(example.query, example.text[left:right], target, example.source)
+
+
+def sources(folder: Path) -> list[Source]:
+    """The question sets of ``folder`` at their rates.
+
+    Raises:
+        FileNotFoundError: a set is missing.
+    """
+    found = []
+    for name, rate in RATES.items():
+        for suffix, share in (("", 1.0), ("-neg", NEGATIVE_RATE), ("-edit", EDIT_RATE)):
+            path = folder / f"{name}{suffix}.jsonl.gz"
+            if suffix and not path.exists():
+                continue
+            rows = [
+                Example(
+                    row["question"],
+                    row["context"],
+                    None if row["answer"] is None
+                    else (row["start"], row["start"] + len(row["answer"])),
+                    name + suffix,
+                )
+                for row in read_jsonl(path)
+            ]
+            found.append(Source(name + suffix, rate * share, rows, shorten))
+    return found
+
+
+def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Source]:
+    """Self-labelled questions about supported claims and retold sentences.
+
+    Args:
+        folder: the training-data folder.
+        sentences: encyclopaedic sentences that are retold.
+    """
+    from q2_metric.models.english.parser import Parser, SpacySpans
+    from q2_metric.models.questions.syntactic import SyntacticQuestions
+    from tools.training.asked import questions
+    from tools.training.entailment_data import claims, retold
+
+    rng = random.Random(seed)
+    pairs = [claim for claim in claims(folder) if claim.target == "supported"]
+    pairs += retold(folder / "qa", rng, sentences).examples
+    parser = Parser()
+    return questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng)
+
+
+def contrasted(
+    folder: Path, seed: int = 7, sentences: int = 1_700, held: bool = False
+) -> list[Source]:
+    """Self-labelled questions beside variants of them that lose their answer, or keep it.
+
+    Args:
+        folder: the training-data folder.
+        sentences: encyclopaedic sentences that are retold.
+        held: those of the development share, instead of all others.
+    """
+    from q2_metric.models.english.parser import Parser, SpacySpans
+    from q2_metric.models.questions.syntactic import SyntacticQuestions
+    from tools.training.asked import find, questions
+    from tools.training.contrasts import CONTENT, Contrasts, appositions, implied, variants
+    from tools.training.corrupt import collect
+    from tools.training.entailment_data import claims, encyclopaedic
+    from tools.training.synthetic import retell
+
+    rng = random.Random(seed)
+    nlp, passages, docs = encyclopaedic(
+        folder / "qa", rng, sentences, lambda sentence, passage:
+        held_out(sentence) if held else not (held_out(sentence) or held_out(passage)))
+    pool = collect(docs)
+    pairs = [pair for doc in docs for pair in retell(doc, pool, rng)] + appositions(docs)
+    told = [claim for claim in claims(folder)
+            if claim.target == "supported" and held_out(claim.text) == held]
+    pairs += rng.sample(told, min(len(told), sentences // 3))
+    parser = Parser()
+    found = questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng,
+                      lambda text, words: find(text, words) or implied(text, words))
+    answered = next(source.examples for source in found if source.name == "asked_premise")
+    texts = {doc.text: doc for doc in docs}
+    others = [text for text in dict.fromkeys(one.text for one in answered) if text not in texts]
+    texts |= zip(others, nlp.pipe(others, batch_size=128), strict=True)
+    asked = list(dict.fromkeys(one.query for one in answered))
+    parses = dict(zip(asked, nlp.pipe(asked, batch_size=256), strict=True))
+    for word in (word for doc in parses.values() for word in doc if word.tag_ in CONTENT):
+        pool.words[word.tag_].append(word.lower_)
+    make = Contrasts(texts, parses, pool, passages, rng)
+    made = variants(answered, make)
+    rows = {"asked_own": found[0].examples} | made
+    rows["asked_premise"] = [make.surrounded(one) for one in answered]
+    return [Source(name, 1.0, examples) for name, examples in rows.items()]
+
+
+def in_shares(human: Sequence[Source], made: Sequence[Source], count: int) -> list[Source]:
+    """The question sets and the self-labelled questions at the rates of :data:`SHARES`."""
+    rates = [s.rate * (AUTOMATIC if s.name.endswith(("-neg", "-edit")) else 1.0) for s in human]
+    total = sum(rate * len(s.examples) for rate, s in zip(rates, human, strict=True))
+    times = SHARES["human"] * count / total
+    short = partial(shorten, whole=0.02)
+    found = [Source(s.name, rate * times, s.examples, short)
+             for rate, s in zip(rates, human, strict=True)]
+    return found + [Source(s.name, SHARES[s.name] * count / len(s.examples), s.examples)
+                    for s in made]

@@ -1,0 +1,346 @@
+"""The parts of the recipe: what each stage of the two networks is trained and judged on."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from q2_metric.metrics.q2 import Q2
+from q2_metric.models.bundled import network as shapes
+from q2_metric.models.bundled import on_torch
+from q2_metric.models.bundled.encoding import Tokenizer
+from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
+from q2_metric.models.bundled.stored import WEIGHTS
+from tools.training import entailment, entailment_data, ranges, rates, reader, reader_data
+from tools.training.base import base_folder, load_base, load_wide_base, wide_base
+from tools.training.compared import comparisons
+from tools.training.examples import Example, Source, split
+from tools.training.export import averaged, export
+from tools.training.stages import (
+    COMPARED_SHARE,
+    CONTRASTED_FROZEN,
+    CONTRASTED_SEED,
+    DEEP,
+    DEEP_FROZEN,
+    ENTAILMENT,
+    GENERAL_DROPOUT,
+    GENERAL_FROZEN,
+    GENERAL_SEED,
+    NARROW,
+    READER,
+    REORDERED_SEED,
+    UNANSWERED_FROZEN,
+    UNANSWERED_SEED,
+    UNLABELLED,
+    UNLABELLED_LAST,
+    UNLABELLED_LAST_RATE,
+    UNLABELLED_RATE,
+    WIDE,
+    WIDE_FROZEN,
+    WIDTH_SEED,
+    Stage,
+)
+from tools.training.train import STATE, Evaluate, Loss, train
+
+
+@dataclass(slots=True)
+class Recipe:
+    """Where a run takes its data from, keeps its states and writes its weights.
+
+    ``scale`` is times the examples of the shipped weights. ``reader`` and ``entailment`` hold
+    the weights of the stages so far.
+    """
+
+    data: Path
+    runs: Path
+    out: Path
+    scale: float
+    device: torch.device
+    seed: int
+    tokenizer_file: Path = WEIGHTS / "tokenizer.json"
+    reader: ReaderNetwork = field(default_factory=ReaderNetwork)
+    entailment: EntailmentNetwork = field(default_factory=EntailmentNetwork)
+
+    def start_from_base(self) -> None:
+        """The base model's tokenizer and weights, with new heads."""
+        base = base_folder()
+        self.tokenizer_file = base / "tokenizer.json"
+        torch.manual_seed(self.seed)
+        self.reader, self.entailment = ReaderNetwork(), EntailmentNetwork()
+        load_base(self.reader, base)
+        load_base(self.entailment, base)
+
+    def train_reader(self) -> None:
+        """The three stages of the reader."""
+        rng = random.Random(0)
+        own = reader_data.sources(self.data / "qa")
+        asked = reader_data.asked(self.data)
+        dev = split([*own, *asked])[1]
+        dev = [reader_data.shorten(example, rng) for example in rng.sample(dev, 1800)]
+        evaluate = reader.evaluator(dev, self._tokenizer(), self.device)
+        more = reader_data.asked(self.data, seed=3, sentences=20_000)
+        for number, further in enumerate(([], asked, more), start=1):
+            sources, _ = split([*own, *further])
+            self._run(self.reader, READER[number - 1], f"reader-{number}", sources, reader.loss,
+                      self.seed + number - 1, evaluate)
+
+    def train_entailment(self) -> None:
+        """The first two stages of the entailment network."""
+        first, dev = split(entailment_data.sources(self.data))
+        second, _ = split(entailment_data.sources(self.data, seed=1, sentences=20_000))
+        kept = [entailment_data.narrowed(one) for one in _sampled(dev, 150, random.Random(0))]
+        for number, sources in enumerate((first, second), start=1):
+            self._entail(number, sources, kept)
+
+    def train_comparisons(self) -> None:
+        """The next two, with the answers that Q² compares where it runs on the first two."""
+        self.write("reader-2", "entailment-2")
+        claims = _sampled(entailment_data.claims(self.data), 3200, random.Random(0))
+        claims += entailment_data.retold(self.data / "qa", random.Random(21), 2600).examples
+        compared = comparisons(claims, Q2.from_preset("bundled", nli=False, fallback=False))
+        new, dev = split([compared])
+        old, _ = split(entailment_data.sources(self.data, seed=2, sentences=8000))
+        count = int(ENTAILMENT[2].schedule * self.scale)
+        mixed = _rated(new, COMPARED_SHARE * count) + _rated(old, (1 - COMPARED_SHARE) * count)
+        self._entail(3, mixed, dev)
+        last = [
+            *entailment_data.sources(self.data, seed=3, rates=rates.LAST_RATES),
+            Source(compared.name, 1.0, compared.examples),
+        ]
+        self._entail(4, split(last)[0], dev)
+
+    def train_general(self) -> None:
+        """The fifth: many rows met once, from the shipped weights on."""
+        self._train_on(5, entailment_data.general(self.data), GENERAL_SEED, GENERAL_FROZEN)
+
+    def train_contrasted(self) -> None:
+        """The sixth: other rows, more of them changed by hand so that little tells them apart."""
+        sources = entailment_data.general(self.data, rates.CONTRASTED_RATES, 6)
+        self._train_on(6, sources, CONTRASTED_SEED, CONTRASTED_FROZEN)
+
+    def train_reordered(self) -> None:
+        """The seventh: whole sentences in another order too, answers alike, more summaries."""
+        sources = entailment_data.with_other_orders(self.data)
+        self._train_on(7, sources, REORDERED_SEED, CONTRASTED_FROZEN)
+
+    def train_narrow(self) -> None:
+        """The shipped shape from its base model on, on what the wide one meets first."""
+        network = _new(shapes.NARROW)
+        load_base(network, base_folder())
+        self._run(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
+                  WIDTH_SEED)
+
+    def train_deep(self) -> None:
+        """The teacher: all twelve layers of MPNet, on what the wide network meets first."""
+        network = _new(shapes.DEEP)
+        load_wide_base(network, wide_base(self.runs))
+        freeze_below(network, DEEP_FROZEN)
+        self._run(network, DEEP, "entailment-deep", self._of_widths(), entailment.loss,
+                  WIDTH_SEED)
+
+    def train_wide(self) -> None:
+        """Six layers of MPNet, four times the matrix work: general, then reordered too, and
+        responses of models with what the narrow one and itself make of them in the mean."""
+        network = _new(shapes.WIDE)
+        load_wide_base(network, wide_base(self.runs))
+        self._run(network, WIDE[0], "entailment-wide-1", self._of_widths(), entailment.loss,
+                  WIDTH_SEED)
+        sources = split(entailment_data.with_other_orders(
+            self.data, rates.WIDE_RATES, 9, replayed=rates.WIDE_SUMMARISED_RATES))[0]
+        said = self._said(WIDTH_SEED, network, WIDE[1].length, UNLABELLED, UNLABELLED_RATE)
+        self._run(network, WIDE[1], "entailment-wide-2", [*sources, said], entailment.loss,
+                  WIDTH_SEED + 1)
+
+    def train_wide_again(self) -> None:
+        """The third of the wide, from the shipped weights on: other rows of the same, and other
+        responses with what both shipped networks make of them in the mean."""
+        self._train_wide_on(3, 10, WIDTH_SEED + 1, UNLABELLED, UNLABELLED_RATE)
+
+    def train_wide_on(self) -> None:
+        """The fourth of the wide, from the shipped weights on: four times as many rows."""
+        self._train_wide_on(4, 11, WIDTH_SEED + 3, UNLABELLED_LAST, UNLABELLED_LAST_RATE)
+
+    def train_unanswered(self) -> None:
+        """The fourth of the reader: questions of the generator that lose their answer by little."""
+        made = reader_data.contrasted(self.data)
+        human = split(reader_data.sources(self.data / "qa"))[0]
+        sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
+        self.reader = shipped_reader(GENERAL_DROPOUT)
+        freeze_below(self.reader, UNANSWERED_FROZEN)
+        self._run(self.reader, READER[3], "reader-4", sources, reader.loss, UNANSWERED_SEED)
+
+    def write(self, reader_run: str, entailment_run: str) -> None:
+        """Exports the averaged weights of two runs.
+
+        Raises:
+            FileNotFoundError: a run has left no state.
+        """
+        averaged(self.reader, self.runs / reader_run / STATE)
+        averaged(self.entailment, self.runs / entailment_run / STATE)
+        self._export({"reader": self.reader, "entailment": self.entailment})
+
+    def write_shipped(self, run: str) -> None:
+        """Exports a run that started from the shipped weights; the other networks stay."""
+        name = run.split("-")[0]
+        network = shipped_reader() if name == "reader" else shipped_entailment(name=name)
+        averaged(network, self.runs / run / STATE)
+        self._export({name: network})
+
+    def write_wide(self) -> None:
+        """Exports the wide network; the others stay."""
+        network = _new(shapes.WIDE)
+        load_wide_base(network, wide_base(self.runs))
+        averaged(network, self.runs / "entailment-wide-2" / STATE)
+        self._export({"wide": network})
+
+    def write_ranges(self) -> None:
+        """The ranges that 8 bits need, of the shipped weights."""
+        shipped: dict[str, ranges.Network] = {
+            "reader": shipped_reader(), "entailment": shipped_entailment(),
+            "wide": shipped_entailment(name="wide")}
+        ranges.write(shipped, self._tokenizer(), self.data, self.out)
+
+    def _export(self, networks: Mapping[str, ranges.Network]) -> None:
+        export(networks, self.tokenizer_file, self.out)
+        ranges.write(networks, self._tokenizer(), self.data, self.out)
+
+    def _train_on(
+        self, number: int, sources: Sequence[Source], seed: int, frozen: int
+    ) -> None:
+        """A stage from the shipped weights on, with dropout and its lower layers frozen."""
+        self.entailment = shipped_entailment(GENERAL_DROPOUT)
+        freeze_below(self.entailment, frozen)
+        self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
+                  split(sources)[0], entailment.loss, seed)
+
+    def _train_wide_on(
+        self, number: int, drawn: int, seed: int, count: int, rate: float
+    ) -> None:
+        """A stage of the wide from the shipped weights on, its lower layers frozen: the sources
+        as ``drawn`` has them, and ``count`` responses that the shipped networks judged."""
+        network, stage = shipped_entailment(GENERAL_DROPOUT, "wide"), WIDE[number - 1]
+        sources = split(entailment_data.with_other_orders(
+            self.data, rates.WIDE_RATES, drawn, replayed=rates.WIDE_SUMMARISED_RATES))[0]
+        said = self._said(seed, network, stage.length, count, rate)
+        freeze_below(network, WIDE_FROZEN)
+        self._run(network, stage, f"wide-{number}", [*sources, said], entailment.loss, seed + 1)
+
+    def _said(self, seed: int, wide: EntailmentNetwork, length: int, count: int,
+              rate: float) -> Source:
+        """Responses without a label, with the mean of what the shipped narrow network and the
+        wide one make of them; it is kept, for a run that goes on."""
+        examples = entailment_data.unlabelled(self.data, count, seed)
+        kept = self.runs / f"said-{seed}.json"
+        if kept.exists():
+            targets = json.loads(kept.read_text())
+            taught = [replace(one, target=tuple(target))
+                      for one, target in zip(examples, targets, strict=True)]
+        else:
+            taught = entailment.taught(
+                examples, (shipped_entailment(), wide), self._tokenizer(), self.device, length)
+            kept.write_text(json.dumps([one.target for one in taught]))
+        return Source("unlabelled", rate, taught)
+
+    def _of_widths(self) -> list[Source]:
+        return split(entailment_data.general(
+            self.data, rates.WIDE_RATES, 8, replayed=rates.WIDE_REPLAYED_RATES))[0]
+
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer(self.tokenizer_file)
+
+    def _entail(self, number: int, sources: Sequence[Source], dev: Sequence[Example]) -> None:
+        evaluate = entailment.evaluator(dev, self._tokenizer(), self.device)
+        self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}", sources,
+                  entailment.loss, self.seed + number - 1, evaluate)
+
+    def _run(self, network: nn.Module, stage: Stage, name: str, sources: Sequence[Source],
+             loss: Loss, seed: int, evaluate: Evaluate = lambda _: {}) -> None:
+        """A stage; without ``evaluate`` it is judged from outside, on the development sets."""
+        torch.manual_seed(seed)
+        train(network, sources, self._tokenizer(), loss, evaluate,
+              stage.settings(self.scale, seed), self.runs / name, self.device,
+              stop=stage.end(self.scale))
+
+
+PARTS: dict[str, Callable[[Recipe], None]] = {
+    "reader": Recipe.train_reader,
+    "entailment": Recipe.train_entailment,
+    "comparisons": Recipe.train_comparisons,
+    "export": lambda recipe: recipe.write("reader-3", "entailment-4"),
+    "general": Recipe.train_general,
+    "export-general": lambda recipe: recipe.write_shipped("entailment-5"),
+    "contrasted": Recipe.train_contrasted,
+    "export-contrasted": lambda recipe: recipe.write_shipped("entailment-6"),
+    "reordered": Recipe.train_reordered,
+    "export-reordered": lambda recipe: recipe.write_shipped("entailment-7"),
+    "unanswered": Recipe.train_unanswered,
+    "export-unanswered": lambda recipe: recipe.write_shipped("reader-4"),
+    "narrow": Recipe.train_narrow,
+    "deep": Recipe.train_deep,
+    "wide": Recipe.train_wide,
+    "export-wide": Recipe.write_wide,
+    "wide-again": Recipe.train_wide_again,
+    "export-wide-again": lambda recipe: recipe.write_shipped("wide-3"),
+    "wide-on": Recipe.train_wide_on,
+    "export-wide-on": lambda recipe: recipe.write_shipped("wide-4"),
+    "ranges": Recipe.write_ranges,
+}
+"""In their order, the tried ones among them (:mod:`tools.training.__main__`)."""
+OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
+             "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
+             "export-wide", "wide-again", "export-wide-again", "wide-on",
+             "export-wide-on", "ranges")
+"""Parts that take their starting weights themselves: the shipped ones, or a base model's."""
+
+
+def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
+    """An entailment network with the weights that the package has now."""
+    network = EntailmentNetwork(dropout, shapes.SHAPES[name])
+    on_torch.load(network, name)
+    return network
+
+
+def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
+    """The reader with the weights that the package has now."""
+    network = ReaderNetwork(dropout, shapes.SHAPES["reader"])
+    on_torch.load(network, "reader")
+    return network
+
+
+def _new(shape: shapes.Shape) -> EntailmentNetwork:
+    """A network for a base model's weights; its heads are the same every time."""
+    torch.manual_seed(WIDTH_SEED)
+    return EntailmentNetwork(GENERAL_DROPOUT, shape)
+
+
+def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> None:
+    """The embeddings and so many lower layers are not trained."""
+    encoder = network.encoder
+    below = (encoder.positions, encoder.types, encoder.distances, encoder.norm)
+    for part in (*below, *encoder.layers[:layers]):
+        if part is not None:
+            part.requires_grad_(False)
+
+
+def _sampled(
+    examples: Iterable[Example], most: int, rng: random.Random
+) -> list[Example]:
+    """At most so many of each source."""
+    groups: dict[str, list[Example]] = defaultdict(list)
+    for example in examples:
+        groups[example.source].append(example)
+    return [example for _, group in sorted(groups.items())
+            for example in rng.sample(group, min(most, len(group)))]
+
+
+def _rated(sources: Sequence[Source], count: float) -> list[Source]:
+    """The sources at rates by which an epoch has ``count`` of their examples."""
+    total = sum(source.rate * len(source.examples) for source in sources)
+    return [Source(s.name, s.rate * count / total, s.examples, s.augment) for s in sources]

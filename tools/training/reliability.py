@@ -1,0 +1,133 @@
+"""``python -m tools.training.reliability``: how often people agree with what Q² and SCALE find.
+
+For each kind of finding (:mod:`q2_metric.report.findings`) the share of responses with it that
+people call supported, on a sample of each development set; a response with two findings counts
+half for each. Every set counts the same, and in each the supported responses as much as the
+others, so that 0.5 says nothing and no set's base rate decides. Nothing is trained: the shares
+are printed beside the marks of ``q2 explain`` and of the report. To be run again after new
+weights; scores are kept in ``Q2_CACHE``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.engine.cache import Cache, default_path
+from q2_metric.engine.cached import CachedMetric
+from q2_metric.evaluation import statistics as st
+from q2_metric.evaluation.scores import NEUTRAL
+from q2_metric.metrics import load_metrics
+from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED
+from q2_metric.metrics.registry import columns, entry
+from q2_metric.report import findings
+from q2_metric.rows.fields import output_row
+
+METRICS = ("q2", "scale", "groundedness", "knowledge_f1", "word_share")
+LEAST = 20
+"""Responses with a finding, under which its share is not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A response of a set: the kinds of its findings, its scores, what people said."""
+
+    set: str
+    supported: bool
+    kinds: Mapping[str, float]
+    values: Mapping[str, float | None]
+
+
+@click.command(help=__doc__)
+@click.option("--rows", default=120, show_default=True, help="of a set, at most")
+@click.option("--cache", type=click.Path(path_type=Path), envvar="Q2_CACHE",
+              help="file of kept scores")
+@click.option("--out", type=click.Path(path_type=Path), show_default=True,
+              default=Path(findings.__file__).with_name(findings.FILE))
+def main(rows: int, cache: Path | None, out: Path) -> None:
+    found = table(*collect(rows, Cache(cache or default_path())))
+    out.write_text(found, encoding="utf-8")
+    click.echo(found)
+
+
+def table(judged: Sequence[Judged], signatures: Mapping[str, str]) -> str:
+    """The file, as JSON with a line for each kind."""
+    sets = Counter(one.set for one in judged)
+    fields = {"rows": sets, "signatures": signatures, "findings": shares(judged),
+              "ranked": ranked(judged)}
+    lines = [f' "{name}": {{\n' + ",\n".join(
+        f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in found.items()) + "\n }"
+        for name, found in fields.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def collect(rows: int, cache: Cache) -> tuple[list[Judged], dict[str, str]]:
+    """The sample of every set, scored, and the metrics' signatures."""
+    metrics = [
+        CachedMetric(name, lambda name=name: load_metrics([name])[0],  # type: ignore[misc]
+                     cache, entry(name).request("bundled", {}))
+        for name in METRICS
+    ]
+    found = []
+    for name, path in dev_files().items():
+        labelled = read_dev(path, rows)
+        examples = [one.example for one in labelled]
+        scores = [metric.score(examples) for metric in metrics]
+        for i, one in enumerate(labelled):
+            of_row = {metric.name: scores[k][i] for k, metric in enumerate(metrics)}
+            row = output_row(i, one.example, of_row, METRICS)
+            values = {column: row[column] for column in columns(METRICS)}
+            found.append(Judged(name, one.consistent, findings.kinds_of(row), values))
+        click.echo(f"{name}: {len(labelled)}")
+    return found, {metric.name: metric.signature for metric in metrics}
+
+
+def shares(judged: Sequence[Judged]) -> dict[str, list[float]]:
+    """By kind: share, ends of its bootstrap interval (sets resampled within), responses."""
+    weights, supported = balanced(judged), np.array([one.supported for one in judged])
+    rng = np.random.default_rng(SEED)
+    places = [np.flatnonzero([one.set == name for one in judged])
+              for name in dict.fromkeys(one.set for one in judged)]
+    draws = [np.concatenate([rng.choice(some, len(some)) for some in places])
+             for _ in range(N_BOOTSTRAP)]
+    found = {}
+    for kind in sorted({kind for one in judged for kind in one.kinds}):
+        has = np.array([one.kinds.get(kind, 0.0) for one in judged])
+        if (has > 0).sum() >= LEAST:
+            own = weights * has
+            drawn = [np.average(supported[draw], weights=own[draw])
+                     for draw in draws if own[draw].sum() > 0]
+            low, high = np.quantile(drawn, [0.025, 0.975])
+            share = np.average(supported, weights=own)
+            found[kind] = [*(round(float(x), 3) for x in (share, low, high)), int((has > 0).sum())]
+    return found
+
+
+def balanced(judged: Sequence[Judged]) -> np.ndarray:
+    """A weight a response: one for each set, half of it for each class."""
+    groups = [(one.set, one.supported) for one in judged]
+    return np.array([0.5 / groups.count(group) for group in groups])
+
+
+def ranked(judged: Sequence[Judged]) -> dict[str, float]:
+    """By column, the mean over the sets of the ROC-AUC."""
+    found = {}
+    for column in judged[0].values:
+        aucs = []
+        for name in dict.fromkeys(one.set for one in judged):
+            some = [(one.supported, one.values[column]) for one in judged if one.set == name]
+            values = [NEUTRAL if value is None else value for _, value in some]
+            aucs.append(st.roc_auc([supported for supported, _ in some], values))
+        found[column] = round(sum(aucs) / len(aucs), 3)
+    return found
+
+
+if __name__ == "__main__":
+    main()

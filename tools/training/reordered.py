@@ -1,0 +1,139 @@
+"""Whole sentences with their parts in another order: what is meant stays, or two parts changed
+places.
+
+A network that has only met swapped parts as errors takes every new order for one, and one that
+has only met retold clauses looks at the words alone. Here both sides have all the words of the
+premise, and both are reordered in the ways that change nothing ("A and B", "in 1889 , …").
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tools.training.examples import Example, Source
+from tools.training.synthetic import SYNONYMS
+
+Words = list[str]
+"""The text of each token; an emptied place is ""."""
+Change = Callable[[Any, Words, random.Random], bool]
+"""Changes the words of a parsed sentence in place; whether it found anything to change."""
+
+
+def reordered(docs: Iterable[Any], rng: random.Random) -> Source:
+    """Up to two pairs from each parsed sentence: one that means the same, one that does not."""
+    rows = [example for doc in docs for example in _pairs(doc, rng)]
+    return Source("reordered", 1.0, rows)
+
+
+def _pairs(doc: Any, rng: random.Random) -> list[Example]:
+    found = []
+    for label, change in (("supported", None), ("not_supported", _exchange)):
+        words: Words = [token.text for token in doc]
+        if change is not None and not change(doc, words, rng):
+            continue
+        moved = any([_turn_list(doc, words, rng), _front(doc, words, rng)])
+        if label == "supported" and not (moved or rng.random() < 0.35):
+            continue
+        for token in doc:
+            if words[token.i] == token.text and rng.random() < 0.3:
+                words[token.i] = SYNONYMS.get(token.text, token.text)
+        text = re.sub(r"\s+", " ", " ".join(words)).strip()
+        found.append(Example(text.lower() if rng.random() < 0.5 else text, doc.text, label,
+                             f"reordered_{label}"))
+    return found
+
+
+def _put(words: Words, one: Any, two: Any) -> None:
+    """Two spans that do not overlap change places."""
+    first, second = ([words[t.i] for t in span] for span in (one, two))
+    for span, text in ((one, second), (two, first)):
+        for place, token in enumerate(span):
+            words[token.i] = " ".join(w for w in text if w) if place == 0 else ""
+
+
+def _exchange(doc: Any, words: Words, rng: random.Random) -> bool:
+    """Two names, numbers, modifiers or phrases of one kind change places."""
+    kinds: list[Callable[[Any], Sequence[tuple[Any, Any]]]] = [_entities, _modifiers]
+    rng.shuffle(kinds)
+    # Most sentences have a subject and an object: not all of them are wanted.
+    for kind in [*kinds, _phrases] if rng.random() < 0.4 else kinds:
+        choices = kind(doc)
+        if choices:
+            _put(words, *rng.choice(choices))
+            return True
+    return False
+
+
+def _listed(one: Any, two: Any) -> bool:
+    """Whether two spans are members of one list, in which their order says nothing."""
+    first, second = one.root, two.root
+    listed = second.dep_ == "conj" and second in first.subtree
+    return listed or first.head == second or second.head == first
+
+
+def _apart(spans: Sequence[Any]) -> list[tuple[Any, Any]]:
+    return [(one, two) for i, one in enumerate(spans) for two in spans[i + 1 :]
+            if one.text.lower() != two.text.lower() and not _listed(one, two)
+            and one.end <= two.start]
+
+
+def _entities(doc: Any) -> list[tuple[Any, Any]]:
+    """Names or numbers of one type."""
+    return [(one, two) for one, two in _apart(list(doc.ents)) if one.label_ == two.label_]
+
+
+def _modifiers(doc: Any) -> list[tuple[Any, Any]]:
+    """Adjectives of different nouns."""
+    found = [doc[t.i : t.i + 1] for t in doc if t.dep_ == "amod" and t.tag_ == "JJ" and t.is_alpha]
+    return [(one, two) for one, two in _apart(found) if one.root.head != two.root.head]
+
+
+def _phrases(doc: Any) -> list[tuple[Any, Any]]:
+    """A subject and an object."""
+    found = [c for c in doc.noun_chunks if c.root.pos_ != "PRON"
+             and c.root.dep_ in ("nsubj", "nsubjpass", "dobj", "pobj")]
+    return [(one, two) for one, two in _apart(found) if one.root.lemma_ != two.root.lemma_
+            and one.root.dep_.startswith("nsubj") != two.root.dep_.startswith("nsubj")]
+
+
+def _turn_list(doc: Any, words: Words, rng: random.Random) -> bool:
+    """ "A and B" becomes "B and A"."""
+    for token in doc:
+        members = [c for c in token.children if c.dep_ == "conj"]
+        if (len(members) != 1 or token.pos_ not in ("NOUN", "PROPN") or rng.random() < 0.3
+                or any(c.dep_ == "conj" for c in members[0].children)):
+            continue
+        links = [c for c in token.children if c.dep_ == "cc"]
+        last = members[0]
+        first = doc[token.left_edge.i : links[0].i] if len(links) == 1 else None
+        second = doc[last.left_edge.i : last.right_edge.i + 1]
+        # A shared modifier ("old men and women") belongs to both or to one: left alone.
+        if (first and links[0].i + 1 == second.start and first.end > token.i
+                and len(first) <= 5 and len(second) <= 5
+                and not any(t.dep_ in ("det", "amod", "poss", "compound", "prep")
+                            for t in [*token.children, *last.children])):
+            _put(words, first, second)
+            return True
+    return False
+
+
+def _front(doc: Any, words: Words, rng: random.Random) -> bool:
+    """A phrase of time or place at the end moves to the front."""
+    root = next((t for t in doc if t.dep_ == "ROOT"), None)
+    if root is None or rng.random() < 0.3:
+        return False
+    ends = [c for c in root.children if c.dep_ == "prep" and c.i > root.i
+            and c.text.lower() in ("in", "on", "at", "during", "after", "before", "since", "from")]
+    for phrase in ends:
+        span = doc[phrase.left_edge.i : phrase.right_edge.i + 1]
+        last = all(t.is_punct for t in doc[span.end :])
+        if last and 2 <= len(span) <= 8 and doc[0].text.lower() != span[0].text.lower():
+            moved = [words[t.i] for t in span]
+            for token in span:
+                words[token.i] = ""
+            words[0] = " ".join([w for w in moved if w] + [",", words[0]])
+            return True
+    return False

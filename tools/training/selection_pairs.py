@@ -1,0 +1,130 @@
+"""Pairs of texts and snippets that the bundled ranker learns from (see ``selection``)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from q2_metric.knowledge.bundled import without
+from q2_metric.knowledge.dstc import read_knowledge, read_labels
+from q2_metric.knowledge.types import Pool, Snippet
+from q2_metric.models.bundled.selection import CUT
+
+Floats = NDArray[np.float32]
+Pair = tuple[str, int]
+"""(text, place of its snippet in the pool)."""
+
+QA_SOURCES = ("squad_train_pieces", "qed_dev_nq", "squadshifts_wiki", "friendsqa", "policyqa")
+HELD_OUT = 5
+"""One entity in so many is kept for development."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The pool as texts without names, and the queries with their snippets."""
+
+    pool: Pool
+    questions: list[str]
+    answers: list[str]
+    paraphrases: list[Pair]
+    responses: list[Pair]
+    qa: list[tuple[str, str]]
+
+    def held_out(self, place: int) -> bool:
+        snippet = self.pool.snippets[place]
+        return zlib.crc32(f"{snippet.domain}/{snippet.entity_id}".encode()) % HELD_OUT == 0
+
+
+def read_data(knowledge: Path, labels: Sequence[Path], qa: Path | None, limit: int) -> Data:
+    """The pool, its paraphrases' candidates are filled by :func:`mine`."""
+    pool = read_knowledge(knowledge)
+    places = {snippet.key: i for i, snippet in enumerate(pool)}
+    responses = []
+    for path in labels:
+        for label in read_labels(path):
+            for key in label.knowledge:
+                pool.find(key, str(path))
+                place = places[key]
+                text = without(label.response, pool.snippets[place].entity_name)
+                responses.append((text, place))
+    return Data(
+        pool,
+        [without(s.question, s.entity_name) for s in pool],
+        [without(s.answer, s.entity_name) for s in pool],
+        [],
+        responses,
+        _qa_pairs(qa, limit) if qa else [],
+    )
+
+
+def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
+    pairs = []
+    for source in QA_SOURCES:
+        with gzip.open(folder / f"{source}.jsonl.gz", "rt", encoding="utf-8") as file:
+            for line in file:
+                row = json.loads(line)
+                if row["answer"]:
+                    # The sentence or two around the answer: about as long as a snippet.
+                    start = row["start"]
+                    around = row["context"][max(0, start - 150) : start + 150]
+                    pairs.append((row["question"], around))
+    random.Random(0).shuffle(pairs)
+    return pairs[:limit]
+
+
+def mine(data: Data, teacher: dict[str, Floats], count: int, seed: int) -> list[Pair]:
+    """Questions of other entities that ask for the same, by the teacher.
+
+    Near in question and answer, and yet worded otherwise.
+    """
+    rng = np.random.default_rng(seed)
+    questions = np.stack([teacher[text] for text in data.questions])
+    answers = np.stack([teacher[text] for text in data.answers])
+    found = []
+    for i in rng.choice(len(data.pool), min(count, len(data.pool)), replace=False):
+        alike = questions @ questions[i]
+        both = 0.6 * alike + 0.4 * (answers @ answers[i])
+        near = [
+            int(j) for j in np.argsort(-both)[:60]
+            if both[j] > 0.6 and alike[j] < 0.93 and _entity(data.pool.snippets[j])
+            != _entity(data.pool.snippets[i])
+        ][:10]
+        if near:
+            found.append((data.questions[near[rng.integers(len(near))]], int(i)))
+    return found
+
+
+def _entity(snippet: Snippet) -> tuple[str, str]:
+    return (snippet.domain, snippet.entity_id)
+
+
+def teach(texts: Sequence[str]) -> dict[str, Floats]:
+    """The vectors of all-MiniLM-L6-v2, unit length."""
+    import torch
+    from torch.nn import functional as F
+    from transformers import AutoModel, AutoTokenizer
+
+    from tools.training.base import base_folder
+
+    folder = str(base_folder())
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    order = sorted(set(texts), key=len)
+    found: dict[str, Floats] = {}
+    with torch.inference_mode():
+        for first in range(0, len(order), 64):
+            part = order[first : first + 64]
+            batch = tokenizer(part, padding=True, truncation=True, max_length=CUT,
+                              return_tensors="pt")
+            mask = batch["attention_mask"][:, :, None]
+            states = model.eval()(**batch).last_hidden_state
+            vectors = F.normalize((states * mask).sum(1) / mask.sum(1), dim=-1).numpy()
+            found.update(zip(part, vectors, strict=True))
+    return found

@@ -1,0 +1,88 @@
+"""The stages that made the shipped weights: how many examples, and how fast.
+
+Each goes on from the averaged weights of the one before, with a new schedule and further data
+(what they saw: docs/results/training.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tools.training.train import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage: examples of its schedule, and where it was stopped within it."""
+
+    schedule: int
+    rate: float = 1.5e-4
+    head_rate: float = 6e-4
+    stop: int | None = None
+    warmup: float = 0.02
+    average: float = 0.998
+    length: int = 256
+    tokens: int = 5120
+
+    def settings(self, scale: float, seed: int) -> Settings:
+        """Those of the training loop, with ``scale`` times the examples."""
+        return Settings(int(self.schedule * scale), tokens=self.tokens, length=self.length,
+                        rate=self.rate, head_rate=self.head_rate, warmup=self.warmup,
+                        average=self.average, seed=seed)
+
+    def end(self, scale: float) -> int | None:
+        """After how many examples it stops, where that is before the schedule's end."""
+        return None if self.stop is None else int(self.stop * scale)
+
+
+READER = (
+    Stage(200_000, warmup=0.04, stop=76_000),
+    Stage(90_000, rate=1.2e-4),
+    Stage(220_000),
+    Stage(12_000, rate=6e-5, head_rate=1e-4, warmup=0.05, length=160, tokens=2048, average=0.998),
+)
+ENTAILMENT = (
+    Stage(225_000, warmup=0.04, stop=123_000),
+    Stage(100_000, rate=1.2e-4),
+    Stage(50_000, rate=8e-5, head_rate=2e-4, warmup=0.03),
+    Stage(300_000, rate=1.4e-4, head_rate=4e-4, length=320, stop=216_000),
+    Stage(32_000, rate=7e-5, head_rate=1.4e-4, warmup=0.03, length=192, tokens=3072,
+          average=0.999),
+    Stage(72_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
+          average=0.999),
+    Stage(68_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
+          average=0.999),
+)
+
+WIDE = (
+    Stage(60_000, rate=6e-5, head_rate=4e-4, warmup=0.04, length=160, tokens=3072, stop=45_000),
+    Stage(48_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=320, tokens=3072),
+    Stage(42_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=256, tokens=3072),
+    Stage(165_000, rate=5e-5, head_rate=1e-4, warmup=0.02, length=256, tokens=3072,
+          average=0.999),
+)
+DEEP = Stage(60_000, rate=5e-5, head_rate=3e-4, warmup=0.06, length=160, tokens=3072)
+"""The teacher, all layers of MPNet: it meets the pairs of the first of the wide."""
+NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
+"""Meets the same pairs as the first of the wide, at a rate that suits its width."""
+
+UNLABELLED, UNLABELLED_RATE = 11_000, 3.0
+"""Responses without a label that the later ones of the wide meet, and how often in an epoch."""
+UNLABELLED_LAST, UNLABELLED_LAST_RATE = 24_000, 1.4
+"""The same of its last."""
+
+COMPARED_SHARE = 0.25
+"""How many of the examples of the third stage are comparisons."""
+
+GENERAL_SEED = 17
+CONTRASTED_SEED = 18
+REORDERED_SEED = 19
+UNANSWERED_SEED = 19
+WIDTH_SEED = 20
+GENERAL_DROPOUT = 0.1
+GENERAL_FROZEN = 3
+CONTRASTED_FROZEN = 1
+WIDE_FROZEN = 2
+DEEP_FROZEN = 4
+UNANSWERED_FROZEN = 1
+"""Lower layers that, with the embeddings, stay as they are."""

@@ -1,0 +1,173 @@
+"""The training loop: seeded, resumable after a kill, on CPU or GPU."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from q2_metric.models.bundled.encoding import Tokenizer, Window
+from tools.training.batches import batches
+from tools.training.examples import Example, Source
+from tools.training.learner import Learner, progress_of
+from tools.training.predict import bfloat16_is_faster
+
+STATE = "state.safetensors"
+
+Loss = Callable[[nn.Module, Sequence[Window], Sequence[Example], torch.device], Tensor]
+Evaluate = Callable[[nn.Module], dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long and how fast to train.
+
+    ``examples`` are counted as drawn; ``tokens`` is the padded size of a batch;
+    ``length`` the longest row in tokens (longer texts lose their end).
+    """
+
+    examples: int
+    tokens: int = 5120
+    length: int = 256
+    rate: float = 1.5e-4
+    head_rate: float = 6e-4
+    warmup: float = 0.04
+    weight_decay: float = 0.01
+    average: float = 0.998
+    seed: int = 13
+    save_minutes: float = 4.0
+    evaluate_every: int = 1500
+
+    def scale(self, seen: int) -> float:
+        """Of the learning rates after so many examples: up to 1, then down to 0."""
+        part = seen / self.examples
+        falling = (1 - part) / (1 - self.warmup) if part > self.warmup else 1.0
+        return min(1.0, part / self.warmup + 1e-3) * max(0.0, falling)
+
+
+def train(
+    network: nn.Module,
+    sources: Sequence[Source],
+    tokenizer: Tokenizer,
+    loss: Loss,
+    evaluate: Evaluate,
+    settings: Settings,
+    folder: Path,
+    device: torch.device,
+    stop: int | None = None,
+) -> None:
+    """Trains ``network`` in place and leaves its averaged weights in it.
+
+    ``stop`` ends the run after so many examples, within the schedule of ``settings``.
+
+    ``folder`` receives ``state.safetensors`` (weights, their average, optimiser and how far
+    it is) every few minutes, and ``log.jsonl``. Started again with the same settings and
+    examples, it goes on after the last save, at whatever moment it was killed.
+
+    Raises:
+        ValueError: ``folder`` holds a run with other settings or examples.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    network.to(device).train()
+    learner = Learner(network, settings.rate, settings.head_rate, settings.weight_decay)
+    log = _Log(folder / "log.jsonl")
+    at = _resumed(learner, folder / STATE, settings, sources, device)
+    half = bfloat16_is_faster(device)
+    log.write(bfloat16=half)
+    stream = batches(sources, tokenizer, tokens=settings.tokens, length=settings.length,
+                     seed=settings.seed)
+    next(islice(stream, at.step, at.step), None)  # those that an earlier run has seen
+    clock = _Clock(at.seen)
+    while at.seen < (stop or settings.examples):
+        rows, examples = next(stream)
+        with torch.autocast(device.type, torch.bfloat16, enabled=half):
+            value = loss(network, rows, examples, device)
+        scale = settings.scale(at.seen)
+        at.seen += len(rows)
+        at.step += 1
+        learner.learn(value, scale, min(settings.average, (1 + at.step) / (10 + at.step)))
+        clock.smooth(value.item())
+        if at.step % 100 == 0:
+            log.write(step=at.step, seen=at.seen, loss=round(clock.loss, 4),
+                      pace=round(clock.pace(at.seen), 1))
+        if clock.since_saved() > settings.save_minutes * 60:
+            learner.save(folder / STATE, at.as_dict())
+            clock.saved = time.monotonic()
+        if at.step % settings.evaluate_every == 0:
+            log.write(step=at.step, seen=at.seen, dev=learner.evaluated(evaluate))
+    learner.take_average()
+    log.write(step=at.step, seen=at.seen, dev=evaluate(network), minutes=clock.minutes())
+    learner.save(folder / STATE, at.as_dict())
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far a run is, and of what."""
+
+    settings: Settings
+    read: list[list[Any]]
+    seen: int = 0
+    step: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"settings": asdict(self.settings), "sources": self.read, "seen": self.seen,
+                "step": self.step}
+
+
+def _resumed(
+    learner: Learner, path: Path, settings: Settings, sources: Sequence[Source],
+    device: torch.device,
+) -> _Place:
+    """Where the run begins: at the start, or after what ``path`` holds."""
+    at = _Place(settings, [[one.name, one.rate, len(one.examples)] for one in sources])
+    if path.exists():
+        saved = progress_of(path)
+        for name, what in (("settings", "settings"), ("sources", "examples")):
+            if saved[name] != at.as_dict()[name]:
+                raise ValueError(f"{path.parent} holds a run with other {what}: {saved[name]}")
+        at.seen, at.step = saved["seen"], saved["step"]
+        learner.restore(path, device)
+    return at
+
+
+class _Clock:
+    """How long a run takes, and its smoothed loss."""
+
+    def __init__(self, seen: int) -> None:
+        self.loss = 0.0
+        self._seen = seen
+        self._started = self.saved = time.monotonic()
+
+    def smooth(self, value: float) -> None:
+        self.loss = self.loss + 0.02 * (value - self.loss) if self.loss else value
+
+    def pace(self, seen: int) -> float:
+        """Examples a second since the start."""
+        return (seen - self._seen) / (time.monotonic() - self._started)
+
+    def since_saved(self) -> float:
+        """Seconds."""
+        return time.monotonic() - self.saved
+
+    def minutes(self) -> float:
+        return round((time.monotonic() - self._started) / 60, 1)
+
+
+class _Log:
+    """JSON lines, on the screen too."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8")
+
+    def write(self, **entry: Any) -> None:
+        line = json.dumps(entry)
+        self._file.write(line + "\n")
+        self._file.flush()
+        print(line, flush=True)

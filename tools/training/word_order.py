@@ -1,0 +1,111 @@
+"""``python -m tools.training.word_order --data FOLDER``: the table of ``text/word_order.tsv``.
+
+What stands behind what is counted in the sentences of the annotated sets and of the models'
+responses, each once; the sources in ``KEPT`` are left out, to see on them how many real sentences
+the rule takes for words in no order, and how many shuffled ones.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import click
+
+from q2_metric.text import word_order
+from q2_metric.text.claims import FUNCTION_WORDS, plain, sentences
+from q2_metric.text.word_order import CONTRACTED
+from tools.training.examples import read_jsonl
+
+KEPT = frozenset("""
+    rome1776_wow faithdial_audit_wow attributionbench expertqa_attribution shroom2024 cliff
+    dialsummeval dstc9_human_accuracy quotesum_dev factcheck_gpt_stance
+""".split())
+LENGTH = 1500
+"""Characters of a text that are read."""
+OFTEN = 1000
+"""How often a contraction of a function word must occur to be a class of its own."""
+PRIOR = 5.0
+"""Words that a class is taken to have been followed by, in the proportion of all words."""
+
+
+def texts(folder: Path, kept: bool) -> Iterator[str]:
+    """Premises and hypotheses of the sources; of those that are kept only hypotheses."""
+    for file in sorted([*folder.glob("groundedness/*.gz"), *folder.glob("groundedness2/*.gz")]):
+        if (file.name.split(".")[0] in KEPT) == kept:
+            for row in read_jsonl(file):
+                yield row["hypothesis"]
+                if not kept:
+                    yield row["premise"][:LENGTH]
+    if not kept:
+        for row in read_jsonl(folder / "unlabelled" / "wow_test_generations.jsonl.gz"):
+            yield from (*row["generations"].values(), row["gold"], row["knowledge"])
+
+
+def count(found: set[str]) -> dict[str, dict[str, float]]:
+    """The table from sentences: for each class the log ratio of each that may follow."""
+    words = Counter(word for one in found for word in re.findall(r"[a-z]+'[a-z]+", one))
+    known = FUNCTION_WORDS | {
+        word for word, times in words.items()
+        if times >= OFTEN and CONTRACTED.search(word) and CONTRACTED.sub("", word) in FUNCTION_WORDS
+    }
+    single: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    for one in sorted(found):
+        row = word_order.classes(one, known)
+        single.update(name for name in row if name)
+        pairs.update((a, b) for a, b in pairwise(row) if a and b)
+    before: Counter[str] = Counter()
+    for (first, _), times in pairs.items():
+        before[first] += times
+    total = sum(single.values())
+    return {
+        first: {
+            name: math.log((pairs[first, name] / (times / total) + PRIOR) / (before[first] + PRIOR))
+            for name, times in sorted(single.items())
+        }
+        for first in sorted(single)
+    }
+
+
+def shuffled(sentence: str, rng: random.Random) -> str:
+    """Its words in no order, without its punctuation."""
+    words = [word for word in sentence.split() if word[0].isalnum()]
+    rng.shuffle(words)
+    return " ".join(words) + " ."
+
+
+@click.command(help=__doc__)
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
+              help="folder with groundedness/, groundedness2/, unlabelled/")
+@click.option("--out", type=click.Path(path_type=Path), default=None,
+              help="the table; the package's own by default")
+def main(data: Path, out: Path | None) -> None:
+    found = {one for text in texts(data, kept=False) for one in sentences(plain(text))}
+    table = count(found)
+    lines = (f"{name}\t{''.join(map(word_order.letter, row.values()))}\n"
+             for name, row in table.items())
+    place = out or Path(str(files("q2_metric.text").joinpath(word_order.TABLE)))
+    place.write_text("".join(lines), encoding="ascii")
+    click.echo(f"{len(table)} classes from {len(found)} sentences")
+
+    rng = random.Random(0)
+    seen = sorted({one for text in texts(data, kept=True) for one in sentences(plain(text))})
+    for least, most in ((6, 10), (10, 15), (15, 25), (25, 1000)):
+        real = [one for one in seen if least <= len(one.split()) < most]
+        taken = [one for one in real if word_order.in_no_order(one)]
+        caught = sum(word_order.in_no_order(shuffled(one, rng)) for one in real)
+        click.echo(f"{least} to {most - 1} words: {len(taken)} of {len(real)} real sentences, "
+                   f"{caught} of them shuffled")
+        for one in taken:
+            click.echo(f"    {one[:150]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""The recipe that made the bundled weights: ``python -m training``."""
