@@ -6,6 +6,8 @@ the settings dataclass. Settings have no default here: what is not given is left
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -135,7 +137,12 @@ MODEL_OPTIONS = all_options(
 
 
 def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> list[str]:
-    """Names of metrics, in the order of the registry."""
+    """Names of metrics, in the order of the registry.
+
+    A module of "package.module:Class" may lie in the current folder, as for ``python -m``.
+    """
+    if ":" in text and (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
     try:
         names = check_names(text)
     except InputError as error:
@@ -149,7 +156,7 @@ def metrics_option(default: str = ",".join(DEFAULT), **more: Any) -> Option[Any]
     """``--metrics``."""
     return click.option(
         "--metrics", default=default, show_default=True, callback=metric_names,
-        help=f"Out of {', '.join(METRICS)}.", **more,
+        help=f"Out of {', '.join(METRICS)}, or package.module:Class.", **more,
     )
 
 

@@ -16,7 +16,7 @@ from q2_metric.engine.identity import CODE, Identity, code, contents, identity
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import STDIN, rereadable
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.registry import entry, together, warn_of_unused
+from q2_metric.metrics.registry import Entry, entry, know, together, warn_of_unused
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import BadRow, Row, read_rows
@@ -120,6 +120,8 @@ class Job:
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
         block: rows scored together at most.
+        entries: of the metrics; a process of Ray does not know those that were named as
+            "package.module:Class" here.
     """
 
     files: tuple[str, ...]
@@ -137,6 +139,10 @@ class Job:
     cache: Path | None = None
     cache_bytes: int = LARGEST
     block: int = field(default_factory=lambda: BLOCK)
+    entries: tuple[Entry, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", tuple(map(entry, self.metrics)))
 
     @property
     def layout(self) -> Layout:
@@ -222,6 +228,7 @@ class Job:
             As :func:`q2_metric.metrics.load_metrics`,
             :func:`q2_metric.metrics.calibration.calibrate` and what loads the choice.
         """
+        know(self.entries)
         if self.cache is None:
             found = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
         else:

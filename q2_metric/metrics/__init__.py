@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from q2_metric.metrics.registry import METRICS as METRICS
-from q2_metric.metrics.registry import check_keywords, check_names, together, warn_of_unused
 from q2_metric.types import Metric
 
 
@@ -20,7 +18,7 @@ def load_metrics(
     """The metrics of these names, ready to score.
 
     Args:
-        names: out of :data:`METRICS`.
+        names: out of :data:`q2_metric.metrics.registry.METRICS`, or "package.module:Class".
         preset: which models: "bundled", "bundled-small", "paper", "paper-exact", "paper-small" or
             "modern".
         keywords: the fields of :class:`~q2_metric.running.Running` and of the metrics'
@@ -33,12 +31,15 @@ def load_metrics(
         MissingExtra: a metric or the preset needs a package that is not installed.
         ModelError: a model cannot be loaded.
     """
-    check_keywords(keywords)
-    names = check_names(names)
-    warn_of_unused(keywords, names)
+    # Here, since the registry imports metrics of other people, which may import this package.
+    from q2_metric.metrics import registry
+
+    registry.check_keywords(keywords)
+    names = registry.check_names(names)
+    registry.warn_of_unused(keywords, names)
     check_models(names, preset, keywords)
-    told = together(names, keywords)
-    return [METRICS[name].load(preset, told) for name in names]
+    told = registry.together(names, keywords)
+    return [registry.METRICS[name].load(preset, told) for name in names]
 
 
 def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any]) -> None:
@@ -46,6 +47,7 @@ def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any])
 
     Arguments and errors are those of :func:`load_metrics`.
     """
+    from q2_metric.metrics.registry import METRICS
     from q2_metric.models import presets, stages
 
     used = {key: keywords.get(key) for name in names for key in METRICS[name].models

@@ -10,134 +10,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
-from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
+from q2_metric.metrics.entry import Column as Column
+from q2_metric.metrics.entry import Details as Details
+from q2_metric.metrics.entry import Entry as Entry
+from q2_metric.metrics.others import by_path, check_name, installed
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.running import RUNNING
 from q2_metric.text.given import all_text, kind
-from q2_metric.types import Metric, Score
 
 _LOG = logging.getLogger(__name__)
-
-Details = Literal["questions", "sentences", "parts"]
-"""What ``Score.because`` holds: Q²'s questions, or judged sentences or parts of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A number that a metric gives each response.
-
-    Attributes:
-        name: in outputs and tables.
-        title: for people.
-        field: of :class:`~q2_metric.types.Score` that holds it.
-        sign: "module:function" from the metric's signature to the column's; "" where they
-            are the same.
-        gloss: one line for people: what it is, and what is high.
-    """
-
-    name: str
-    title: str
-    field: Literal["value", "no_nli"] = "value"
-    sign: str = ""
-    gloss: str = ""
-
-    def of(self, score: Score) -> float | None:
-        """Its number of a score."""
-        value: float | None = getattr(score, self.field)
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A metric, before it is loaded.
-
-    Attributes:
-        name: of the metric, and of its first column.
-        title: for people.
-        loader: "module:Class". Where the entry has a model, a setting or a field of
-            ``Running``, ``Class.from_preset(preset, **keywords)`` makes the metric, else
-            ``Class()``.
-        settings: "module:Class" of the dataclass of its settings; "" for none.
-        more: columns beside its first.
-        details: what ``because`` of its scores holds; ``None`` for nothing.
-        models: keywords of models that may replace the preset's, as "reader_model".
-        running: fields of :class:`~q2_metric.running.Running` that it takes.
-        cached: whether its scores take longer to compute than to look up.
-        any_text: whether it also scores responses that claim nothing, as the overlaps of words
-            do. Any other metric is asked about claims only (:mod:`q2_metric.scoring.scores`).
-        evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
-        probability: whether its value is meant as P(supported), so that it can be well or
-            badly calibrated.
-        bases: metrics whose scores it is computed from, and attributes that hold them (``None``
-            where one is not used).
-        gloss: one line for people about its first column: what it is, and what is high.
-    """
-
-    name: str
-    title: str
-    loader: str
-    settings: str = ""
-    more: tuple[Column, ...] = ()
-    details: Details | None = None
-    models: tuple[str, ...] = ()
-    running: tuple[str, ...] = ()
-    cached: bool = False
-    any_text: bool = False
-    evidence: bool = False
-    probability: bool = False
-    bases: tuple[str, ...] = ()
-    gloss: str = ""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The numbers that it gives each response, the metric's own first."""
-        return (Column(self.name, self.title, gloss=self.gloss), *self.more)
-
-    def signatures(self, signed: str) -> dict[str, str]:
-        """By column, for the metric's signature."""
-        return {
-            column.name: _named(column.sign)(signed) if column.sign else signed
-            for column in self.columns
-        }
-
-    def settings_class(self) -> Any:
-        """The dataclass of its settings, which it must have."""
-        return _named(self.settings)
-
-    def setting_fields(self) -> tuple[Setting, ...]:
-        """Of the settings dataclass, in order."""
-        return settings_of(_named(self.settings)) if self.settings else ()
-
-    def keywords(self) -> tuple[str, ...]:
-        """What :meth:`load` takes: running, models, settings."""
-        return (*self.running, *self.models, *(field.name for field in self.setting_fields()))
-
-    def request(self, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """What makes its scores what they are, out of the arguments of ``load_metrics``.
-
-        Device and batch size do not belong to it.
-        """
-        how = {name for name in RUNNING if name != "dtype"}
-        own = [name for name in self.keywords() if name not in how]
-        return {"preset": preset, **_given(keywords, own)}
-
-    def load(self, preset: str, keywords: Mapping[str, Any]) -> Metric:
-        """The metric; keywords that it does not take, and those that are ``None``, are left out.
-
-        Raises:
-            InputError: an unknown preset, or a setting's value.
-            MissingExtra: a package is not installed.
-            ModelError: a model cannot be loaded.
-        """
-        kind, takes = _named(self.loader), self.keywords()
-        metric: Metric = kind.from_preset(preset, **_given(keywords, takes)) if takes else kind()
-        return metric
-
 
 METRICS: dict[str, Entry] = {
     entry.name: entry
@@ -190,6 +74,8 @@ METRICS: dict[str, Entry] = {
 }
 """By name, in the order in which they are shown."""
 
+METRICS |= installed(METRICS)
+
 
 AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
 """Names that are kept for the comparison with people's responses (where a framework has them),
@@ -202,6 +88,13 @@ DEFAULT = ("q2", "scale")
 def entry(name: str) -> Entry:
     """The metric of that name; of a metric that is not registered what can be said of any."""
     return METRICS.get(name) or Entry(name, name, "")
+
+
+def know(entries: Iterable[Entry]) -> None:
+    """Registers the metrics that are not registered in this process."""
+    for one in entries:
+        if one.loader:
+            METRICS.setdefault(one.name, one)
 
 
 def columns(names: Iterable[str] | None = None) -> dict[str, Column]:
@@ -256,11 +149,32 @@ def check_names(names: Iterable[str] | str) -> list[str]:
 
 
 def listed(names: Iterable[str] | str) -> list[str]:
-    """Names as they are known, each once, whether there is such a metric or not."""
+    """Names as they are known, each once, whether there is such a metric or not.
+
+    "package.module:Class" is registered, and becomes the name of that metric.
+
+    Raises:
+        InputError: these are no names, or there is no such class.
+    """
     several = names.split(",") if isinstance(names, str) else names
     if not isinstance(several, Iterable) or not all_text(several := list(several)):
         raise InputError(f"metrics are {kind(several)}, not a list of names or \"q2,scale\"")
-    return [name for name in dict.fromkeys(one.strip().lower() for one in several) if name]
+    known = (_registered(one.strip()) if ":" in one else one.strip().lower() for one in several)
+    return [name for name in dict.fromkeys(known) if name]
+
+
+def _registered(where: str) -> str:
+    """The name of the metric "package.module:Class", which is then among :data:`METRICS`."""
+    added = by_path(where)
+    if METRICS.get(added.name, added) != added:
+        known = METRICS[added.name]
+        if known.loader != where:
+            raise InputError(f"{where} has the name {added.name!r}, which is the metric "
+                             f"{known.loader}; give it another name")
+        return known.name
+    check_name(added, METRICS)
+    METRICS[added.name] = added
+    return added.name
 
 
 def no_such(name: str) -> str:
@@ -296,13 +210,3 @@ def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
             takers = [one.name for one in METRICS.values() if keyword in one.keywords()]
             _LOG.warning("%s changes nothing here: it is of %s, and computed is %s",
                          keyword, ", ".join(takers), ", ".join(names))
-
-
-def _given(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: keywords[name] for name in names if keywords.get(name) is not None}
-
-
-def _named(where: str) -> Any:
-    """What "module:name" names."""
-    module, _, name = where.partition(":")
-    return getattr(import_module(module), name)

@@ -14,6 +14,7 @@ from q2_metric.engine.manifest import beside, read_manifest
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
 from q2_metric.metrics import registry
+from q2_metric.metrics.others import RESERVED
 from q2_metric.metrics.signature import parse
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run
@@ -143,9 +144,9 @@ def _recorded(path: str) -> tuple[dict[str, str], bool]:
 
 
 def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
-    every = tuple(registry.METRICS)
+    every = tuple(dict.fromkeys([*registry.METRICS, *_strangers(path)]))
     known = Layout(every, with_file=True, decided=every, texts=True).fields
-    columns = registry.columns()
+    columns = registry.columns(every)
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and _setting(path, "raw_csv") is not True
     plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
@@ -174,6 +175,14 @@ def _no_claim(path: str) -> NoClaim:
         return check_no_claim(_setting(path, "no_claim"))
     except InputError:
         return check_no_claim(None)
+
+
+def _strangers(path: str) -> list[str]:
+    """Metrics of the run, registered here or not, that outputs can have a column of."""
+    recorded = _setting(path, "metrics")
+    if not isinstance(recorded, list):
+        return []
+    return [name for name in recorded if isinstance(name, str) and name not in RESERVED]
 
 
 def _setting(path: str, name: str) -> object:

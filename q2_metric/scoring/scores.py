@@ -8,17 +8,20 @@ handed to the metric: it has a score without a value, with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Any, Protocol, cast, runtime_checkable
 
 from q2_metric import metrics
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.claims import blank, check_examples, unclaimed
 from q2_metric.metrics.registry import METRICS, check_names, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.scoring.faults import score_each
+from q2_metric.text.given import kind
 from q2_metric.types import Example, Metric, Reason, Score
 
 OnFault = Callable[[int, str], None]
@@ -105,7 +108,31 @@ def score_with(
     """The metric's scores; with ``evidence``, where it can, with each sentence's support."""
     if evidence and entry(metric.name).evidence:
         return cast(_WithEvidence, metric).score(examples, evidence=True)
-    return metric.score(examples)
+    return _as_scores(metric.name, metric.score(examples), examples)
+
+
+def _as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:
+    """What a metric gave, with values that are ``float``.
+
+    Raises:
+        ModelError: it is not one score for each example.
+    """
+    several = list(given) if isinstance(given, Iterable) else given
+    if not isinstance(several, list) or len(several) != len(examples):
+        what = f"{len(several)} scores" if isinstance(several, list) else kind(several)
+        raise ModelError(f"{name} gave {what} for {len(examples)} responses")
+    return [_as_score(name, one) for one in several]
+
+
+def _as_score(name: str, one: object) -> Score:
+    if not isinstance(one, Score):
+        raise ModelError(f"{name} gave {kind(one)}, not a Score")
+    value: Any = one.value
+    if value is None or type(value) is float:
+        return one
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ModelError(f"{name} gave a Score whose value is {kind(value)}, not a number")
+    return replace(one, value=float(value))
 
 
 def score_rows(

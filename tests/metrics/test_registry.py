@@ -38,7 +38,8 @@ def chrf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Entry:
 def test_entries_are_under_their_names() -> None:
     assert all(name == one.name for name, one in METRICS.items())
     assert list(columns(["scale", "q2"])) == ["scale", "q2", "q2_no_nli"]
-    assert list(columns())[:3] == ["q2", "q2_no_nli", "scale"]
+    ours = [name for name in columns() if name in columns(["scale", "q2"])]
+    assert ours == ["q2", "q2_no_nli", "scale"]  # wherever another metric stands
     assert set(DEFAULT) <= set(METRICS)
 
 
@@ -77,7 +78,7 @@ def test_a_metric_that_is_not_registered_has_one_column() -> None:
 
 def test_names_and_keywords_are_checked() -> None:
     assert check_names("scale, q2,scale") == ["scale", "q2"]
-    with pytest.raises(InputError, match=r"no metric 'rouge'; there are q2, scale, .*f1"):
+    with pytest.raises(InputError, match=r"no metric 'rouge'; there are .*q2, scale, .*f1"):
         check_names(["knowledge_f1", "rouge"])
     with pytest.raises(InputError, match=r"'bleu' compares with people's .* is 'knowledge_bleu'"):
         check_names("scale,bleu")

@@ -1,0 +1,98 @@
+"""Metrics of other people: by "package.module:Class", and those that installed packages bring.
+
+A package brings a metric by an entry point of the group ``q2_metric.metrics``, which names its
+class or, where there is more to say of it, its :class:`~q2_metric.metrics.entry.Entry`::
+
+    [project.entry-points."q2_metric.metrics"]
+    chrf = "my_package.chrf:ChrF"
+
+The module is imported when the metrics are listed: it should import what is slow in its functions,
+and nothing of ``q2_metric.metrics.registry``.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from q2_metric.errors import InputError
+from q2_metric.metrics.entry import Entry
+
+_LOG = logging.getLogger(__name__)
+
+GROUP = "q2_metric.metrics"
+"""Of the entry points."""
+
+_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+RESERVED = frozenset((
+    "file", "id", "error", "response", "knowledge", "history", "label", "reason", "selected",
+    "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
+    "no_answer_rate", "f1", "bleu", "n", "signature",
+))
+"""Names that outputs have for something else."""
+
+
+def by_path(where: str) -> Entry:
+    """The entry of "package.module:Class"; ``Class`` may also be the name of an :class:`Entry`.
+
+    Raises:
+        InputError: there is no such class, or it is no metric.
+    """
+    if not _PATH.fullmatch(where):
+        raise InputError(f"the metric {where!r} is not of the form package.module:Class")
+    module, _, name = where.partition(":")
+    try:
+        home = import_module(module)
+    except Exception as error:  # of anybody's code
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"the metric {where}: {module} cannot be imported: {why}") from error
+    one = getattr(home, name, None)
+    if one is None:
+        raise InputError(f"the metric {where}: {module} has no {name}")
+    if isinstance(one, Entry):
+        return one
+    own = getattr(one, "name", None)
+    if not isinstance(one, type) or not isinstance(own, str) or not callable(
+            getattr(one, "score", None)):
+        raise InputError(
+            f"the metric {where} is not a class with a name, a signature and a method score")
+    return Entry(own, own, where)
+
+
+def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
+    """Nothing where a metric's columns can stand beside those of the others.
+
+    Raises:
+        InputError: a name that is another's, or that outputs cannot have.
+    """
+    if entry.name in others:
+        raise InputError(f"the name {entry.name!r} is that of the metric "
+                         f"{others[entry.name].loader}")
+    taken = {column.name for one in others.values() for column in one.columns}
+    for column in entry.columns:
+        if not _NAME.fullmatch(column.name):
+            raise InputError(f"its name is {column.name!r}; a name has small letters, digits and _")
+        if column.name in RESERVED or column.name in taken:
+            raise InputError(f"the name {column.name!r} has another meaning in outputs")
+
+
+def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:
+    """The metrics of installed packages, by name; one that cannot be used is left out with a
+    warning."""
+    found: dict[str, Entry] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            entry = by_path(f"{point.module}:{point.attr}")
+            check_name(entry, {**ours, **found})
+        except InputError as error:
+            package = point.dist.name if point.dist else "?"
+            _LOG.warning("the metric %r of the package %s is left out: %s",
+                         point.name, package, error)
+        else:
+            found[entry.name] = entry
+    return found
