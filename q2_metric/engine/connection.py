@@ -284,21 +284,9 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
 
     thread = threading.Thread(target=pull, daemon=True)
     thread.start()
-    lived = time.monotonic()
     try:
         while True:
-            try:
-                item, error = found.get(timeout=LOOKS)
-            except queue.Empty:
-                if _lives(address):
-                    lived = time.monotonic()
-                elif time.monotonic() - lived > GONE:
-                    raise ModelError(
-                        f"Ray's cluster at {address} has died: nobody has answered there for "
-                        f"{GONE} s"
-                    ) from None
-                continue
-            lived = time.monotonic()
+            item, error = _next(found, address)
             if isinstance(error, StopIteration):
                 return
             if error is not None:
@@ -306,6 +294,25 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
             yield item  # type: ignore[misc]  # without an error it is one
     finally:
         over.set()
+
+
+def _next(found: queue.Queue[T], address: str) -> T:
+    """The next of a queue, as long as the cluster that fills it answers.
+
+    Raises:
+        ModelError: the cluster has not answered for :data:`GONE` seconds.
+    """
+    lived = time.monotonic()
+    while True:
+        try:
+            return found.get(timeout=LOOKS)
+        except queue.Empty:
+            if _lives(address):
+                lived = time.monotonic()
+            elif time.monotonic() - lived > GONE:
+                raise ModelError(
+                    f"Ray's cluster at {address} has died: nobody has answered there for {GONE} s"
+                ) from None
 
 
 def _lives(address: str) -> bool:

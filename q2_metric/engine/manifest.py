@@ -115,12 +115,7 @@ def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["sha256"] != given["sha256"]:
             yield f"{given['file']} has changed since"
-    for metric, one in now["identities"].items():
-        for name, old, new in _changed(begun["identities"][metric], one):
-            if name.startswith(CONTENTS):
-                yield f"the {name} have changed"
-            elif name.startswith(COMMIT):
-                yield f"{metric}'s {name} was {old}, now {new}"
+    yield from _other_models(begun["identities"], now["identities"])
     for column, signed in now["signatures"].items():
         before, after = parse(begun["signatures"][column])[1], parse(signed)[1]
         for name, old, new in _changed(before, after):
@@ -133,6 +128,18 @@ def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
     for metric, one in now["identities"].items():
         if begun["identities"][metric][CODE] != one[CODE]:
             yield "the code of q2-metric or a library that it uses has changed"
+
+
+def _other_models(
+    begun: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Which files and commits of models have changed, by metric."""
+    for metric, one in now.items():
+        for name, old, new in _changed(begun[metric], one):
+            if name.startswith(CONTENTS):
+                yield f"the {name} have changed"
+            elif name.startswith(COMMIT):
+                yield f"{metric}'s {name} was {old}, now {new}"
 
 
 BLOCKS = ("block", "block_characters")

@@ -92,31 +92,36 @@ def _clause(doc: Any, rng: random.Random) -> tuple[list[Any], list[Any]] | None:
     light = rng.random()
 
     def keep(token: Any) -> list[Any]:
-        kept = []
-        for child in token.children:
-            drop = _OPTIONAL.get(child.dep_, 0.0) * (0.4 + light)
-            if child.dep_ in ("nsubj", "nsubjpass") and token is verb:
-                continue
-            if child is verb or (child.dep_ == "relcl" and token is subject):
-                continue
-            if child.dep_ in ("cc", "punct", "preconj"):
-                continue
-            if negated and child.dep_ != "neg":
-                drop = 0.0
-            if rng.random() < drop:
-                continue
-            if child.dep_ == "conj":
-                marks = [c for c in token.children
-                         if c.dep_ in ("cc", "punct") and c.i < child.i]
-                if marks:
-                    kept.append(marks[-1])
-            kept += keep(child)
-        return sorted([*kept, token], key=lambda t: t.i)
+        return _kept(token, verb, subject, 0.0 if negated else 0.4 + light, rng)
 
     left, right = keep(subject), list(keep(verb))
     if not 3 <= len(left) + len(right) <= 28 or len(right) < 2:
         return None
     return left, right
+
+
+def _kept(
+    token: Any, verb: Any, subject: Any, light: float, rng: random.Random
+) -> list[Any]:
+    """The token and what is kept below it; ``light`` raises the chance that an adjunct goes."""
+    kept = []
+    for child in token.children:
+        if (
+            (child.dep_ in ("nsubj", "nsubjpass") and token is verb)
+            or child is verb
+            or (child.dep_ == "relcl" and token is subject)
+            or child.dep_ in ("cc", "punct", "preconj")
+        ):
+            continue
+        drop = _OPTIONAL.get(child.dep_, 0.0) * light
+        if rng.random() < drop:
+            continue
+        if child.dep_ == "conj":
+            marks = [c for c in token.children if c.dep_ in ("cc", "punct") and c.i < child.i]
+            if marks:
+                kept.append(marks[-1])
+        kept += _kept(child, verb, subject, light, rng)
+    return sorted([*kept, token], key=lambda t: t.i)
 
 
 def _pronoun(subject: Sequence[Any], head_text: str, rng: random.Random) -> str:
@@ -180,51 +185,62 @@ def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
 
 def retell(doc: Any, pool: Pool, rng: random.Random) -> list[Example]:
     """Up to two pairs from a sentence: one supported, one changed."""
-    found = []
-    for wanted in ("supported", "changed"):
-        parts = _clause(doc, rng)
-        if parts is None:
-            continue
-        subject, rest = parts
-        tokens = sorted(subject + rest, key=lambda t: t.i)
-        premise, suffix, label = doc.text, "", "supported"
-        replaced: dict[int, str] = {}
-        if wanted == "changed":
-            change = corrupt(Clause(doc, subject, rest), pool, rng)
-            if change is None:
-                continue
-            replaced, suffix, label = change
-        if not any(t.i in replaced for t in subject):
-            head = next((t for t in subject if t.head not in subject), subject[0])
-            pronoun = head.pos_ == "PRON"
-            style = rng.random()
-            if style < 0.35 and not pronoun:
-                new = _pronoun(subject, head.text, rng)
-                replaced |= {t.i: (new if n == 0 else "") for n, t in enumerate(subject)}
-            elif style < 0.6 and not pronoun and subject[0].i == 0:
-                # The knowledge speaks of "it" where the response names it.
-                end = subject[-1].idx + len(subject[-1].text)
-                new = _pronoun(subject, head.text, rng)
-                if subject[-1].i - subject[0].i + 1 == len(subject):
-                    premise = new.capitalize() + doc.text[end:]
-        for t in tokens:
-            if t.text.lower() in SYNONYMS and t.i not in replaced and rng.random() < 0.3:
-                replaced[t.i] = SYNONYMS[t.text.lower()]
-        text = _join(tokens, replaced) + suffix
-        if wanted == "supported":
-            wrong = rng.random() < 0.4
-            loose = loosen(text, rng, wrong) if rng.random() < 0.8 else None
-            if loose and wrong:
-                label = "refuted"
-            text = loose or text
-        if rng.random() < 0.7:
-            text = text.lower()
-        spoken = _chat(text, rng)
-        if label == "supported" and " i " in f" {spoken} " and " i " not in f" {text} ":
-            label = "not_refuted"
-        found.append(Example(spoken, premise, label, f"retold_{wanted}"))
+    told = [_told(doc, wanted, pool, rng) for wanted in ("supported", "changed")]
+    found = [one for one in told if one is not None]
     if rng.random() < 0.12:
         subjects = [c.text.lower() for c in doc.noun_chunks if c.root.pos_ != "PRON"] or ["it"]
         chat = rng.choice(CHAT).format(rng.choice(subjects))
         found.append(Example(chat, doc.text, "not_enough", "retold_chat"))
     return found
+
+
+def _told(doc: Any, wanted: str, pool: Pool, rng: random.Random) -> Example | None:
+    """A clause of the sentence as a spoken response, "supported" or "changed"."""
+    parts = _clause(doc, rng)
+    if parts is None:
+        return None
+    subject, rest = parts
+    tokens = sorted(subject + rest, key=lambda t: t.i)
+    premise, suffix, label = doc.text, "", "supported"
+    replaced: dict[int, str] = {}
+    if wanted == "changed":
+        change = corrupt(Clause(doc, subject, rest), pool, rng)
+        if change is None:
+            return None
+        replaced, suffix, label = change
+    if not any(t.i in replaced for t in subject):
+        renamed, premise = _named(doc, subject, rng)
+        replaced |= renamed
+    for t in tokens:
+        if t.text.lower() in SYNONYMS and t.i not in replaced and rng.random() < 0.3:
+            replaced[t.i] = SYNONYMS[t.text.lower()]
+    text = _join(tokens, replaced) + suffix
+    if wanted == "supported":
+        wrong = rng.random() < 0.4
+        loose = loosen(text, rng, wrong) if rng.random() < 0.8 else None
+        if loose and wrong:
+            label = "refuted"
+        text = loose or text
+    if rng.random() < 0.7:
+        text = text.lower()
+    spoken = _chat(text, rng)
+    if label == "supported" and " i " in f" {spoken} " and " i " not in f" {text} ":
+        label = "not_refuted"
+    return Example(spoken, premise, label, f"retold_{wanted}")
+
+
+def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, str], str]:
+    """A pronoun for the subject, at times: what replaces its tokens, and the knowledge."""
+    head = next((t for t in subject if t.head not in subject), subject[0])
+    pronoun = head.pos_ == "PRON"
+    style = rng.random()
+    if style < 0.35 and not pronoun:
+        new = _pronoun(subject, head.text, rng)
+        return {t.i: (new if n == 0 else "") for n, t in enumerate(subject)}, doc.text
+    if style < 0.6 and not pronoun and subject[0].i == 0:
+        # The knowledge speaks of "it" where the response names it.
+        end = subject[-1].idx + len(subject[-1].text)
+        new = _pronoun(subject, head.text, rng)
+        if subject[-1].i - subject[0].i + 1 == len(subject):
+            return {}, new.capitalize() + doc.text[end:]
+    return {}, doc.text

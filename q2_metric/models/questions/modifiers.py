@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from q2_metric.models.english.phrases import spell
-from q2_metric.models.english.tree import Tree, Word, bits_of
+from q2_metric.models.english.tree import Tree, Word
 from q2_metric.models.english.vocabulary import AGE, IDIOMS, LIGHT_NOUNS, LOOSE, YEAR
 from q2_metric.models.questions.gap import Gap
+
+AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
+AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
+"""What stands around a noun and is not asked with it."""
 
 
 def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Gap | None:
@@ -14,6 +18,29 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
     "three types of guitar": how many types of guitar; "ford's cars": whose cars.
     """
     noun = tree.words[top.head]
+    rest = _rest(tree, noun, top)
+    members = tree.members(rest)
+    if not members or noun not in members:
+        return None
+    phrase = spell(tree, members)
+    if top.dep == "poss":
+        return Gap(f"whose {phrase}", rest | tree.below[top.i])
+    if AGE.search(text):
+        return None
+    gone = _gone(tree, noun, top, rest)
+    if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in IDIOMS | LIGHT_NOUNS:
+        bare = [word for word in members if word.dep != "poss" and word.text != "'s"]
+        return Gap(f"what number {spell(tree, bare)}", gone)
+    if label == "DATE":
+        return Gap(f"what year's {phrase}", gone) if YEAR.match(text) and phrase else None
+    if any(child.lower == "top" for child in tree.children[noun.i]):
+        return None  # "the top 5 places"
+    asked = _asked(noun, top, label)
+    return Gap(f"{asked} {phrase}", gone) if asked else None
+
+
+def _rest(tree: Tree, noun: Word, top: Word) -> int:
+    """The bits of the noun's phrase, without what modifies it or stands loosely beside it."""
     rest = tree.below[noun.i] & ~tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -23,42 +50,31 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
     for word in tree.members(rest):
         if word.dep in ("relcl", "appos", "acl") and not tree.below[word.i] >> noun.i & 1:
             rest &= ~tree.below[word.i]
-    members = tree.members(rest)
-    if not members or noun not in members:
-        return None
-    phrase = spell(tree, members)
-    if top.dep == "poss":
-        return Gap(f"whose {phrase}", rest | tree.below[top.i])
-    determiners = bits_of(c for c in tree.children[noun.i] if c.dep in ("det", "predet"))
-    gone = rest | tree.below[top.i] | determiners
+    return rest
+
+
+def _gone(tree: Tree, noun: Word, top: Word, rest: int) -> int:
+    """The bits of all that the question leaves out of the sentence."""
+    gone = rest | tree.below[top.i]
     for child in tree.children[noun.i]:
-        if child.dep in ("amod", "advmod") and child.i < top.i:
+        before = child.dep in ("amod", "advmod") and child.i < top.i
+        if before or child.dep in AROUND:
             gone |= tree.below[child.i]
-        if child.dep in ("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"):
-            gone |= tree.below[child.i]
-    if AGE.search(text):
-        return None
-    if label == "ORDINAL" and noun.tag == "NN" and noun.lemma not in IDIOMS | LIGHT_NOUNS:
-        bare = [word for word in members if word.dep != "poss" and word.text != "'s"]
-        return Gap(f"what number {spell(tree, bare)}", gone)
-    if label == "DATE":
-        if not YEAR.match(text) or not phrase:
-            return None
-        return Gap(f"what year's {phrase}", gone)
-    if any(child.lower == "top" for child in tree.children[noun.i]):
-        return None  # "the top 5 places"
+        elif child.dep in ("det", "predet"):
+            gone |= 1 << child.i
+    return gone
+
+
+def _asked(noun: Word, top: Word, label: str) -> str:
+    """What asks for a modifier with this label, before its noun; "" for nothing."""
     if (
         top.dep == "nummod"
         and label in ("CARDINAL", "QUANTITY", "")
         and noun.tag in ("NNS", "NNPS")
     ):
-        return Gap(f"how many {phrase}", gone)
-    if label in ("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"):
-        return None
-    if top.dep in ("amod", "compound", "nmod") and label and label != "PERSON":
-        if noun.tag in ("NNP", "NNPS"):
-            return None  # a part of a name
-        if noun.lower in ("language", "country", "city", "state"):
-            return Gap(f"what {phrase}", gone)
-        return Gap(f"what kind of {phrase}", gone)
-    return None
+        return "how many"
+    if label in AMOUNTS or label in ("", "PERSON") or noun.tag in ("NNP", "NNPS"):
+        return ""  # of a proper noun it is a part of the name
+    if top.dep not in ("amod", "compound", "nmod"):
+        return ""
+    return "what" if noun.lower in ("language", "country", "city", "state") else "what kind of"
