@@ -18,6 +18,7 @@ COMMANDS = {
     "gate": "q2_metric.cli.gate:gate",
     "explain": "q2_metric.cli.explain:explain",
     "evidence": "q2_metric.cli.explain:evidence",
+    "serve": "q2_metric.cli.serve:serve",
     "register": "q2_metric.cli.register:register",
     "presets": "q2_metric.cli.presets:presets",
     "data": "q2_metric.cli.data:data",

@@ -19,6 +19,7 @@ ORDER = [
     {"rows", "data"},
     {"scoring"},
     {"engine", "report", "evaluation", "knowledge", "testing"},
+    {"serve"},
     {"cli", "integrations"},
 ]
 # Beside models/: what trains an encoder (torch is its subject), and another package's own model.

@@ -1,0 +1,61 @@
+"""One answer in, its scores and what they rest on out. The models are loaded once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from q2_metric import scoring
+from q2_metric.errors import InputError
+from q2_metric.report.page import explanation
+from q2_metric.rows.fields import Layout, output_row
+from q2_metric.text.given import is_blank
+from q2_metric.types import Metric
+
+LONGEST_ANSWER, LONGEST_SOURCES = 20_000, 200_000
+"""Characters. Longer texts are for ``q2 score``, which shows its progress and can be stopped."""
+
+
+class Explainer:
+    """Judges answers one at a time, whichever threads ask.
+
+    Args:
+        metrics: as they were loaded.
+    """
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.metrics = metrics
+        self.signatures = [metric.signature for metric in metrics]
+        self._lock = threading.Lock()
+
+    def row(self, answer: str, sources: str, turns: Sequence[str] = ()) -> dict[str, Any]:
+        """A row of ``q2 score --out``, with its texts and evidence.
+
+        Args:
+            answer: the text to judge.
+            sources: what it must be grounded in; a passage a line or paragraph.
+            turns: the question, or the turns of a dialogue before the answer.
+
+        Raises:
+            InputError: a text is blank, too long or not valid Unicode.
+        """
+        _check("answer", answer, LONGEST_ANSWER)
+        _check("sources", sources, LONGEST_SOURCES)
+        _check("question", "\n".join(turns), LONGEST_ANSWER, blank=True)
+        example = scoring.given(answer, sources, list(turns), "this page")
+        with self._lock:
+            [scores] = scoring.score(self.metrics, [example], evidence=True)
+        return output_row(0, example, scores, Layout(list(scores), texts=True))
+
+    def page(self, row: dict[str, Any]) -> str:
+        """The page that explains a row of :meth:`row`: the one of ``q2 report``."""
+        return explanation(row, self.signatures)
+
+
+def _check(name: str, text: str, longest: int, *, blank: bool = False) -> None:
+    if is_blank(text) and not blank:
+        raise InputError(f"The field “{name}” is empty.")
+    if len(text) > longest:
+        raise InputError(f"The field “{name}” has {len(text):,} characters; this page takes at "
+                         f"most {longest:,}. For longer texts there is q2 score.")

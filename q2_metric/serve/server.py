@@ -1,0 +1,217 @@
+"""The HTTP server of ``q2 serve``.
+
+========================  ==============================================================
+request                   answer
+========================  ==============================================================
+``GET /``                 the form
+``GET /explanation``      what stands beside the form before the first answer
+``POST /explanation``     the explanation of the answer in the form
+========================  ==============================================================
+
+A page of another site can make a browser send requests here. Two headers tell: ``Host`` is an
+address, ``localhost`` or the name that the server was started with (a name of another site that
+leads here is refused: DNS rebinding), and ``Origin``, where there is one, is this server's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+import sys
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+from typing import Any
+from urllib.parse import parse_qs
+
+from q2_metric._version import __version__
+from q2_metric.errors import InputError, Q2Error
+from q2_metric.serve import pages
+from q2_metric.serve.explain import Explainer
+
+MOST_BYTES = 2_000_000
+"""Of a request: the longest texts, each character of which can take nine bytes, are less."""
+
+_READ_AT_ONCE = 65_536
+_HOST = re.compile(r"(?P<name>\[[\da-f:.]+\]|[\w.-]+)(:(?P<port>\d{1,5}))?", re.A | re.I)
+_FIELDS = ("answer", "sources", "question")
+_FORM = "application/x-www-form-urlencoded"
+_HINT = "Put an answer and its sources into the form. What is found appears here."
+
+
+class Server(ThreadingHTTPServer):
+    """Listens at once; answers when :meth:`serve_forever` runs.
+
+    Args:
+        host: name or address of the interface.
+        port: 0 for any that is free.
+
+    Attributes:
+        explainer: set before :meth:`serve_forever`.
+
+    Raises:
+        InputError: the port or the address cannot be had.
+    """
+
+    daemon_threads = True
+    explainer: Explainer
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host = host
+        try:
+            [(self.address_family, *_, where), *_] = socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            super().__init__(where[:2], _Handler)  # type: ignore[arg-type]
+        except OSError as error:
+            raise InputError(f"cannot listen on {host}, port {port}: {error.strerror or error}; "
+                             "name another with --port or --host") from error
+
+    def server_bind(self) -> None:
+        """Without the look-up of the machine's name, which may ask the network."""
+        TCPServer.server_bind(self)
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.server_address[1]}/"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return ipaddress.ip_address(str(self.server_address[0])).is_loopback
+
+    def knows(self, host: str) -> bool:
+        """Whether a ``Host`` header names this server and no name that somebody else controls."""
+        found = _HOST.fullmatch(host)
+        if found is None or int(found["port"] or 80) != self.server_address[1]:
+            return False
+        name = found["name"].strip("[]").lower()
+        return name in ("localhost", self.host.lower()) or _is_address(name)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away, or sends nothing, is no error."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class _Refused(Exception):
+    """A request that gets no explanation, with its status and a sentence that says why."""
+
+    def __init__(self, status: HTTPStatus, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    server_version, sys_version = f"q2-metric/{__version__}", ""
+    timeout = 30
+    """Seconds that a connection may send nothing."""
+
+    def do_GET(self) -> None:
+        self._answer(self._get)
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        self._answer(self._post)
+
+    def _answer(self, method: Any) -> None:
+        status = HTTPStatus.OK
+        try:
+            self._check_origin()
+            page, policy = method()
+        except _Refused as error:
+            status, (page, policy) = error.status, pages.message(str(error))
+        except Q2Error as error:
+            status, (page, policy) = HTTPStatus.BAD_REQUEST, pages.message(str(error))
+        except Exception as error:  # the server goes on
+            self.log_error("%s: %s", type(error).__name__, " ".join(str(error).split()))
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            page, policy = pages.message(f"The answer could not be judged: {error}")
+        self._send(status, page, policy)
+
+    def _check_origin(self) -> None:
+        if not self.server.knows(self.headers.get("Host", "")):
+            raise _Refused(HTTPStatus.MISDIRECTED_REQUEST,
+                           f"This server is at {self.server.url}; the request is for another name.")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin != f"http://{self.headers['Host']}":
+            raise _Refused(HTTPStatus.FORBIDDEN, "The request comes from a page of another site.")
+
+    def _get(self) -> tuple[bytes, str]:
+        if self.path == "/":
+            return pages.form()
+        if self.path == "/explanation":
+            return pages.message(_HINT)
+        raise _Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
+
+    def _post(self) -> tuple[bytes, str]:
+        if self.path != "/explanation":
+            self._body()
+            raise _Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
+        fields = self._fields()
+        question = fields["question"]
+        explainer = self.server.explainer
+        row = explainer.row(fields["answer"], fields["sources"], [question] if question else [])
+        # The page brings a stricter policy of its own; this one also holds outside the frame.
+        return explainer.page(row).encode(), "sandbox allow-scripts; frame-ancestors 'self'"
+
+    def _fields(self) -> Mapping[str, str]:
+        body = self._body()
+        if self.headers.get_content_type() != _FORM:
+            raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                           f"The body must be {_FORM}, with the fields {', '.join(_FIELDS)}.")
+        try:
+            found = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict",
+                             max_num_fields=len(_FIELDS))
+        except ValueError as error:
+            raise _Refused(HTTPStatus.BAD_REQUEST, "The body is not a form in UTF-8 with the "
+                           f"fields {', '.join(_FIELDS)}.") from error
+        # Browsers end lines of a form with both.
+        return {name: found.get(name, [""])[0].replace("\r\n", "\n") for name in _FIELDS}
+
+    def _body(self) -> bytes:
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdecimal()):
+            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "The request does not say how long it is.")
+        if int(length) <= MOST_BYTES:
+            return self.rfile.read(int(length))
+        # A client reads the answer when it has sent all: what is somewhat too long is taken.
+        left = min(int(length), 10 * MOST_BYTES)
+        while left > 0 and (piece := self.rfile.read(min(left, _READ_AT_ONCE))):
+            left -= len(piece)
+        raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                       f"The texts are too long: this page takes at most {MOST_BYTES:,} bytes. "
+                       "For longer texts there is q2 score.")
+
+    def _send(self, status: HTTPStatus, page: bytes, policy: str) -> None:
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Length": str(len(page)),
+            "Content-Security-Policy": policy,
+            "Cache-Control": "no-store",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Referrer-Policy": "same-origin",
+            "X-Content-Type-Options": "nosniff",
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(page)
+
+    def log_request(self, *_: Any) -> None:
+        """Requests are not logged."""
