@@ -8,7 +8,9 @@ from typing import Any
 from rich.text import Text
 
 from q2_metric.cli.render import bare_table, console, plain, print_signatures, value
-from q2_metric.metrics.registry import entry
+from q2_metric.cli.verdict import SIGNS as VERDICTS
+from q2_metric.cli.verdict import marked
+from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.view import DROPPED, WHOLE, supported, view
 from q2_metric.rows.fields import OutputRow
@@ -62,8 +64,10 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _marked(row: Mapping[str, Any]) -> Text:
-    """The response, with the spans that were asked about underlined."""
+    """The response with its claims by verdict; without any, what was asked about underlined."""
     response = row["response"]
+    if row.get("claims"):
+        return marked(response, row["claims"])
     text = _text(response)
     for item in row["questions"]:
         end = item["start"] + len(item["span"])
@@ -130,8 +134,8 @@ def _how(item: Mapping[str, Any]) -> str:
 
 def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
     only = _one_sentence(row)
-    for item in row["claims"]:
-        yield (_sign(item), _text(item["text"]),
+    for item in row.get("claims") or ():
+        yield (Text(*VERDICTS[item["verdict"]]), _text(item["text"]),
                _text(f"{value(item['support'])}{_share(item, 'sentences', measured)}", "dim"))
         support = item["passage_support"]
         if support is not None and support >= NO_SUPPORT and not only:
@@ -153,13 +157,15 @@ def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 def _one_sentence(row: Mapping[str, Any]) -> bool:
     """Whether the knowledge is the one sentence that would be repeated as support."""
     return all(one["passage"] is None or one["passage"].strip() == row["knowledge"].strip()
-               for one in row["claims"])
+               for one in row.get("claims") or ())
 
 
-def _parts(row: Mapping[str, Any], _measured: set[str]) -> Iterator[Sequence[Text]]:
+def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:
+    if not any(entry(name).details == "sentences" and name in row for name in METRICS):
+        yield from _sentences(row, measured)
     for item in row["parts"]:
-        yield (Text("▼" if item["pull"] < 0 else "▲"), _text(item["name"]),
-               _text(f"{value(item['value'])}, moves the score by {item['pull']:+.3f}", "dim"))
+        yield (Text("▼" if item["pull"] < 0 else "▲"), _text(item["title"]),
+               _text(item["plain"], "dim"))
 
 
 _DETAILS = {"questions": _questions, "sentences": _sentences, "parts": _parts}

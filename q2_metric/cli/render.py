@@ -7,7 +7,6 @@ brackets stay what they are, and control characters do not reach the terminal.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +16,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from q2_metric.cli.safe import plain as plain
+from q2_metric.cli.verdict import print_verdict
 from q2_metric.metrics.registry import of_column
 from q2_metric.metrics.signature import shortened
 
@@ -24,20 +25,9 @@ if TYPE_CHECKING:
     from q2_metric.data.catalogue import DataSet
     from q2_metric.engine.result import FileResult
     from q2_metric.models.presets import Preset, Stage
-
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters but tab and newline, changes of direction, lone surrogates."""
+    from q2_metric.types import SystemScore
 
 NONE = "–"
-
-
-def plain(text: str) -> str:
-    """The text with what could steer a terminal replaced by U+FFFD.
-
-    >>> plain("a\\x1b[31mb")
-    'a�[31mb'
-    """
-    return _UNSAFE.sub("�", text)
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
@@ -51,6 +41,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
     for result in results:
         if len(results) > 1:
             screen.print(Text(plain(result.file), style="bold"), soft_wrap=True)
+        print_verdict(screen, result.verdict)
         print_whole(screen, systems_table(result))
         scored, speed = result.rows - result.failed, result.rows_per_second
         # There is none where an earlier run had scored everything.
@@ -70,28 +61,34 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
 
 
 def systems_table(result: FileResult) -> Table:
-    """A line for each metric, at most 80 columns wide: titles of several words are broken."""
+    """A line for each metric, at most 80 columns wide: titles of several words are broken.
+
+    A column without a number is left out.
+    """
     table = bare_table()
     table.add_column("metric", min_width=_longest_word(result))
-    silent = any(system.no_claim for system in result.systems)
-    for title in ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback",
-                  *(["no\nclaim"] if silent else []), "n"):
+    rows = [_numbers(system) for system in result.systems]
+    shown = [title for title in _TITLES if title in ("mean", "n")
+             or any(row[title] != NONE for row in rows)]
+    for title in shown:
         table.add_column(title, justify="right", no_wrap=True, vertical="top")
-    for system in result.systems:
-        interval = NONE
-        if system.interval is not None:
-            low, high = system.interval
-            interval = f"{low:.3f} … {high:.3f}"
-        table.add_row(
-            _title(system.name), value(system.value), interval,
-            _percent(system.coverage), _percent(system.no_answer_rate),
-            _percent(system.fallback), *([_percent(system.no_claim)] if silent else []),
-            f"{system.n:,}",
-        )
+    for system, row in zip(result.systems, rows, strict=True):
+        table.add_row(_title(system.name), *(row[title] for title in shown))
     for column in table.columns[1:]:  # numbers are not broken
         texts = [str(column.header), *map(str, column.cells)]
         column.min_width = max(len(line) for text in texts for line in text.split("\n"))
     return table
+
+
+_TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\nclaim", "n")
+
+
+def _numbers(system: SystemScore) -> dict[str, str]:
+    """The cells of a system's line by title."""
+    low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
+    shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
+    cells = (value(system.value), low_high or NONE, *map(_percent, shares), f"{system.n:,}")
+    return dict(zip(_TITLES, cells, strict=True))
 
 
 def print_whole(screen: Console, table: Table) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from q2_metric.scoring.verdict import Verdict
 from q2_metric.types import SystemScore
 
 
@@ -19,6 +20,7 @@ class FileResult:
     earlier, broken-off run had finished: ``seconds`` is not about them. ``blocks`` are the rows
     of each block.
     ``looked_up`` counts scores (one for each row and metric) that came from the cache.
+    ``verdict`` counts the responses with an unsupported claim.
     """
 
     file: str
@@ -32,6 +34,7 @@ class FileResult:
     blocks: tuple[int, ...] = ()
     looked_up: int = 0
     no_knowledge: int = 0
+    verdict: Verdict = field(default_factory=Verdict)
 
     @property
     def rows_per_second(self) -> float:
@@ -50,6 +53,7 @@ class FileResult:
             "rows_per_second": self.rows_per_second,
             "scores_from_cache": self.looked_up,
             "columns": dict(self.columns),
+            "verdict": self.verdict.as_json(),
             "scores": {system.name: asdict(system) for system in self.systems},
         }
 
@@ -61,7 +65,8 @@ class FileResult:
             for one in fields["scores"].values()
         )
         return cls(fields["file"], fields["rows"], fields["failed"], 0.0, systems,
-                   fields["columns"], no_knowledge=fields["no_knowledge"])
+                   fields["columns"], no_knowledge=fields["no_knowledge"],
+                   verdict=Verdict.from_json(fields["verdict"]))
 
 
 def total(results: Sequence[FileResult]) -> tuple[int, int]:

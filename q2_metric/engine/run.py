@@ -256,8 +256,11 @@ class Run:
                     no_knowledge=result.no_knowledge
                     + sum(row.get(REASON.name) == "no_knowledge" for row in rows),
                 )
+                whole = list(map(with_texts, rows, block))
+                for row in whole:
+                    result.verdict.add(row)
                 if page is not None:
-                    page.write(map(with_texts, rows, block))
+                    page.write(whole)
         self._check_unchanged(file)
         if self.job.choice is not None:
             used["knowledge"] = self.job.choice.words

@@ -44,12 +44,37 @@ WHOLE = {
 }
 
 
+PARTS = {
+    "claims": "the claims on average",
+    "weakest": "the weakest claim",
+    "words": "content words found in the knowledge",
+    "numbers": "numbers found in the knowledge",
+    "phrases": "phrases found in the knowledge",
+    "questions": "the answers to Q²'s questions",
+}
+"""What a combined score rests on, by the name of the part."""
+
+_SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
+"""How much a part moves the score, from this change of its logit."""
+
+
+def contribution(part: Mapping[str, Any]) -> str:
+    """How a part moves the score, in words.
+
+    >>> contribution({"name": "weakest", "value": -3.0, "pull": -0.9})
+    'lowers the score a lot'
+    """
+    pull = part["pull"] or 0.0
+    size = next(words for least, words in _SIZES if abs(pull) >= least)
+    return f"{'lowers' if pull < 0 else 'raises'} the score {size}"
+
+
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     """The row with what its findings speak for.
 
     Each question has ``kind``, ``state`` and ``plain``; each claim ``kind``, ``state``, ``form``
-    (the kind of the claim itself) and ``against``, the [start, end] in the knowledge of what
-    contradicts it, ``None`` for nothing.
+    (the kind of the claim itself), ``verdict`` and ``against``, the [start, end] in the knowledge
+    of what contradicts it, ``None`` for nothing. Each part has ``title`` and ``plain``.
     The row has ``plain``, sentences for people, ``unasked``, the content words that no question
     has, each with its place, and where nothing was asked ``kind``, ``state`` and ``whole``, the
     judgement of all of it.
@@ -63,11 +88,15 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     shown = {**row, "questions": questions}
     if row.get("claims"):
         shown["claims"] = [
-            one | {"form": one.get("kind")} | _mark(of_sentence(one), "sentences" in measured)
+            one | {"form": one.get("kind"), "verdict": decided(one)}
+            | _mark(of_sentence(one), "sentences" in measured)
             | {"against": None if supported(one)
                else _against(one, questions, row.get("knowledge"))}
             for one in row["claims"]
         ]
+    if row.get("parts"):
+        shown["parts"] = [{**one, "title": PARTS.get(one["name"], one["name"]),
+                           "plain": contribution(one)} for one in row["parts"]]
     if row.get("fallback"):
         shown |= _mark(of_fallback(row), "questions" in measured) | {"whole": whole(row)}
     if isinstance(row.get("response"), str) and "questions" in row and row.get("error") is None:
@@ -128,6 +157,15 @@ def supported(sentence: Mapping[str, Any]) -> bool:
     """Whether a claim has support: in one sentence, or in several together."""
     scores = (sentence["support"], sentence["passage_support"])
     return sentence["passage_support"] is None or any(one >= NO_SUPPORT for one in scores if one)
+
+
+def decided(claim: Mapping[str, Any]) -> str:
+    """The verdict on a claim; of scores that earlier versions wrote, by its support."""
+    if claim.get("verdict"):
+        return str(claim["verdict"])
+    if claim["support"] is None:
+        return "not checked"
+    return "supported" if claim["support"] > NO_SUPPORT else "not found"
 
 
 def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

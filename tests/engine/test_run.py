@@ -24,6 +24,7 @@ from q2_metric.errors import BadRowError, InputError
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring import system_score
+from q2_metric.scoring.verdict import Verdict
 from q2_metric.types import Example, Score
 
 VALUES = [i / 10 for i in range(10)]
@@ -71,7 +72,8 @@ def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
                               "scale|version:test"),),
         columns={**dict.fromkeys(asdict(Columns())), "response": "response",
                  "knowledge": "knowledge"},
-        blocks=(3, 3, 3, 1))
+        blocks=(3, 3, 3, 1), verdict=found.verdict)
+    assert found.verdict.headline == "5 of 8 responses have an unsupported claim"
     assert found.seconds > 0
     assert found.rows_per_second == pytest.approx(8 / found.seconds)
     assert told["files"] == [[job.files[0]]]
@@ -122,7 +124,8 @@ def test_results_as_json() -> None:
     assert shown == {
         "file": "a", "rows": 4, "failed": 1, "no_knowledge": 1, "rows_per_second": 1.0,
         "scores_from_cache": 3,
-        "columns": {"id": "i", "label": None}, "scores": {"f1": asdict(system)}}
+        "columns": {"id": "i", "label": None}, "verdict": Verdict().as_json(),
+        "scores": {"f1": asdict(system)}}
     assert FileResult.from_json(json.loads(json.dumps(shown))) == FileResult(
         "a", 4, 1, 0.0, (system,), {"id": "i", "label": None}, no_knowledge=1)
     assert total([result, replace(result, rows=10, failed=5)]) == (14, 6)

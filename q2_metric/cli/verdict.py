@@ -1,0 +1,63 @@
+"""The verdict on the terminal: claims by their sign and colour, the worst responses first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from q2_metric.cli.safe import plain
+from q2_metric.scoring.verdict import Verdict
+
+SIGNS: Mapping[str, tuple[str, str]] = {
+    "supported": ("✓", "green"),
+    "not found": ("✗", "red"),
+    "contradicted": ("≠", "bold magenta"),
+    "not checked": ("?", "dim"),
+}
+"""Of a claim by its verdict: its sign and its style."""
+
+_LONGEST = 200
+"""Characters of a text that are shown."""
+
+
+def print_verdict(screen: Console, verdict: Verdict) -> None:
+    """How many responses have an unsupported claim, and the worst with what the sources say."""
+    if not verdict.headline:
+        return
+    style = "bold red" if verdict.unsupported else "bold green"
+    screen.print(Text(verdict.headline, style=style), soft_wrap=True)
+    for one in verdict.worst:
+        sign, colour = SIGNS[one.verdict]
+        screen.print(Text(f"{sign} ", style=colour) + Text(plain(one.id), style="dim") +
+                     Text(f"  {_short(one.claim)}"), soft_wrap=True)
+        if one.source:
+            words = "the sources say" if one.decides else "nearest in the sources"
+            screen.print(Text(f"  {words}: {_short(one.source)}", style="dim"), soft_wrap=True)
+    if verdict.citations:
+        screen.print(Text(verdict.citations), soft_wrap=True)
+    screen.print()
+
+
+def _short(text: str) -> str:
+    words = plain(" ".join(text.split()))
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+
+
+def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
+    """The response with its claims in the colour of their verdict, and its sign behind each.
+
+    Where the place of a claim lies inside that of another, the inner one has the colour.
+    """
+    text = Text(plain(response))
+    # By (end, size): of claims that end together the inner comes first.
+    placed = sorted(claims, key=lambda one: (one["end"], one["end"] - one["start"]))
+    for one in sorted(placed, key=lambda one: one["start"] - one["end"]):
+        text.stylize(SIGNS[one["verdict"]][1], one["start"], one["end"])
+    signed = Text()
+    pieces = text.divide([one["end"] for one in placed])
+    for piece, one in zip(pieces, placed, strict=False):
+        signed.append_text(piece).append(*SIGNS[one["verdict"]])
+    return signed.append_text(pieces[-1])

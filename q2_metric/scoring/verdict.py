@@ -1,0 +1,124 @@
+"""The verdict over the responses of a file: how many have an unsupported claim, and the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from q2_metric.text.nearest import Parts
+from q2_metric.text.sentences import split_sentences
+
+SHOWN = 3
+"""Responses that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The claim of a response that its sources support least.
+
+    Attributes:
+        id: of the row.
+        claim: its text.
+        verdict: "contradicted" or "not found".
+        support: in [0, 1].
+        source: the sentence of the knowledge that decides, or the nearest by its words; ``None``
+            where the knowledge is not known.
+        decides: whether that sentence contradicts the claim.
+    """
+
+    id: str
+    claim: str
+    verdict: str
+    support: float
+    source: str | None
+    decides: bool
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Counts the responses whose claims were judged.
+
+    Attributes:
+        judged: responses with a judged claim.
+        unsupported: those with a claim that is contradicted or not found.
+        contradicted: those with a claim that is contradicted.
+        cited: claims that cite a passage.
+        cited_rightly: those that a passage they cite supports.
+        worst: at most :data:`SHOWN` of the unsupported, the least supported claim first.
+    """
+
+    judged: int = 0
+    unsupported: int = 0
+    contradicted: int = 0
+    cited: int = 0
+    cited_rightly: int = 0
+    worst: tuple[Worst, ...] = ()
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Takes an output row in, with its texts where they are known."""
+        claims = row.get("claims") or ()
+        self.judged += bool(claims)
+        citations = [one.get("citation") for one in claims]
+        self.cited += sum(one is not None and one != "none" for one in citations)
+        self.cited_rightly += citations.count("right")
+        failed = unsupported(claims)
+        if not failed:
+            return
+        self.unsupported += 1
+        self.contradicted += any(one["verdict"] == "contradicted" for one in failed)
+        least = min(failed, key=lambda one: one["support"])
+        if len(self.worst) < SHOWN or least["support"] < self.worst[-1].support:
+            passage = least.get("passage")
+            found = Worst(row["id"], least["text"], least["verdict"], least["support"],
+                          passage or _nearest(least["text"], row.get("knowledge")),
+                          passage is not None and least["verdict"] == "contradicted")
+            ordered = sorted((*self.worst, found), key=lambda one: one.support)
+            self.worst = tuple(ordered[:SHOWN])
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line, "" where no claim was judged."""
+        if not self.judged:
+            return ""
+        if not self.unsupported:
+            return f"none of {self.judged:,} responses has an unsupported claim"
+        have = "has" if self.unsupported == 1 else "have"
+        more = f" ({self.contradicted:,} contradicted)" if self.contradicted else ""
+        return (f"{self.unsupported:,} of {self.judged:,} "
+                f"{'response' if self.judged == 1 else 'responses'} {have} "
+                f"an unsupported claim{more}")
+
+    @property
+    def citations(self) -> str:
+        """How many claims are cited rightly, in one line; "" where none cites a passage."""
+        if not self.cited:
+            return ""
+        return (f"{self.cited_rightly:,} of {self.cited:,} claims with a citation cite a passage "
+                "that supports them")
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, the share of claims that are cited rightly and the worst."""
+        share = self.cited_rightly / self.cited if self.cited else None
+        return {**asdict(self), "cited_rightly_share": share}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Verdict:
+        """The verdict that :meth:`as_json` wrote."""
+        counts = {name: fields[name] for name in
+                  ("judged", "unsupported", "contradicted", "cited", "cited_rightly")}
+        return cls(**counts, worst=tuple(Worst(**one) for one in fields["worst"]))
+
+
+def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The claims of an output row that are contradicted or not found."""
+    return [one for one in claims
+            if one.get("verdict") in ("contradicted", "not found") and one["support"] is not None]
+
+
+def _nearest(claim: str, knowledge: str | None) -> str | None:
+    sentences = [knowledge[start:end] for start, end in split_sentences(knowledge or "")
+                 ] if knowledge else []
+    if not sentences:
+        return None
+    return sentences[Parts(sentences).nearest(claim, 1)[0]]
