@@ -39,13 +39,16 @@ MARKED = {
         "engine/test_killed.py",
         "engine/test_ray*.py",
         "evaluation/test_agreement.py",
+        "fuzz/*",
         "gaming/*",
         "knowledge/test_knowledge_bundled.py",
         "knowledge/test_knowledge_training.py",
         "metrics/test_authors_q2.py",
         "metrics/test_reference_q2.py",
         "metrics/test_scale_score.py",
+        "models/bundled/test_any_text.py",
         "models/bundled/test_bundled_torch.py",
+        "models/bundled/test_eight_bits.py",
         "models/test_forks.py",
         "models/hub/*",
         "training/*",
@@ -68,9 +71,17 @@ def marks(path: Path) -> set[str]:
     return {mark for mark, files in MARKED.items() if any(fnmatch(name, file) for file in files)}
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if "slow" in _deselected(config):  # the rest has its models in the package, or none
+        os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+def _deselected(config: pytest.Config) -> set[str]:
+    return set(re.findall(r"not (\w+)", config.getoption("markexpr") or ""))
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    deselected = set(re.findall(r"not (\w+)", config.getoption("markexpr") or ""))
-    if collection_path.suffix == ".py" and deselected & marks(collection_path):
+    if collection_path.suffix == ".py" and _deselected(config) & marks(collection_path):
         return True
     return None
 

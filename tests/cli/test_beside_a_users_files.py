@@ -36,6 +36,7 @@ def test_a_score(folder: Path) -> None:
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
+@pytest.mark.slow
 def test_a_parlai_internal_of_ones_own_is_told_apart(tmp_path: Path) -> None:
     pytest.importorskip("parlai", reason="ParlAI is not installed")
     own = tmp_path / "parlai_internal"

@@ -69,6 +69,7 @@ def _not_found() -> str:
     raise InputError("install it")
 
 
+@pytest.mark.slow
 def test_an_installation_without_frameworks_and_a_broken_one(tmp_path: Path) -> None:
     """As after ``pip install q2-metric``: no framework is there, and one that is breaks."""
     lacking = ("evaluate", "datasets", "lm_eval", "parlai", "torch", "transformers",

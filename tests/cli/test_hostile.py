@@ -71,6 +71,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
           suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(ANY, ANY, ANY, st.lists(ANY, max_size=2)), max_size=8))
 @pytest.mark.usefixtures("with_fakes")
+@pytest.mark.slow
 def test_unicode_of_every_kind(
     tmp_path: Path, rows: list[tuple[str, str, str, list[str]]]
 ) -> None:
@@ -170,6 +171,7 @@ def test_a_text_is_never_the_structure_of_an_input() -> None:
 
 
 @pytest.mark.usefixtures("with_fakes")
+@pytest.mark.slow
 def test_a_megabyte_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     long = " ".join(f"It has {i} hills." for i in range(70_000))[:1_000_000]
@@ -191,6 +193,7 @@ def test_a_megabyte_and_a_hundred_thousand_tokens(tmp_path: Path) -> None:
     assert knowledge["scale"] == 0.0
 
 
+@pytest.mark.slow
 def test_long_knowledge_with_the_bundled_models() -> None:
     """The one sentence that matters is found among four hundred."""
     filler = " ".join(f"Person {i} was born in the year {i % 900} ." for i in range(400))
@@ -206,6 +209,7 @@ def test_long_knowledge_with_the_bundled_models() -> None:
 
 
 @pytest.mark.usefixtures("with_fakes")
+@pytest.mark.slow
 def test_ten_thousand_empty_rows(tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     empty = json.dumps({"response": 7, "knowledge": "k"}) + "\n"

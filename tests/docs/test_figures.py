@@ -44,6 +44,7 @@ def test_filling(text: str, expected: str) -> None:
     assert quoted.filled(text, figures) == expected
 
 
+@pytest.mark.slow
 def test_the_first_result_of_the_readme_is_what_its_command_prints() -> None:
     readme = (quoted.ROOT / "README.md").read_text(encoding="utf-8")
     found = quoted.first_result(readme)

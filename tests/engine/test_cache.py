@@ -353,6 +353,7 @@ def _fill(path: Path, who: int) -> None:
     cache.put({"shared": who})
 
 
+@pytest.mark.slow
 def test_several_processes_at_once(tmp_path: Path) -> None:
     path = tmp_path / "c"
     context = multiprocessing.get_context("spawn")
@@ -413,6 +414,7 @@ def test_values_of_others_are_made_anew(tmp_path: Path, value: object) -> None:
     assert metric.batches == [1, 1]
 
 
+@pytest.mark.slow
 def test_ten_thousand_scores(tmp_path: Path) -> None:
     found = [Example(f"response {i}", "k") for i in range(10_000)]
     metric = FakeMetric("nli")

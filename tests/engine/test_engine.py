@@ -936,6 +936,7 @@ while done < int(times):
 """
 
 
+@pytest.mark.slow
 def test_four_processes_at_one_output(run: Runner) -> None:
     """Each either writes it whole or leaves it to the others."""
     command = [sys.executable, "-c", HAMMER, str(run.rows), str(run.out)]

@@ -100,6 +100,7 @@ main(sys.argv[2:])
 """
 
 
+@pytest.mark.slow
 def test_an_experiment_that_is_killed_goes_on(tmp_path: Path) -> None:
     """SIGKILL after two blocks: they are not scored again, and the report is the same."""
     rows = [f'"row {i} has {i % 7} hills .","row {i} has {i % 5} hills .",{i % 2}'

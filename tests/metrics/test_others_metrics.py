@@ -301,6 +301,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.slow
 def test_an_installed_metric_is_in_the_command(own: Path, installed: Path) -> None:
     settings = {"PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}
     shown = q2(own, "score", "--help", **settings)

@@ -142,6 +142,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_bertscore_with_a_local_encoder(encoder: Path) -> None:
     metric = BertScore(str(encoder), device="cpu", batch_size=2)
     scores = metric.score(
@@ -161,6 +162,7 @@ def test_bertscore_with_a_local_encoder(encoder: Path) -> None:
     assert parse(metric.signature)[1]["layer"] == "2"
 
 
+@pytest.mark.slow
 def test_bertscore_with_an_encoder_that_is_not_there(encoder: Path) -> None:
     with pytest.raises(ModelError, match="cannot use the encoder"):
         BertScore(str(encoder / "nowhere"))

@@ -58,6 +58,7 @@ def test_a_part_of_another_type(make: Callable[[], Any], message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_path_is_a_model(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=str(tmp_path)):
         EndToEndNli.from_preset(nli_model=tmp_path / "missing")

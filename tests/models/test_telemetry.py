@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 CODE = """
 import builtins, os, sys
 
@@ -67,6 +69,7 @@ except OSError:
 ALONE = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
 
 
+@pytest.mark.slow
 def test_onnx_runtime_reports_nothing(tmp_path: Path) -> None:
     """It is told so before it is imported: no device id and no queue is written.
 

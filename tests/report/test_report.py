@@ -303,6 +303,7 @@ def many_rows(count: int) -> Iterator[dict[str, Any]]:
         yield output_row(i, example, {}, Layout(METRICS, texts=True))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(path: Path) -> None:
     write_page(path, results_of(1), many_rows(1))  # the template is compiled once
     on_onnx.wait_until_open()  # what other tests asked for

@@ -53,6 +53,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 @pytest.mark.parametrize(("name", "rows"), [
     ("texts", "2000 0"), ("passages", "1 1"), ("page", "refused"), ("values", "refused")])
+@pytest.mark.slow
 def test_a_small_file_fills_no_memory(tmp_path: Path, name: str, rows: str) -> None:
     """Some KB that unpack to gigabytes, where one row or a batch holds them."""
     path = tmp_path / "rows.parquet"

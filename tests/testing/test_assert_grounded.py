@@ -70,6 +70,7 @@ def run_project(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
         cwd=folder, capture_output=True, text=True, check=False, timeout=300)
 
 
+@pytest.mark.slow
 def test_in_a_sample_project(tmp_path: Path) -> None:
     done = run_project(tmp_path)
     assert "1 failed, 3 passed" in done.stdout, done.stdout
@@ -77,6 +78,7 @@ def test_in_a_sample_project(tmp_path: Path) -> None:
     assert "q2_metric/testing/__init__.py" not in done.stdout, "the traceback ends in the test"
 
 
+@pytest.mark.slow
 def test_the_marker_leaves_them_out(tmp_path: Path) -> None:
     done = run_project(tmp_path, "-m", "not groundedness")
     assert "1 passed, 3 deselected" in done.stdout, done.stdout

@@ -52,6 +52,7 @@ def flat(found: list[Answer | None]) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 64, None])
+@pytest.mark.slow
 def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) -> None:
     alone = [BundledEntailment("onnx", batch_size=1).judge([p])[0] for p in PAIRS]
     order = list(range(len(PAIRS)))
@@ -102,6 +103,7 @@ def test_the_reader_reads() -> None:
             assert context[answer.start : answer.start + len(answer.text)] == answer.text
 
 
+@pytest.mark.slow
 def test_an_answer_late_in_a_long_text_is_found() -> None:
     long = FILLER + " " + KNOWLEDGE
     assert len(TOKENIZER(long).ids) > 3 * bundled.WINDOW
@@ -182,7 +184,7 @@ def test_padding_is_marked() -> None:
         ({"dtype": "int3"}, "dtype"),
         ({"batch_size": 0}, "batch_size"),
         ({"runtime": "onnx", "device": "cuda"}, "CPU"),
-        ({"device": "foo"}, "foo"),
+        pytest.param({"device": "foo"}, "foo", marks=pytest.mark.slow),
     ],
 )
 def test_bad_settings(settings: dict[str, object], message: str) -> None:
@@ -224,6 +226,7 @@ def test_the_bundled_preset_needs_no_torch() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [4, None])
+@pytest.mark.slow
 def test_out_of_memory_halves_the_batch(batch_size: int | None) -> None:
     model = BundledEntailment("onnx", batch_size=batch_size)
     usual = model.judge(PAIRS)
