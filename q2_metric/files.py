@@ -87,12 +87,16 @@ def json_problem(error: Exception) -> str:
 
 
 def fingerprint(path: str | Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits.
+    """The SHA-256 of a file, in hexadecimal digits; of a folder, that of its files' names and
+    contents.
 
     Raises:
         InputError: it cannot be read.
     """
     try:
+        if os.path.isdir(path):
+            parts = [f"{one.name} {fingerprint(one)}" for one in _inside(path)]
+            return hashlib.sha256("\n".join(parts).encode()).hexdigest()
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
@@ -100,21 +104,29 @@ def fingerprint(path: str | Path) -> str:
 
 
 def state(path: str | Path) -> tuple[int, ...]:
-    """What changes when a file is written or replaced: device, inode, size, time in ns.
+    """What changes when a file, or a file of a folder, is written or replaced: device, inode,
+    size, time in ns.
 
     Raises:
         InputError: it is not there.
     """
     try:
-        found = os.stat(path)
+        there = [Path(path), *(_inside(path) if os.path.isdir(path) else ())]
+        found = [os.stat(one) for one in there]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return tuple(number for one in found
+                 for number in (one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns))
+
+
+def _inside(folder: str | Path) -> list[Path]:
+    """The files of a folder and of the folders in it."""
+    return sorted(one for one in Path(folder).rglob("*") if one.is_file())
 
 
 def rereadable(path: str | Path) -> bool:
-    """Whether reading a file now leaves it there for later: not of stdin and pipes."""
-    return str(path) != STDIN and os.path.isfile(path)
+    """Whether reading a file or a folder now leaves it there for later: not of stdin and pipes."""
+    return str(path) != STDIN and (os.path.isfile(path) or os.path.isdir(path))
 
 
 # --- what may be written -----------------------------------------------------------------

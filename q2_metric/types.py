@@ -11,9 +11,9 @@ responses into one batch and regroup them afterwards. Nothing here imports a mod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Label = Literal["entailment", "neutral", "contradiction"]
 """The three classes of natural language inference."""
@@ -29,13 +29,24 @@ with, or the metric failed on it."""
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage of the knowledge: its characters [start, end), and its id where it has one."""
+
+    start: int
+    end: int
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
     """A generated response and the text that it should be grounded in.
 
     ``history`` are the turns before the response, oldest first; a list becomes a tuple.
     ``id`` names the row for people; two examples with the same texts are equal
     whatever their ids, so that a stage computes equal work once. ``label`` is what people said,
-    where the row has it: whether the response is supported. No metric looks at it.
+    where the row has it: whether the response is supported. ``passages`` says where each passage
+    of the knowledge is, where it was given as a list. ``other`` holds the other columns of the
+    row. No metric looks at these four. ``question`` is what the response answers.
     """
 
     response: str
@@ -43,11 +54,20 @@ class Example:
     history: tuple[str, ...] = ()
     id: str | None = field(default=None, compare=False)
     label: bool | None = field(default=None, compare=False)
+    question: str | None = None
+    passages: tuple[Passage, ...] = field(default=(), compare=False)
+    other: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         turns: object = self.history
         if isinstance(turns, list):  # could not be looked up among equal ones
             object.__setattr__(self, "history", tuple(turns))
+
+    def passage_at(self, start: int) -> tuple[int, Passage] | None:
+        """The number, from 1, and the passage of a character of the knowledge; ``None`` where the
+        knowledge was one text."""
+        return next(((number, one) for number, one in enumerate(self.passages, start=1)
+                     if one.start <= start < one.end), None)
 
 
 @dataclass(frozen=True, slots=True)

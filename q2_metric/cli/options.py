@@ -247,6 +247,8 @@ COLUMN_OPTIONS = all_options(
         "--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]"
     ),
     click.option("--history", metavar="COL", help='Column of the history; "" for none.'),
+    click.option("--question", metavar="COL",
+                 help="Column of the question.  [default: by name]"),
     click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]"),
     click.option("--label", metavar="COL",
                  help="Column of people's label, for the page.  [default: by name]"),

@@ -7,7 +7,7 @@ brackets stay what they are, and control characters do not reach the terminal.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -52,9 +52,9 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
         if result.no_knowledge:
             screen.print(
                 f"{result.no_knowledge:,} of them without knowledge: in no mean", style="dim")
-        used = ", ".join(f"{field}={name}" for field, name in result.columns.items() if name)
-        if used:
-            screen.print(Text(plain(f"columns: {used}"), style="dim"), soft_wrap=True)
+        for column, groups in result.groups.items():
+            screen.print()
+            print_whole(screen, groups_table(column, groups))
         screen.print()
     signatures = (system.signature for result in results for system in result.systems)
     print_signatures(screen, list(signatures), whole=whole)
@@ -89,6 +89,21 @@ def _numbers(system: SystemScore) -> dict[str, str]:
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
     cells = (value(system.value), low_high or NONE, *map(_percent, shares), f"{system.n:,}")
     return dict(zip(_TITLES, cells, strict=True))
+
+
+def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
+    """A line for each value of a column: its rows, and the means of the metrics."""
+    table = bare_table()
+    table.add_column(_text(column), overflow="fold")
+    names = list(dict.fromkeys(one.name for systems in groups.values() for one in systems))
+    table.add_column("n", justify="right", no_wrap=True)
+    for name in names:
+        table.add_column(of_column(name)[1].title, justify="right", no_wrap=True)
+    for value_, systems in groups.items():
+        scores = {one.name: one for one in systems}
+        table.add_row(_text(value_), f"{max((one.n for one in systems), default=0):,}",
+                      *(value(scores[name].value) if name in scores else NONE for name in names))
+    return table
 
 
 def print_whole(screen: Console, table: Table) -> None:

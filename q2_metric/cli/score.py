@@ -131,6 +131,12 @@ KNOWLEDGE_OPTIONS = all_options(
         help="With --knowledge-pool: as for q2 select rank.  [default: bundled]",
     ),
 )
+GROUP_OPTIONS = all_options(
+    click.option("--group-by", metavar="COL", multiple=True,
+                 help="Also print the means by the values of a column; may be repeated."),
+    click.option("--limit", metavar="N", type=click.IntRange(min=1),
+                 help="Read only the first N rows of each file."),
+)
 RUN_OPTIONS = all_options(
     click.option("--json", "as_json", is_flag=True,
                  help="Print a JSON object instead of the table."),
@@ -172,6 +178,7 @@ ENGINE_OPTIONS = all_options(
 @metrics_option()
 @OUTPUT_OPTIONS
 @KNOWLEDGE_OPTIONS
+@GROUP_OPTIONS
 @RUN_OPTIONS
 @ENGINE_OPTIONS
 @CACHE_OPTIONS
@@ -179,7 +186,7 @@ ENGINE_OPTIONS = all_options(
 @SETTING_OPTIONS
 @SIGNATURE_OPTION
 def score(**options: Any) -> None:
-    """Score the rows of files (.jsonl, .csv, .tsv, .parquet; - is jsonl on stdin).
+    """Score the rows of files (.jsonl, .json, .csv, .tsv, .parquet, a folder of datasets; -).
 
     With --out, a run that is broken off goes on where it was when the same command is given
     again; OUT is there when it is complete.
@@ -297,7 +304,7 @@ def _job(options: Mapping[str, Any]) -> Job:
     return Job(
         files=options["files"],
         columns=Columns(options["response"], knowledge, options["history"], options["id_"],
-                        options["label"]),
+                        options["label"], options["question"]),
         metrics=tuple(options["metrics"]),
         preset=options["preset"],
         keywords=load_keywords(options),
@@ -308,6 +315,8 @@ def _job(options: Mapping[str, Any]) -> Job:
         texts=options["texts"],
         raw_csv=options["raw_csv"],
         form=options["form"],
+        group_by=options["group_by"],
+        limit=options["limit"],
         choice=None if pool is None else Choice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
         cache_bytes=options["cache_size"] * 1_000_000,
@@ -353,12 +362,11 @@ def _progress(files: Sequence[str], job: Job, *, shown: bool) -> Iterator[Progre
         return
     from q2_metric.cli.render import progress_bar
     from q2_metric.files import rereadable
-    from q2_metric.rows.read import read_rows
 
     rows = None
     if all(map(rereadable, files)):
         rows = sum(1 for file in files
-                   for _ in read_rows(file, job.columns, blank=True, form=job.form))
+                   for _ in job.rows(file))
     title = files[0] if len(files) == 1 else f"{len(files)} files"
     with progress_bar(title, rows) as advance:
         yield advance

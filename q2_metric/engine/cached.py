@@ -135,7 +135,8 @@ class CachedMetric:
     def _keys(self, what: str, examples: Sequence[Example]) -> list[str]:
         # With the history: a response that only echoes it claims nothing.
         return [
-            digest(what, self._made_by, self.signature, e.response, e.knowledge, e.history)
+            digest(what, self._made_by, self.signature, e.response, e.knowledge, e.history,
+                   *([] if e.question is None else [e.question]))
             for e in examples
         ]
 

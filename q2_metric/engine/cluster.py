@@ -25,7 +25,7 @@ from q2_metric.engine.parts import Parts, encoded
 from q2_metric.errors import ModelError, Q2Error
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.read import BadRow, Row
-from q2_metric.types import Example
+from q2_metric.types import Example, Passage
 
 RETRIES = 2
 """Times that a block is begun again where the actor died."""
@@ -269,6 +269,9 @@ def pack(block: list[Row]) -> list[list[Any]]:
 def unpack(packed: list[list[Any]]) -> list[Row]:
     """The rows of :func:`pack`."""
     return [
-        BadRow(**fields) if bad else Example(**{**fields, "history": tuple(fields["history"])})
+        BadRow(**fields) if bad else Example(**{
+            **fields, "history": tuple(fields["history"]),
+            "passages": tuple(Passage(**one) for one in fields["passages"]),
+        })
         for bad, fields in packed
     ]

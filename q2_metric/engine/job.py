@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -116,6 +117,8 @@ class Job:
             (:func:`q2_metric.rows.writers.open_writer`).
         form: of the files (:data:`q2_metric.rows.formats.FORMS`); ``None`` where the
             suffix tells.
+        group_by: columns whose values the means are also taken by.
+        limit: rows that are read of each file at most.
         choice: of each row's knowledge; ``None`` where it is read.
         cache: file of the score cache; ``None`` for none.
         cache_bytes: that the cache may have.
@@ -135,6 +138,8 @@ class Job:
     texts: bool = False
     raw_csv: bool = False
     form: str | None = None
+    group_by: tuple[str, ...] = ()
+    limit: int | None = None
     choice: Choice | None = None
     cache: Path | None = None
     cache_bytes: int = LARGEST
@@ -150,7 +155,7 @@ class Job:
         return Layout(
             self.metrics, with_file=len(self.files) > 1,
             decided=[calibration.metric for calibration in self.calibrations],
-            texts=self.texts, selected=self.choice is not None,
+            texts=self.texts, selected=self.choice is not None, group_by=self.group_by,
         )
 
     @property
@@ -164,6 +169,8 @@ class Job:
             "texts": self.texts,
             "raw_csv": self.raw_csv,
             "format": self.form,
+            **({"group_by": list(self.group_by)} if self.group_by else {}),
+            **({"limit": self.limit} if self.limit is not None else {}),
             "block": self.block,
             "block_characters": CHARACTERS,
             "calibration": [
@@ -212,7 +219,7 @@ class Job:
         for file in self.files:
             if file == STDIN or (os.path.exists(file) and not rereadable(file)):
                 continue
-            for row in read_rows(file, self.columns, blank=True, form=self.form):
+            for row in self.rows(file):
                 if not strict:
                     break
                 if isinstance(row, BadRow):
@@ -254,14 +261,19 @@ class Job:
             return load()
         return CachedMetric(name, load, store, entry(name).request(self.preset, told))
 
+    def rows(self, file: str, **told: Any) -> Iterator[Row]:
+        """The rows of one of the files; ``told`` are the callbacks of ``read_rows``."""
+        rows = read_rows(file, self.columns, blank=True, form=self.form,
+                         group_by=self.group_by, **told)
+        return islice(rows, self.limit)
+
     def blocks(
         self, file: str, on_columns: Callable[[Columns], None] | None = None,
         on_note: Callable[[str], None] | None = None,
+        on_read: Callable[[str], None] | None = None,
     ) -> Iterator[list[Row]]:
         """The rows of one of the files, always cut in the same places."""
-        rows = read_rows(
-            file, self.columns, blank=True, on_columns=on_columns, on_note=on_note,
-            form=self.form)
+        rows = self.rows(file, on_columns=on_columns, on_note=on_note, on_read=on_read)
         yield from cut(rows, self.block, characters)
 
     def score(

@@ -19,6 +19,7 @@ class FileResult:
     ``resumed`` counts the rows, and ``resumed_failed`` the failed ones among them, that an
     earlier, broken-off run had finished: ``seconds`` is not about them. ``blocks`` are the rows
     of each block.
+    ``groups`` has the scores of the rows with the same value, by column and value.
     ``looked_up`` counts scores (one for each row and metric) that came from the cache.
     ``verdict`` counts the responses with an unsupported claim.
     """
@@ -35,6 +36,7 @@ class FileResult:
     looked_up: int = 0
     no_knowledge: int = 0
     verdict: Verdict = field(default_factory=Verdict)
+    groups: Mapping[str, Mapping[str, Sequence[SystemScore]]] = field(default_factory=dict)
 
     @property
     def rows_per_second(self) -> float:
@@ -54,19 +56,34 @@ class FileResult:
             "scores_from_cache": self.looked_up,
             "columns": dict(self.columns),
             "verdict": self.verdict.as_json(),
-            "scores": {system.name: asdict(system) for system in self.systems},
+            "scores": _by_name(self.systems),
+            **({"groups": {
+                column: {value: _by_name(systems) for value, systems in groups.items()}
+                for column, groups in self.groups.items()}} if self.groups else {}),
         }
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> FileResult:
         """The result that :meth:`as_json` wrote, without its speed."""
-        systems = tuple(
-            SystemScore(**{**one, "interval": one["interval"] and tuple(one["interval"])})
-            for one in fields["scores"].values()
-        )
-        return cls(fields["file"], fields["rows"], fields["failed"], 0.0, systems,
-                   fields["columns"], no_knowledge=fields["no_knowledge"],
+        groups = {
+            column: {value: _systems(scores) for value, scores in values.items()}
+            for column, values in fields.get("groups", {}).items()
+        }
+        return cls(fields["file"], fields["rows"], fields["failed"], 0.0,
+                   _systems(fields["scores"]), fields["columns"],
+                   no_knowledge=fields["no_knowledge"], groups=groups,
                    verdict=Verdict.from_json(fields["verdict"]))
+
+
+def _by_name(systems: Sequence[SystemScore]) -> dict[str, Any]:
+    return {system.name: asdict(system) for system in systems}
+
+
+def _systems(scores: Mapping[str, Any]) -> tuple[SystemScore, ...]:
+    return tuple(
+        SystemScore(**{**one, "interval": one["interval"] and tuple(one["interval"])})
+        for one in scores.values()
+    )
 
 
 def total(results: Sequence[FileResult]) -> tuple[int, int]:

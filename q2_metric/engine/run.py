@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from q2_metric.engine.cached import Progress
+from q2_metric.engine.groups import Groups
 from q2_metric.engine.job import Job, Loaded
 from q2_metric.engine.manifest import (
     Manifest,
@@ -114,6 +115,7 @@ class Run:
         self.job, self.cluster, self.strict = job, cluster, strict
         self.listener = listener or Listener()
         self._bad = 0
+        self._said: set[str] = set()
         self._part = PART
         self._loaded: Loaded | None = None
         # From before anything is read: what the files and models are like must stay so.
@@ -221,6 +223,7 @@ class Run:
         """Scores a file block by block, and takes the blocks that are there from ``parts``."""
         file, used = self.job.files[number], dict[str, str | None]()
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
+        groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
         result = FileResult(file, 0, 0, 0.0, (), used)
         sizes: list[int] = []
 
@@ -228,7 +231,8 @@ class Run:
             used.update(asdict(found))
 
         with self.listener.progress([] if self._loaded is None else [file]) as progress:
-            for n, block in enumerate(self.job.blocks(file, on_columns, self.listener.warn)):
+            for n, block in enumerate(self.job.blocks(
+                    file, on_columns, self.listener.warn, self._say_once)):
                 self._check_unchanged(file)
                 rows = parts.read(number, n, len(block)) if parts is not None else None
                 before = rows is not None and (number, n) in resumed
@@ -249,6 +253,7 @@ class Run:
                     progress(len(block))
                 sizes.append(len(block))
                 bad = self._count(aggregate, rows)
+                groups.update(rows)
                 result = replace(
                     result, rows=result.rows + len(block), failed=result.failed + bad,
                     resumed=result.resumed + len(block) * before,
@@ -265,7 +270,15 @@ class Run:
         if self.job.choice is not None:
             used["knowledge"] = self.job.choice.words
         systems = tuple(aggregate.systems(self.signatures).values())
-        return replace(result, systems=systems, blocks=tuple(sizes))
+        return replace(result, systems=systems, blocks=tuple(sizes),
+                       groups=groups.systems(self.signatures))
+
+    def _say_once(self, line: str) -> None:
+        """Notes how a file is read, unless an earlier one is read so."""
+        how = line.partition(": ")[2]
+        if how not in self._said:
+            self._said.add(how)
+            self.listener.note(line)
 
     def _scored(
         self, loaded: Loaded, file: str, first: int, block: Sequence[Row], progress: Progress

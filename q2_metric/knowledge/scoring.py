@@ -139,4 +139,5 @@ def _selected(example: Example, ranked: Ranked) -> SelectedExample:
         "score": ranked.score,
     }
     return SelectedExample(
-        example.response, snippet.text, example.history, example.id, example.label, said)
+        example.response, snippet.text, example.history, example.id, example.label,
+        question=example.question, other=example.other, selected=said)

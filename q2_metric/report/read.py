@@ -35,6 +35,7 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
     "yes-no": (bool, "true or false"),
     "texts": (list, "a list"),
     "objects": (list, "a list"),
+    "json": (dict, "an object"),
 }
 """The type of a field's values where they are not null, and what it is called in messages."""
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from q2_metric.errors import InputError
-from q2_metric.rows.record import Record
+from q2_metric.rows.record import Record, value_of
+from q2_metric.rows.shapes import is_chat, turns_of, unfolded
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "response": (
@@ -18,6 +19,11 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "answer",
         "hypothesis",
         "candidate",
+        "actual_output",
+        "generated_answer",
+        "model_answer",
+        "model_output",
+        "completion",
         "claim",
         "summary",
     ),
@@ -31,16 +37,27 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "grounding",
         "retrieved_contexts",
         "retrieved_context",
+        "retrieval_context",
+        "retrieved_documents",
+        "retrieved_docs",
+        "source_documents",
+        "source_nodes",
+        "nodes",
+        "chunks",
+        "docs",
         # In dialogues this often means the earlier turns.
         "contexts",
         "context",
         "premise",
+        "sources",
         "source",
         # Last: beside any of these it is a gold response.
         "references",
         "reference",
     ),
-    "history": ("history", "dialogue", "dialog", "message", "messages", "conversation", "turns"),
+    "history": ("history", "chat_history", "dialogue", "dialog", "message", "messages",
+                "conversation", "conversations", "turns"),
+    "question": ("question", "query", "user_input", "user_query", "input"),
     "id": ("id", "idx", "example_id", "row_id", "uid"),
     "label": ("label", "consistent", "agg_label", "gold", "human"),
 }
@@ -52,6 +69,7 @@ class Columns:
     """Names of the columns to read; ``None`` for the usual ones (:data:`ALIASES`).
 
     ``history=""`` reads no history; ``knowledge=""`` no knowledge: it is then chosen later.
+    ``outputs.answer`` names a field of an object.
     """
 
     response: str | None = None
@@ -59,6 +77,7 @@ class Columns:
     history: str | None = None
     id: str | None = None
     label: str | None = None
+    question: str | None = None
 
 
 LABELS: Mapping[str, bool] = {
@@ -90,13 +109,11 @@ def resolve(
         asked: str | None = getattr(columns, field)
         if asked is None:
             resolved[field] = next((by_lower[a] for a in names if a in by_lower), None)
-        elif asked in found or not asked:
-            resolved[field] = asked or None
         else:
-            raise InputError(
-                f"{name}: there is no column {asked!r} for the {field}; "
-                f"the columns are {_listed(found)}"
-            )
+            if asked:
+                check_column(asked, records, f"{name}: ", f" for the {field}")
+            resolved[field] = asked or None
+    _from_chat(resolved, columns, records)
     for field in needed:
         if resolved[field] is None:
             raise InputError(
@@ -104,6 +121,45 @@ def resolve(
                 f"name it with --{field} (in Python: Columns({field}=...))"
             )
     return resolved
+
+
+def check_column(column: str, records: Sequence[Record], name: str, what: str = "") -> None:
+    """Nothing where one of the first rows has the column.
+
+    Raises:
+        InputError: none has; ``what`` says what it is for.
+    """
+    found = list(dict.fromkeys(key for record in records for key in record.fields))
+    if found and column not in found and all(
+            value_of(record.fields, column) is None for record in records):
+        raise InputError(
+            f"{name}there is no column {column!r}{what}; the columns are {_listed(found)}")
+
+
+_CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",
+          "message", "chat")
+"""Columns of whole dialogues: their last turn is the response, where no other column has it."""
+
+
+def _from_chat(resolved: dict[str, str | None], columns: Columns,
+               records: Sequence[Record]) -> None:
+    """Takes what no other column has from one with whole chats: the response, the history, and the
+    knowledge where tools have found some."""
+    named = {key.strip().lower(): key for record in records for key in record.fields}
+    chats = (named[name] for name in _CHATS if name in named)
+    chat = next((key for key in chats
+                 if any(is_chat(record.fields.get(key)) for record in records)), None)
+    if chat is None:
+        return
+    if resolved.get("question") == chat and columns.question is None:
+        resolved["question"] = None
+    for field in ("response", "history"):
+        if resolved.get(field) is None and getattr(columns, field) is None:
+            resolved[field] = chat
+    if resolved.get("knowledge") is None and columns.knowledge is None and any(
+            turn.role == "tool" for record in records if is_chat(record.fields.get(chat))
+            for turn in turns_of(record.fields[chat], "")):
+        resolved["knowledge"] = chat
 
 
 def unsure(resolved: Mapping[str, str | None], columns: Columns, found: Sequence[str],
@@ -118,13 +174,47 @@ def unsure(resolved: Mapping[str, str | None], columns: Columns, found: Sequence
     """
     read, others = resolved["knowledge"], []
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
-        others = [name for name in found
-                  if name != read and name.strip().lower() in aliases["knowledge"]]
+        # Beside what was retrieved, a reference is a gold response, and a source a name.
+        passed = _NO_RIVALS if read.strip().lower() in _RETRIEVED else ()
+        others = [name for name in found if name not in resolved.values()
+                  and name.strip().lower() in aliases["knowledge"]
+                  and name.strip().lower() not in passed]
     return "" if not others else (
         f"the knowledge is read from {read!r}, not from {_listed(others)}; --knowledge names "
         "the column (in Python: Columns(knowledge=...))")
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:20])
+_RETRIEVED = ("documents", "passages", "retrieved_contexts", "retrieved_context", "contexts",
+              "retrieval_context", "retrieved_documents", "retrieved_docs", "source_documents",
+              "source_nodes", "nodes", "chunks", "docs")
+_NO_RIVALS = ("reference", "references", "source", "sources")
+
+
+def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> str:
+    """What is read from which column, in words; "" where each is called as its field."""
+    words = [f"{field} from {column!r}{_form(field, column, records)}"
+             for field, column in resolved.items() if column]
+    others = [repr(key) for key in dict.fromkeys(key for one in records for key in one.fields)
+              if key not in resolved.values()]
+    plain = all(column in (None, field) for field, column in resolved.items())
+    if plain and not others and all(" (" not in one for one in words):
+        return ""
+    rest = f"; kept: {_listed(others, quoted=True)}" if others else ""
+    return f"read {', '.join(words)}{rest}"
+
+
+def _form(field: str, column: str, records: Sequence[Record]) -> str:
+    """What the values of a field are, where they are not plain texts."""
+    values = [value_of(record.fields, column) for record in records]
+    if any(map(is_chat, values)):
+        return {"response": " (the last turn of the assistant)",
+                "knowledge": " (what tools returned)",
+                "history": " (the turns before the response)"}.get(field, "")
+    if field == "knowledge" and any(isinstance(unfolded(one), (list, dict)) for one in values):
+        return " (passages)"
+    return ""
+
+
+def _listed(names: Sequence[str], *, quoted: bool = False) -> str:
+    shown = ", ".join(name if quoted else repr(name) for name in names[:20])
     return shown + (", …" if len(names) > 20 else "")

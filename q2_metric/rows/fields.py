@@ -6,7 +6,7 @@ A jsonl row, the header of csv, the schema of parquet and what reads them all fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal
@@ -18,8 +18,9 @@ from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Score
 
 OutputRow = dict[str, Any]
 
-Form = Literal["text", "number", "whole", "yes-no", "texts", "object", "objects"]
-"""``whole`` numbers are integers; ``texts`` a list of them, ``objects`` a list of objects."""
+Form = Literal["text", "number", "whole", "yes-no", "texts", "object", "objects", "json"]
+"""``whole`` numbers are integers; ``texts`` a list of them, ``objects`` a list of objects; ``json``
+is an object with any names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +100,10 @@ CLAIMS = Field("claims", "objects", lambda score: score.because, kind=Judgement,
     Field("kind", "text", lambda item: item.claim.kind),
     *_own(verdict="text", support="number", passage="text", passage_start="whole",
           passage_number="whole", passage_support="number"),
+    Field("passage_id", "text"),
 ))
-"""The judged claims; places are in characters."""
+"""The judged claims; places are in characters. Number and id of the passage are those of the row's
+list of passages, where the knowledge is one."""
 
 PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields=_own(
     name="text", value="number", pull="number",
@@ -126,11 +129,24 @@ SELECTED = Field("selected", "object", fields=(
 """The snippet that was chosen as the row's knowledge."""
 
 FILE, ID, ERROR = (Field(name, "text") for name in ("file", "id", "error"))
-TEXT_FIELDS = (Field("response", "text"), Field("knowledge", "text"), Field("history", "texts"))
-LABEL = Field("label", "yes-no")
-"""What people said, where the row that was scored has it."""
+PASSAGES = Field("passages", "objects", lambda row: row.passages, fields=_own(
+    start="whole", end="whole", id="text",
+))
+"""Where each passage of the knowledge is, in characters; empty where the knowledge is one text."""
+OTHER = Field("other", "json", lambda row: dict(row.other))
+"""The other columns of the row that was scored."""
+TEXT_FIELDS = (
+    Field("question", "text", attrgetter("question")),
+    Field("response", "text", attrgetter("response")),
+    Field("knowledge", "text", attrgetter("knowledge")),
+    Field("history", "texts", lambda row: list(row.history)),
+    PASSAGES,
+    OTHER,
+    Field("label", "yes-no", attrgetter("label")),
+)
+"""Fields of an output row that repeat what was scored; ``label`` is what people said."""
 TEXTS = tuple(field.name for field in TEXT_FIELDS)
-"""Fields of an output row that repeat what was scored; ``history`` is a list of turns."""
+"""Their names."""
 
 
 def _decision(metric: str) -> Field:
@@ -145,7 +161,8 @@ class Layout:
         metrics: the requested metrics.
         with_file: whether rows say which file they are of.
         decided: metrics that have a calibration, and with it a field ``METRIC_consistent``.
-        texts: whether rows repeat their texts, and people's label.
+        texts: whether rows repeat their texts, their other columns, and people's label.
+        group_by: columns that rows have in :data:`OTHER` even without their texts.
         selected: whether rows say which snippet was chosen as their knowledge.
     """
 
@@ -154,6 +171,7 @@ class Layout:
     decided: Sequence[str] = ()
     texts: bool = False
     selected: bool = False
+    group_by: Sequence[str] = ()
 
     @property
     def fields(self) -> list[Field]:
@@ -163,7 +181,7 @@ class Layout:
             ID,
             *(field for _, field in self._numbers() + self._marks()),
             ERROR,
-            *((*TEXT_FIELDS, LABEL) if self.texts else ()),
+            *(TEXT_FIELDS if self.texts else [OTHER] if self.group_by else ()),
             *(field for _, field in self._details()),
             *([SELECTED] if self.selected else []),
         ]
@@ -223,20 +241,34 @@ def output_row(
         out["selected"] = getattr(row, "selected", None)
     if layout.texts:
         out = with_texts(out, row)
+    elif layout.group_by and isinstance(row, Example):
+        out[OTHER.name] = {name: row.other[name] for name in layout.group_by if name in row.other}
     for name, field in layout.of_scores():
         # Of a field that several metrics fill, as "reason", the first that has a value.
         if name in scores and out[field.name] is None:
             out[field.name] = field.value(scores[name])
+    if isinstance(row, Example):
+        _number_passages(out.get(CLAIMS.name) or (), row)
     return out
 
 
+def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
+    """Number and id of the passage that each claim was judged by, where the row has a list."""
+    for claim in claims:
+        if claim["passage_start"] is not None and (
+                place := row.passage_at(claim["passage_start"])) is not None:
+            claim["passage_number"], claim["passage_id"] = place[0], place[1].id
+
+
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
-    """The row with the :data:`TEXTS` and label of what was scored, where it could be read.
+    """The row with the :data:`TEXTS` of what was scored, where it could be read.
 
     Knowledge that was chosen for the row stands in ``selected``.
     """
     if isinstance(scored, BadRow):
         return row
-    knowledge = (row.get("selected") or {}).get("text", scored.knowledge)
-    texts = (scored.response, knowledge, list(scored.history))
-    return row | dict(zip(TEXTS, texts, strict=True)) | {LABEL.name: scored.label}
+    chosen = (row.get("selected") or {}).get("text")
+    texts = {field.name: field.value(scored) for field in TEXT_FIELDS}
+    if chosen is not None:
+        texts |= {"knowledge": chosen, "passages": []}
+    return row | texts

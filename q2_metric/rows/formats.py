@@ -1,7 +1,8 @@
-"""Readers of jsonl, csv, tsv and parquet: a file, or standard input, -> its rows as they are."""
+"""Readers of all formats: a file, a folder or standard input -> its rows as they are."""
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -10,7 +11,9 @@ from typing import IO, Any
 
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, json_problem, parse_json
+from q2_metric.rows.arrow import arrow_files, read_arrow
 from q2_metric.rows.delimited import read_table
+from q2_metric.rows.documents import LARGEST, read_document
 from q2_metric.rows.parquet import read_parquet
 from q2_metric.rows.record import Record, text_lines
 from q2_metric.text.given import kind
@@ -50,7 +53,7 @@ def shown(path: str | Path) -> str:
 
 def tells(path: str | Path) -> bool:
     """Whether a file's suffix tells its format."""
-    return Path(path).suffix.lower() in _READERS
+    return Path(path).suffix.lower() in _READERS or Path(path).is_dir()
 
 
 def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
@@ -66,6 +69,10 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
         if sys.stdin is None:
             raise InputError(f"{name}: is closed")
         yield from _READERS[f".{form or 'jsonl'}"](sys.stdin.buffer, name)
+        return
+    if Path(path).is_dir():
+        for part in arrow_files(Path(path)):
+            yield from records(part, str(part), "arrow")
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
     if suffix not in _READERS:
@@ -122,15 +129,23 @@ def _tsv(file: IO[bytes], name: str) -> Iterator[Record]:
     return read_table(file, name, "\t")
 
 
+def _json(file: IO[bytes], name: str) -> Iterator[Record]:
+    # A pipe is read once, and by what it begins with it is jsonl or not.
+    whole = file if file.seekable() else io.BytesIO(file.read(LARGEST + 1))
+    return read_document(whole, name, _jsonl)
+
+
 _READERS = {
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
+    ".json": _json,
     ".csv": _csv,
     ".tsv": _tsv,
     ".parquet": read_parquet,
+    ".arrow": read_arrow,
 }
 
 
-FORMS = ("jsonl", "csv", "tsv", "parquet")
+FORMS = ("jsonl", "json", "csv", "tsv", "parquet", "arrow")
 """Names of the formats."""
 

@@ -8,7 +8,7 @@ jsonl may be, and a file with a column that unpacks to far more than it has is r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import IO, Any
 
@@ -45,24 +45,31 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
     pa, parquet = pyarrow()
     try:
         opened = parquet.ParquetFile(file)
-        names = opened.schema_arrow.names
-        twice = next((one for one in names if names.count(one) > 1), None)
-        note = twice and f"the file has the column {twice!r} twice; the last counts"
-        number = 0
-        for batch in _batches(parquet, opened, file, name):
-            columns = [_values(pa, column) for column in batch.columns]
-            for row in zip(*columns, strict=True):
-                number += 1
-                where = f"{name}, row {number}"
-                problem = _problem(row)
-                yield Record(where, {} if problem else dict(zip(names, row, strict=True)),
-                             problem, note)
-                note = None
+        yield from rows_of(
+            pa, _batches(parquet, opened, file, name), opened.schema_arrow.names, name)
     # pyarrow's own errors, and what Python makes of names and numbers that are damaged.
     except (pa.ArrowException, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{name}: is not a parquet file that can be read: {error}") from error
+
+
+def rows_of(
+    pa: Any, batches: Iterable[Any], names: Sequence[str], name: str
+) -> Iterator[Record]:
+    """The rows of batches; ``names`` are the columns, ``name`` stands for the file in messages."""
+    twice = next((one for one in names if names.count(one) > 1), None)
+    note = twice and f"the file has the column {twice!r} twice; the last counts"
+    number = 0
+    for batch in batches:
+        columns = [_values(pa, column) for column in batch.columns]
+        for row in zip(*columns, strict=True):
+            number += 1
+            where = f"{name}, row {number}"
+            problem = _problem(row)
+            yield Record(where, {} if problem else dict(zip(names, row, strict=True)),
+                         problem, note)
+            note = None
 
 
 def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[Any]:
@@ -181,9 +188,9 @@ def _problem(row: tuple[Any, ...]) -> str | None:
     return None
 
 
-def pyarrow() -> tuple[Any, Any]:
-    """pyarrow and its parquet module, which have no types."""
+def pyarrow(what: str = "parquet") -> tuple[Any, Any]:
+    """pyarrow and its parquet module, which have no types; ``what`` needs them."""
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
-        raise MissingExtra("parquet", "pyarrow", "parquet") from error
+        raise MissingExtra(what, "pyarrow", "parquet") from error

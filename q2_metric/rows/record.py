@@ -25,6 +25,20 @@ class Record:
     note: str | None = None
 
 
+def value_of(fields: Mapping[str, object], column: str) -> object:
+    """The value of a column; ``outputs.answer`` is the field "answer" of the object "outputs".
+
+    >>> value_of({"outputs": {"answer": "Rome"}}, "outputs.answer")
+    'Rome'
+    """
+    if column in fields:
+        return fields[column]
+    value: object = fields
+    for part in column.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
 def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
     """The lines of a UTF-8 file with their ends, without a byte order mark.
 

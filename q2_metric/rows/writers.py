@@ -145,6 +145,7 @@ class _ParquetWriter:
             [(field.name, _parquet_type(self._pa, field)) for field in layout.fields]
         )
         self._writer = parquet.ParquetWriter(file, self._schema)
+        self._json = [field.name for field in layout.fields if field.form == "json"]
         self._waiting: list[OutputRow] = []
 
     def __enter__(self) -> _ParquetWriter:
@@ -157,7 +158,9 @@ class _ParquetWriter:
             self._writer.close()
 
     def write(self, rows: Sequence[OutputRow]) -> None:
-        self._waiting += rows
+        self._waiting += [
+            {**row, **{name: _json(row[name]) for name in self._json if row[name] is not None}}
+            for row in rows] if self._json else rows
         if len(self._waiting) >= _ROW_GROUP:
             self._flush()
 
@@ -188,5 +191,5 @@ def _parquet_type(pa: Any, field: Field) -> Any:
         return pa.list_(whole) if field.form == "objects" else whole
     return {
         "text": pa.string(), "number": pa.float64(), "whole": pa.int64(), "yes-no": pa.bool_(),
-        "texts": pa.list_(pa.string()),
+        "texts": pa.list_(pa.string()), "json": pa.string(),
     }[field.form]

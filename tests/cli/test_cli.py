@@ -143,7 +143,7 @@ def test_score_json(tmp_path: Path, loader: Loader) -> None:
     assert q2["interval"][0] <= q2["value"] <= q2["interval"][1]
     assert list(found["scores"]) == ["q2", "q2_no_nli", "scale"]
     columns = {"response": "response", "knowledge": "knowledge", "history": None, "id": "id",
-               "label": None}
+               "label": None, "question": None}
     assert found["columns"] == columns
 
 
@@ -168,10 +168,13 @@ def test_without_nli_has_its_own_signature(
 def test_the_columns_are_shown(tmp_path: Path, loader: Loader) -> None:
     row = {"context": ["h"], "response": "Rome", "evidence": "Rome"}
     path = write(tmp_path / "rows.jsonl", row)
-    assert "columns: response=response, knowledge=evidence\n" in run("score", path).stdout
+    said = "read response from 'response', knowledge from 'evidence'; kept: 'context'\n"
+    both = run("score", path, path.replace("rows", "./rows"))
+    assert both.stderr.count(said) == 1
+    assert run("score", path, "--quiet").stderr.count(said) == 0
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
-    assert "columns:" not in run("score", str(empty)).stdout
+    assert "read response" not in run("score", str(empty)).stderr
     assert json.loads(run("score", str(empty), "--json").stdout)["files"][0]["columns"] == {}
 
 

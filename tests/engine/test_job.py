@@ -126,8 +126,10 @@ def test_rows_have_what_was_asked_for() -> None:
         "id", "f1", "scale", "reason", "error", "claims"]
     more = replace(job, files=("a", "b"), calibrations=(PLATT,), texts=True)
     assert [field.name for field in more.layout.fields] == [
-        "file", "id", "f1", "f1_consistent", "scale", "reason", "error", "response",
-        "knowledge", "history", "label", "claims"]
+        "file", "id", "f1", "f1_consistent", "scale", "reason", "error", "question",
+        "response", "knowledge", "history", "passages", "other", "label", "claims"]
+    grouped = replace(job, group_by=("model",))
+    assert "other" in [field.name for field in grouped.layout.fields]
 
 
 # --- reading -------------------------------------------------------------------------------

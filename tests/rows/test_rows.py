@@ -97,7 +97,12 @@ WANTED = ", not a string or a list of strings"
          "the response (field 'response') is true or false, not a string"),
         ({**GOOD, "response": ["r"]},
          "the response (field 'response') is a list of strings, not a string"),
-        ({**GOOD, "knowledge": {"a": 1}}, f"{KNOWLEDGE_IS} an object{WANTED}"),
+        ({**GOOD, "knowledge": {"a": 1}},
+         f"{KNOWLEDGE_IS} an object without a text: it has 'a', and not one of "
+         "page_content, text, content, passage, chunk, document, snippet, body"),
+        ({**GOOD, "knowledge": ["a", {"url": "u"}]},
+         f"{KNOWLEDGE}, item 2 is an object without a text: it has 'url', and not one of "
+         "page_content, text, content, passage, chunk, document, snippet, body"),
         ({**GOOD, "knowledge": [None]}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "knowledge": ["a", ["b"]]}, f"{KNOWLEDGE_IS} a list with a list in it{WANTED}"),
         ({**GOOD, "history": 3}, f"{HISTORY_IS} a number{WANTED}"),
@@ -201,7 +206,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"prediction": "r", "reference": "k"}, Example("r", "k")),
         ({"generated_text": "r", "grounding": "k", "label": "1"}, Example("r", "k")),
         ({"output": "r", "context": "k", "dialogue": "h"}, Example("r", "k", ("h",))),
-        ({"question": "q", "answer": "r", "evidence": "k"}, Example("r", "k")),
+        ({"question": "q", "answer": "r", "evidence": "k"}, Example("r", "k", question="q")),
         # A context may be the dialogue: what can only be knowledge comes before it.
         ({"context": ["h"], "response": "r", "evidence": "k"}, Example("r", "k")),
         ({"context": "h", "reference": "x", "response": "r", "document": "k"}, Example("r", "k")),
@@ -457,7 +462,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"suffix '\.txt'; use one of \.jsonl"):
         read(tmp_path / "rows.txt")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="is a folder, but not one that datasets saved"):
         read(tmp_path / "folder.csv")
     utf16 = tmp_path / "rows.csv"
     utf16.write_text("response,knowledge\n", encoding="utf-16")
@@ -525,7 +530,7 @@ def test_fields_of_the_output() -> None:
     assert names(Layout(["word_share"], with_file=True)) == [
         "file", "id", "word_share", "reason", "error"]
     texts = names(Layout(["word_share"], texts=True))
-    assert texts == ["id", "word_share", "reason", "error", *TEXTS, "label"]
+    assert texts == ["id", "word_share", "reason", "error", *TEXTS]
 
 
 def test_rows_of_the_output() -> None:
@@ -563,7 +568,7 @@ def test_texts_beside_the_scores() -> None:
     assert list(row) == names(Layout(["word_share"], texts=True))
     assert (row["response"], row["knowledge"], row["history"]) == ("r", "k", ["h"])
     bad = output_row(0, BadRow(0, None, "no"), {}, Layout(["word_share"], texts=True))
-    assert [bad[field] for field in TEXTS] == [None] * 3
+    assert [bad[field] for field in TEXTS] == [None] * len(TEXTS)
     assert with_texts(output_row(0, example, {}, ["word_share"]), example) == row
 
 

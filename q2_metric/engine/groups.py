@@ -1,0 +1,63 @@
+"""The means of the rows that have the same value in a column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from q2_metric.rows.fields import OTHER, OutputRow
+from q2_metric.scoring import Aggregate, NoClaim
+from q2_metric.scoring.outcome import of_row
+from q2_metric.types import SystemScore
+
+Grouped = dict[str, dict[str, tuple[SystemScore, ...]]]
+"""By column and value, the scores of the rows that have it."""
+
+MISSING = "(none)"
+"""The group of the rows that have no value."""
+
+
+class Groups:
+    """Adds up the rows by the values of columns; a row with a list is in the group of each item.
+
+    Args:
+        columns: kept in :data:`~q2_metric.rows.fields.OTHER`.
+        metrics, no_claim: of :class:`~q2_metric.scoring.Aggregate`.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], metrics: Sequence[str], no_claim: NoClaim
+    ) -> None:
+        self._metrics, self._no_claim = metrics, no_claim
+        self._columns: dict[str, dict[str, Aggregate]] = {name: {} for name in columns}
+
+    def update(self, rows: Iterable[OutputRow]) -> None:
+        """Adds output rows."""
+        for row in rows:
+            outcomes = of_row(row) if self._columns else []
+            for name, groups in self._columns.items():
+                for value in values_of((row.get(OTHER.name) or {}).get(name)):
+                    if value not in groups:
+                        groups[value] = Aggregate(self._metrics, self._no_claim)
+                    groups[value].add(outcomes)
+
+    def systems(self, signatures: Mapping[str, str]) -> Grouped:
+        """The scores of each group; groups are in the order of their names."""
+        return {
+            column: {value: tuple(groups[value].systems(signatures).values())
+                     for value in sorted(groups)}
+            for column, groups in self._columns.items()
+        }
+
+
+def values_of(value: object) -> list[str]:
+    """The groups that a value puts its row in.
+
+    >>> values_of("a"), values_of(["x", "y"]), values_of(None), values_of(True)
+    (['a'], ['x', 'y'], ['(none)'], ['true'])
+    """
+    if isinstance(value, list):
+        return list(dict.fromkeys(one for item in value for one in values_of(item))) or [MISSING]
+    if value is None or value == "":
+        return [MISSING]
+    return [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]

@@ -1,0 +1,75 @@
+"""Reader of Arrow files, and of the folders that ``datasets`` writes with ``save_to_disk``.
+
+Neither needs ``datasets``: a folder's ``state.json`` names its Arrow files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from q2_metric.errors import InputError
+from q2_metric.files import read_json
+from q2_metric.rows.parquet import pyarrow, rows_of
+from q2_metric.rows.record import Record
+
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+
+
+def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
+    """The rows of an Arrow file, or of a stream of Arrow.
+
+    Raises:
+        InputError: (on reading) it is neither, or damaged.
+        MissingExtra: pyarrow is not installed.
+    """
+    pa, _ = pyarrow("Arrow files")
+    ipc = import_module("pyarrow.ipc")
+    try:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        opened = ipc.open_file(file) if is_file else ipc.open_stream(file)
+        yield from rows_of(pa, _checked(opened, is_file), opened.schema.names, name)
+    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: is not an Arrow file that can be read: {error}") from error
+
+
+def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
+    """The batches, each one checked: their places in memory come from the file."""
+    batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if is_file else opened
+    for batch in batches:
+        batch.validate(full=True)
+        yield batch
+
+
+def arrow_files(folder: Path) -> list[Path]:
+    """The Arrow files of a folder of ``save_to_disk``, in order.
+
+    Raises:
+        InputError: it is another folder, or has several splits.
+    """
+    if (folder / _SPLITS).exists():
+        splits = _names(read_json(folder / _SPLITS), "splits")
+        if len(splits) == 1 and (folder / splits[0]).is_dir():
+            return arrow_files(folder / splits[0])
+        raise InputError(f"{folder}: has the splits {', '.join(splits)}; "
+                         f"name one: {folder / (splits or ['test'])[0]}")
+    if not (folder / _STATE).exists():
+        raise InputError(f"{folder}: is a folder, but not one that datasets saved with "
+                         "save_to_disk (it has no state.json); name a file")
+    state = read_json(folder / _STATE)
+    files = state.get("_data_files") if isinstance(state, dict) else None
+    names = [str(one.get("filename")) for one in files or () if isinstance(one, dict)]
+    paths = [folder / name for name in names]
+    if not paths or any(path.parent != folder for path in paths):
+        raise InputError(f"{folder / _STATE}: does not name the Arrow files of its folder")
+    return paths
+
+
+def _names(value: Any, key: str) -> list[str]:
+    found = value.get(key) if isinstance(value, dict) else None
+    return [str(one) for one in found] if isinstance(found, list) else []

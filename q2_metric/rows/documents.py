@@ -1,0 +1,98 @@
+"""Reader of .json: an array of rows, an object that holds one, or columns; also jsonl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import IO, Any
+
+from q2_metric.errors import InputError
+from q2_metric.files import json_problem, parse_json
+from q2_metric.rows.record import Record, text_lines
+from q2_metric.text.given import kind
+
+LARGEST = 2**30
+"""Bytes of a document, which is read as a whole."""
+
+_ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "instances",
+         "dataset", "test", "validation", "train")
+"""Keys of an object that holds the rows."""
+
+
+def read_document(
+    file: IO[bytes], name: str, lines: Callable[[IO[bytes], str], Iterator[Record]]
+) -> Iterator[Record]:
+    """The rows of a document.
+
+    Args:
+        file: UTF-8.
+        name: stands for it in messages.
+        lines: reads what is jsonl after all: whose first line is an object by itself.
+
+    Raises:
+        InputError: (on reading) it is not JSON, holds no rows, or is too large.
+    """
+    given = text_lines(file, name)
+    first = next((line for line in given if line.strip()), b"")
+    rest = next((line for line in given if line.strip()), b"")
+    if rest and isinstance(_one(first), dict):
+        file.seek(0)
+        yield from lines(file, name)
+        return
+    whole = bytearray(first + rest)
+    for line in given:
+        whole += line
+        if len(whole) > LARGEST:
+            raise InputError(f"{name}: is longer than {LARGEST:,} bytes; save it as jsonl, a row "
+                             "on each line")
+    try:
+        value = parse_json(whole.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: is not UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: is not JSON ({json_problem(error)})") from error
+    for number, row in enumerate(_rows(value, name), start=1):
+        where = f"{name}, row {number}"
+        if isinstance(row, dict):
+            yield Record(where, row)
+        else:
+            yield Record(where, {}, f"is not a JSON object but {kind(row)}")
+
+
+def _one(line: bytes) -> object:
+    try:
+        return parse_json(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _rows(value: Any, name: str) -> Iterable[Any]:
+    """The rows of a document.
+
+    Raises:
+        InputError: it holds none.
+    """
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict):
+        raise InputError(f"{name}: holds {kind(value)}, and not a list of rows")
+    if isinstance(names := value.get("columns"), list) and isinstance(value.get("data"), list):
+        return [dict(zip(names, row, strict=False)) if isinstance(row, list) else row
+                for row in value["data"]]  # orient="split" of pandas
+    held = {key.lower(): item for key, item in value.items()
+            if isinstance(item, list) and item and all(isinstance(one, dict) for one in item)}
+    for key in (*_ROWS, *([next(iter(held))] if len(held) == len(value) == 1 else ())):
+        if key in held:
+            return held[key]
+    columns = [_column(item) for item in value.values()]
+    lengths = {len(column) for column in columns if column is not None}
+    if columns and None not in columns and len(lengths) == 1:
+        there = [column for column in columns if column is not None]
+        return [dict(zip(value, row, strict=True)) for row in zip(*there, strict=True)]
+    return [value]
+
+
+def _column(value: object) -> list[Any] | None:
+    """The values of a column: a list, or an object with their numbers (``to_json`` of pandas)."""
+    if isinstance(value, Mapping) and value and all(str(key).isdigit() for key in value):
+        return list(value.values())
+    return value if isinstance(value, list) else None

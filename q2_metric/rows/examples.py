@@ -1,0 +1,211 @@
+"""A record -> an example, or a row that cannot be scored, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from q2_metric.errors import InputError
+from q2_metric.rows.columns import as_label
+from q2_metric.rows.record import Record, value_of
+from q2_metric.rows.shapes import Turn, is_chat, kept, passages_of, response_at, turns_of
+from q2_metric.text.given import encodable, is_blank, kind, missing
+from q2_metric.types import Example, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be scored, and why.
+
+    ``index`` counts the rows of the file from 0; ``error`` names file and line.
+    """
+
+    index: int
+    id: str | None
+    error: str
+
+
+Row = Example | BadRow
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Makes rows of records.
+
+    Attributes:
+        columns: the column of each field, ``None`` where it has none.
+        needs: whether a row must have it, for response and knowledge.
+        blank: whether a row with a blank response or blank knowledge is a good one.
+        named_label: whether the label's column was named, and not only looks like one.
+        group_by: other columns that are kept even where they hold a field.
+    """
+
+    columns: Mapping[str, str | None]
+    needs: Mapping[str, bool]
+    blank: bool
+    named_label: bool
+    group_by: Sequence[str] = ()
+
+    def row(self, index: int, record: Record) -> Row:
+        """The row of a record; ``index`` counts from 0."""
+        id_ = _id(record.fields, self.columns["id"], index)
+        if record.problem:
+            return BadRow(index, id_, f"{record.where}: {record.problem}")
+        try:
+            return self._example(record.fields, id_)
+        except InputError as error:
+            return BadRow(index, id_, f"{record.where}: {error}")
+
+    def _example(self, fields: Mapping[str, object], id_: str | None) -> Example:
+        response = self._response(fields)
+        knowledge, passages = self._knowledge(fields)
+        question = self.columns.get("question")
+        asked = value_of(fields, question) if question else None
+        return Example(
+            response, knowledge, self._history(fields), id_,
+            _label(fields, self.columns.get("label"), needed=self.named_label),
+            question=encodable(asked, _named("question", question))
+            if isinstance(asked, str) and not is_blank(asked) else None,
+            passages=passages, other=self._other(fields),
+        )
+
+    def _response(self, fields: Mapping[str, object]) -> str:
+        column = self.columns["response"]
+        if not self.needs["response"] and _lacks(fields, column):
+            return ""
+        value = _there(fields, "response", column)
+        if is_chat(value):
+            turns = self._turns(value, "response", column)
+            place = response_at(turns)
+            if place is None:
+                raise InputError(
+                    f"{_named('response', column)} is a chat without a turn of the assistant")
+            value = turns[place].text
+        elif not isinstance(value, str):
+            raise InputError(
+                f"{_named('response', column)} is {kind(value)}, not a string")
+        return self._checked(value, "response", column)
+
+    def _knowledge(self, fields: Mapping[str, object]) -> tuple[str, tuple[Passage, ...]]:
+        column = self.columns["knowledge"]
+        if not self.needs["knowledge"] and _lacks(fields, column):
+            return "", ()
+        value = _there(fields, "knowledge", column)
+        where = _named("knowledge", column)
+        if is_chat(value):  # what tools have found before the response
+            turns = self._turns(value, "knowledge", column)
+            before = turns[:response_at(turns)]
+            given = [passage for turn in before if turn.role == "tool"
+                     for passage in passages_of(turn.text, where)]
+        else:
+            given = passages_of(value, where)
+            if isinstance(value, str) and given == [(value, None)]:  # one text: no passages
+                return self._checked(value, "knowledge", column), ()
+        text, passages = joined(given)
+        return self._checked(text, "knowledge", column), passages
+
+    def _history(self, fields: Mapping[str, object]) -> tuple[str, ...]:
+        column = self.columns["history"]
+        value = value_of(fields, column) if column else None
+        if column is None or missing(value):
+            return ()
+        turns = self._turns(value, "history", column)
+        if is_chat(value):
+            place = response_at(turns)
+            own = self.columns["response"] == column
+            if own:
+                turns = turns[:place]
+            elif place is not None and place == len(turns) - 1 and (
+                    column.strip().lower() not in _BEFORE
+                    or turns[place].text == value_of(fields, self.columns["response"] or "")):
+                turns = turns[:-1]  # the response, or the one in whose place it is
+        said = [turn.text for turn in turns if turn.role not in ("system", "tool")]
+        return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
+
+    def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
+        """The columns that hold no field, and those that groups are made by."""
+        read = {name for name in self.columns.values() if name}
+        names = [name for name in fields if name not in read]
+        values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _turns(self, value: object, field: str, column: str | None) -> list[Turn]:
+        return turns_of(value, _named(field, column))
+
+    def _checked(self, text: str, field: str, column: str | None) -> str:
+        text = encodable(text, _named(field, column))
+        if not self.blank and is_blank(text):
+            what = "has no visible character" if text.strip() else "is empty"
+            raise InputError(f"{_named(field, column)} {what}")
+        return text
+
+
+_BEFORE = ("history", "chat_history")
+"""Columns that hold only what was said before the response."""
+
+
+def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:
+    """The text of several passages, a line or more each, and where each of them is.
+
+    Args:
+        passages: text and id of each; a missing text keeps its number.
+
+    >>> joined([("Rome.", "a"), (None, None), ("Oslo.", None)])[0]
+    'Rome.\\nOslo.'
+    """
+    text, found, there = "", [], False
+    for passage, id_ in passages:
+        if passage is not None:
+            text += ("\n" if there else "") + passage
+            there = True
+        found.append(Passage(len(text) - len(passage or ""), len(text), id_))
+    return text, tuple(found)
+
+
+def no_label(value: object) -> bool:
+    """Whether a row has no label; tables of text write NaN as a word."""
+    return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
+
+
+def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) -> bool | None:
+    """What people said; a label that is not understood is an error where its column was named."""
+    value = value_of(fields, column) if column else None
+    if no_label(value):
+        return None
+    label = as_label(value)
+    if label is None and needed:
+        raise InputError(f"the label (field {column!r}) is {str(value)[:40]!r}, not 0 or 1")
+    return label
+
+
+def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
+    """A row's id, ``None`` where the file has none.
+
+    A row without one, among others that have one, has no plain number, which may be another's id.
+    """
+    value = value_of(fields, column) if column else None
+    if missing(value) or value == "":
+        return f"(row {index + 1})" if column else None
+    return str(value).encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _there(fields: Mapping[str, object], field: str, column: str | None) -> object:
+    """The value of a field that must be there; "" where it is missing.
+
+    Raises:
+        InputError: the row does not have it.
+    """
+    if column is None or (column not in fields and value_of(fields, column) is None):
+        raise InputError(f"the {field} is missing: the row has no field {column!r}")
+    value = value_of(fields, column)
+    return "" if missing(value) else value
+
+
+def _lacks(fields: Mapping[str, object], column: str | None) -> bool:
+    value = value_of(fields, column) if column else None
+    return value is None or (isinstance(value, str) and is_blank(value))
+
+
+def _named(field: str, column: str | None) -> str:
+    return f"the {field} (field {column!r})"

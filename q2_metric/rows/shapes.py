@@ -1,0 +1,262 @@
+"""What a cell of a row holds, as the libraries of RAG and chat write it.
+
+    texts          a string; a list of texts; ``"['a', 'b']"`` and ``'["a", "b"]"`` in a table
+    documents      LangChain (``page_content``, ``metadata``), Haystack (``content``, ``meta``)
+    nodes          LlamaIndex (``text``, ``id_``), alone or in ``{"node": ..., "score": ...}``
+    chats          OpenAI (``role``), LangChain (``type``), ShareGPT (``from``); the content may be
+                   a list of parts
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import tokenize
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from q2_metric.errors import InputError
+from q2_metric.files import parse_json
+from q2_metric.text.given import kind, missing
+
+# --- cells of tables ---------------------------------------------------------------------
+
+_NESTED = 100
+"""Opening brackets in a row, after which a cell is not read as a Python list: the parser of Python
+has a limit."""
+
+
+def unfolded(value: object) -> object:
+    """The list of passages or turns, or the one passage, that a text holds as JSON or as Python
+    writes it; any other value as it is.
+
+    >>> unfolded("['a', None]"), unfolded('["a"]'), unfolded("[1] a note")
+    (['a', None], ['a'], '[1] a note')
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if not text.startswith(("[", "{")) or not text.endswith(("]", "}")):
+        return value
+    found = _parsed(text)
+    items = found if isinstance(found, list) else [found]
+    readable = all(item is None or isinstance(item, (str, dict)) for item in items)
+    return found if isinstance(found, (list, dict)) and readable else value
+
+
+def looks_folded(value: object) -> bool:
+    """Whether a text looks like a list that :func:`unfolded` cannot read.
+
+    >>> looks_folded("[Document(page_content='a')]"), looks_folded("[laughs] Yes [laughs]")
+    (True, False)
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    begins = text.startswith(("['", '["', "[{", "[Document(", "[TextNode(", "[NodeWithScore("))
+    return begins and text.endswith("]") and unfolded(value) is value
+
+
+def _parsed(text: str) -> object:
+    try:
+        return parse_json(text)
+    except (ValueError, RecursionError):
+        pass
+    if any(bracket * _NESTED in text.replace(" ", "") for bracket in "[{(-+~"):
+        return None
+    try:
+        found = ast.literal_eval(text)
+        # numpy prints an array without commas, and Python joins texts that stand side by side.
+        if isinstance(found, list) and all(isinstance(item, str) for item in found):
+            return _strings(text) or found
+    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
+        return None
+    return found
+
+
+def _strings(text: str) -> list[str]:
+    """The string literals of a Python text."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [ast.literal_eval(one.string) for one in tokens if one.type == tokenize.STRING]
+
+
+# --- passages ----------------------------------------------------------------------------
+
+_TEXTS = ("page_content", "text", "content", "passage", "chunk", "document", "snippet", "body")
+"""Keys of a document's text."""
+
+_IDS = ("id", "id_", "node_id", "doc_id", "document_id", "chunk_id", "passage_id", "_id", "docid",
+        "source", "file_name", "url", "title", "name")
+"""Keys of what a document is called, in itself or in its metadata."""
+
+_INSIDE = ("node", "kwargs", "__data__", "text_resource", "document")
+"""Keys of what a document is wrapped in by LlamaIndex (with a score, in a store, in its parts),
+by LangChain (``dumpd``) and by searches."""
+
+_ABOUT = ("metadata", "meta", "extra_info")
+
+
+def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]]:
+    """The passages of a value, each with its id; a missing one is ``None`` and keeps its place.
+
+    Args:
+        value: a text, a document, or a list of them.
+        where: names the field in errors.
+
+    Raises:
+        InputError: it is something else.
+    """
+    value = unfolded(value)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]  # the answer of a vector store to one query
+    items = value if isinstance(value, list) else [value]
+    return [_passage(item, where if items is not value else f"{where}, item {number}", value)
+            for number, item in enumerate(items, start=1)]
+
+
+def _passage(item: object, where: str, whole: object) -> tuple[str | None, str | None]:
+    if missing(item) or isinstance(item, str):
+        return (item if isinstance(item, str) else None), None
+    if not isinstance(item, Mapping):
+        raise InputError(f"{where.rpartition(', item')[0] or where} is {kind(whole)}, "
+                         "not a string or a list of strings")
+    text = _text_of(item)
+    if text is None:
+        keys = ", ".join(repr(key) for key in list(item)[:8]) or "no key"
+        raise InputError(f"{where} is an object without a text: it has {keys}, "
+                         f"and not one of {', '.join(_TEXTS)}")
+    return text, _id_of(item)
+
+
+def _text_of(item: Mapping[str, Any]) -> str | None:
+    for key in _TEXTS:
+        if isinstance(text := item.get(key), str):
+            return text
+    inside = (item[key] for key in _INSIDE if isinstance(item.get(key), Mapping))
+    return next((text for one in inside if (text := _text_of(one)) is not None), None)
+
+
+def _id_of(item: Mapping[str, Any]) -> str | None:
+    inside = [item[key] for key in (*_ABOUT, *_INSIDE) if isinstance(item.get(key), Mapping)]
+    own = item if "lc" not in item else {}  # there the id is that of the class
+    for key in _IDS:
+        value = own.get(key)
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
+            return str(value)
+    return next((found for one in reversed(inside) if (found := _id_of(one)) is not None), None)
+
+
+# --- chats -------------------------------------------------------------------------------
+
+Role = Literal["user", "assistant", "system", "tool", ""]
+
+_ROLES: Mapping[str, Role] = {
+    **dict.fromkeys(("user", "human", "customer", "prompter"), "user"),
+    **dict.fromkeys(("assistant", "ai", "bot", "model", "gpt", "chatgpt", "chatbot"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("tool", "function", "observation", "ipython"), "tool"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a dialogue; ``role`` is "" where the turn does not say who speaks."""
+
+    role: Role
+    text: str
+
+
+def is_chat(value: object) -> bool:
+    """Whether a value is a list of messages that say who speaks."""
+    value = unfolded(value)
+    return (isinstance(value, list) and bool(value)
+            and all(isinstance(item, Mapping) and _role(item) for item in value))
+
+
+def turns_of(value: object, where: str) -> list[Turn]:
+    """The turns of a dialogue: a text with one a line, or a list of texts and messages.
+
+    Raises:
+        InputError: it is something else; ``where`` names it.
+    """
+    value = unfolded(value)
+    if missing(value):
+        return []
+    if isinstance(value, str):
+        return [Turn("", line) for line in value.splitlines()]
+    found: list[Turn] = []
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str):
+            found.append(Turn("", item))
+        elif isinstance(item, Mapping) and isinstance(value, list):
+            found += _message(item, where)
+        elif not missing(item):
+            raise InputError(f"{where} is {kind(value)}, not a string or a list of strings")
+    return found
+
+
+def _role(item: Mapping[str, Any]) -> Role:
+    item = _opened(item)
+    said = next((item[key] for key in ("role", "from", "type") if isinstance(item.get(key), str)),
+                "")
+    return _ROLES.get(said.lower(), "")
+
+
+def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message out of what LangChain wraps it in."""
+    for key in ("kwargs", "data"):
+        if isinstance(inside := item.get(key), Mapping):
+            return {"type": item.get("type"), **inside}
+    return item
+
+
+def _message(item: Mapping[str, Any], where: str) -> list[Turn]:
+    """The turn of a message, before it the results of tools that are among its parts."""
+    opened = _opened(item)
+    content = next((opened[key] for key in ("content", "value", "text", "parts")
+                    if opened.get(key) is not None), None)
+    parts = content if isinstance(content, list) else [content]
+    texts, tools = [], []
+    for part in parts:
+        if isinstance(part, Mapping) and part.get("type") == "tool_result":
+            tools += [Turn("tool", turn.text) for turn in _message(
+                {"content": part.get("content")}, where)]
+        elif isinstance(part, Mapping):  # pictures, thoughts and calls of tools have no text
+            texts += [part["text"]] if isinstance(part.get("text"), str) else []
+        elif isinstance(part, str):
+            texts.append(part)
+        elif not missing(part):
+            raise InputError(f"{where} has a message whose content is {kind(content)}, "
+                             "not a string or a list of parts")
+    return [*tools, Turn(_role(item), "\n".join(texts))]
+
+
+def response_at(turns: Sequence[Turn]) -> int | None:
+    """The place of the last turn of an assistant that says something."""
+    places = (place for place, turn in enumerate(turns)
+              if turn.role == "assistant" and turn.text.strip())
+    return max(places, default=None)
+
+
+# --- other columns -----------------------------------------------------------------------
+
+_LONGEST = 10_000
+"""Characters of JSON that a kept value has at most: no vectors, no pictures."""
+
+
+def kept(value: object) -> Any:
+    """A value of another column as JSON can hold it; ``None`` where it cannot be kept.
+
+    Times and the like are kept as text.
+    """
+    if missing(value) or isinstance(value, (bytes, bytearray)):
+        return None
+    try:
+        text = json.dumps(value, ensure_ascii=True, allow_nan=False, default=str)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if len(text) > _LONGEST:
+        return None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value if isinstance(value, (bool, int, float)) else json.loads(text)
