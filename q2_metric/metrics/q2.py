@@ -229,9 +229,6 @@ class Q2:
         questions = [
             Question(span, text) for span, found in zip(spans, valid, strict=True) for text in found
         ]
-        if self.settings.repeated == "drop":
-            questions = list({(q.span.example, q.text): q for q in reversed(questions)}.values())
-            questions.reverse()
         return questions, [one for i, one in sorted(dropped.items()) if not valid[i]]
 
     def _round_trip(

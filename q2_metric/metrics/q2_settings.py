@@ -37,7 +37,6 @@ class Q2Settings:
         shrink: how many questions' worth of :data:`PRIOR` the score of a response is drawn
             towards: (sum + shrink * PRIOR) / (questions + shrink). 0 is the paper's mean;
             with 1 or 2 a response of which little was asked says less.
-        repeated: "keep" or "drop" a question that is asked of a second span of the response.
         reading: what a span's questions are made from (by a model) and read in: "neighbours",
             its sentence and the ones beside it, or the whole "response" as in the papers. They
             are the same up to three sentences; beyond, the cost of "response" grows with the
@@ -76,7 +75,6 @@ class Q2Settings:
     comparison: Literal["verdict", "expected"] = "verdict"
     fallback_score: Literal["verdict", "expected"] = "verdict"
     shrink: float = 0.0
-    repeated: Literal["keep", "drop"] = "keep"
     reading: Literal["neighbours", "response"] = "neighbours"
     round_trip: Literal["exact", "list", "off"] = "exact"
     markup: Literal["keep", "skip"] = "keep"
@@ -103,7 +101,7 @@ _NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip
 """Settings that are at their defaults with ``recipe="authors"``, which has its own."""
 
 FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
-            "repeated": "keep", "reading": "response", "round_trip": "exact", "markup": "keep",
+            "reading": "response", "round_trip": "exact", "markup": "keep",
             "recipe": "paper",
             "values": "text", "context": "off", "top_passages": 0}
 """Settings that the papers do not have: they are signed where they are not as there."""

@@ -353,17 +353,6 @@ def test_expected_fallback_is_between_the_classes() -> None:
     assert expected.fallback
 
 
-def test_a_question_asked_twice_may_count_once() -> None:
-    asked = {"Rome": ["Which city?"]}
-    text = Example("Rome, Rome.", "Rome is old.")
-    reader = FakeReader({("Which city?", t): "Rome" for t in (text.response, text.knowledge)})
-    spans = {text.response: ["Rome", "Rome"]}
-    [kept] = q2(spans, asked, reader).score([text])
-    [dropped] = q2(spans, asked, reader, repeated="drop").score([text])
-    assert len(kept.because) == 2
-    assert [c.question.span.start for c in dropped.because if isinstance(c, Comparison)] == [0]
-
-
 PLUMS = Example("He likes apples, pears and plums.", "Plums.")
 
 

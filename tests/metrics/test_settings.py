@@ -20,7 +20,6 @@ Q2_VALUES: dict[str, tuple[Any, ...]] = {
     "personal": ("remove", "keep"),
     "comparison": ("verdict", "expected"),
     "fallback_score": ("verdict", "expected"),
-    "repeated": ("keep", "drop"),
     "reading": ("neighbours", "response"),
     "round_trip": ("exact", "list", "off"),
     "markup": ("keep", "skip"),
