@@ -14,7 +14,6 @@ from typing import Any
 import gradio as gr
 
 from q2_metric import Example, Q2Error, scoring
-from q2_metric.metrics.registry import DEFAULT
 from q2_metric.report.page import explanation
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.text.given import is_blank
@@ -61,7 +60,7 @@ FRAME = (
 @cache
 def metrics() -> Sequence[Metric]:
     """The metrics, loaded once."""
-    return scoring.load(DEFAULT, {})
+    return scoring.load(None, {})
 
 
 def explain(response: str, knowledge: str, history: str) -> tuple[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
-from q2_metric.metrics.registry import DEFAULT, METRICS, keywords, models
+from q2_metric.metrics.registry import METRICS, PAPERS, keywords, models
 from q2_metric.models.presets import PRESETS
 from q2_metric.running import Running
 from q2_metric.scoring import NO_CLAIM, NoClaim
@@ -76,7 +76,7 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
     """
     if "--q2-knowledge" in parser._option_string_actions:
         return
-    group = parser.add_argument_group(f"q2-metric (--metrics {','.join(DEFAULT)})")
+    group = parser.add_argument_group(f"q2-metric (--metrics {','.join(PAPERS)})")
     group.add_argument(
         "--q2-knowledge",
         choices=["gold", "all"],

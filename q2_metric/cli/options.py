@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from q2_metric.checks import Setting, settings_of
 from q2_metric.cli.commands import Read, Written
 from q2_metric.errors import InputError
+from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, check_names, keywords, models
 from q2_metric.models.presets import STAGES, preset
 from q2_metric.rows.formats import FORMS
@@ -110,7 +111,7 @@ def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) 
 def setting_options(entries: Sequence[Entry]) -> Option[Any]:
     """The options of these metrics' settings; one for a field that several have."""
     found: dict[str, tuple[type, Setting, list[str]]] = {}
-    for one in entries:
+    for one in sorted(entries, key=lambda entry: bool(entry.bases)):
         for setting in one.setting_fields():
             _, _, titles = found.setdefault(
                 setting.name, (one.settings_class(), setting, []))
@@ -130,17 +131,21 @@ SETTING_OPTIONS = setting_options(list(METRICS.values()))
 
 MODEL_OPTIONS = all_options(
     click.option("--preset", default="bundled", show_default=True, callback=not_empty,
-                 help="Which models."),
+                 is_eager=True, help="Which models."),
     *(_model_option(name) for name in models()),
     *(setting_option(Running, one) for one in settings_of(Running)),
 )
 
 
-def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> list[str]:
-    """Names of metrics, in the order of the registry.
+def metric_names(
+    ctx: click.Context, _option: click.Parameter, text: str | None
+) -> list[str]:
+    """Names of metrics, in the order of the registry; of ``None`` those of the preset.
 
     A module of "package.module:Class" may lie in the current folder, as for ``python -m``.
     """
+    if text is None:
+        return list(default_names(ctx.params["preset"]))
     if ":" in text and (here := os.getcwd()) not in sys.path:
         sys.path.append(here)
     try:
@@ -152,10 +157,11 @@ def metric_names(_ctx: click.Context, _option: click.Parameter, text: str) -> li
     return [name for name in METRICS if name in names]
 
 
-def metrics_option(default: str = ",".join(DEFAULT), **more: Any) -> Option[Any]:
-    """``--metrics``."""
+def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
+    """``--metrics``; without a default those of the preset."""
     return click.option(
-        "--metrics", default=default, show_default=True, callback=metric_names,
+        "--metrics", default=default, show_default=default or ",".join(DEFAULT),
+        callback=metric_names,
         help=f"Out of {', '.join(METRICS)}, or package.module:Class.", **more,
     )
 

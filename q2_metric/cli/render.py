@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -247,9 +248,10 @@ def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool 
         for line in unique:
             screen.print(Text(plain(line), style="dim"), soft_wrap=True)
     elif unique:
-        signs = "  ".join(map(shortened, unique))
-        screen.print(
-            _text(f"signatures  {signs}  (--signature: whole)"), style="dim", soft_wrap=True)
+        words = ["signatures", *map(shortened, unique), "(--signature:\xa0whole)"]
+        for line in wrap("  ".join(words), 80, subsequent_indent=" " * 12,
+                         break_on_hyphens=False, break_long_words=False):
+            screen.print(_text(line.replace("\xa0", " ")), style="dim", soft_wrap=True)
 
 
 def print_next(steps: Sequence[tuple[str, str]]) -> None:

@@ -13,6 +13,7 @@ import click
 from q2_metric.cli import knowledge as shared
 from q2_metric.cli.commands import Group, Read
 from q2_metric.errors import InputError
+from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, check_names
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def respond() -> None:
               type=Read(),
               help="Hub name, or a folder of q2 respond train.")
 @click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True)
-@click.option("--metrics", default=",".join(DEFAULT), show_default=True,
+@click.option("--metrics", show_default=",".join(DEFAULT),
               help="Scores of the responses with their snippets; \"\" for none.")
 @click.option("--preset", default="bundled", show_default=True, help="Models of the metrics.")
 @click.option("--out", type=shared.NEW_FILE,
@@ -44,7 +45,7 @@ def respond() -> None:
 @shared.RANKER_OPTIONS
 @shared.RSS_OPTIONS
 def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool, model: str,
-          beam: int, metrics: str, preset: str, out: Path | None, as_json: bool,
+          beam: int, metrics: str | None, preset: str, out: Path | None, as_json: bool,
           **options: Any) -> None:
     """Write responses, score them, and compare them with gold ones."""
     from q2_metric.knowledge.pools import read_pool
@@ -54,7 +55,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, gold_knowledge: bool
         raise InputError("--gold-knowledge needs --labels")
     if out is not None and out.suffix != ".jsonl":
         raise InputError(f"{out}: cannot be written: use .jsonl")
-    names = check_names(metrics)
+    names = check_names(default_names(preset) if metrics is None else metrics)
     pool = read_pool(pool_file)
     dialogues, gold = _dialogues(logs, labels, pool)
     responder = Responder(model, device=options["device"], beam=beam,

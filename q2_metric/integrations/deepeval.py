@@ -18,7 +18,8 @@ class Grounded(BaseMetric):  # type: ignore[misc]
     """Scores ``actual_output`` against ``retrieval_context``, or ``context`` where there is none.
 
     A response that is empty or claims nothing gets 0 and fails; ``score_breakdown`` has all
-    numbers, ``reason`` the questions and sentences behind them.
+    numbers, ``reason`` what they rest on, the claims that the knowledge does not support first,
+    and ``unsupported`` those claims, as ``claims`` of ``q2 score --out``.
 
     Args:
         metric: "q2", "scale", "groundedness", ….
@@ -37,7 +38,7 @@ class Grounded(BaseMetric):  # type: ignore[misc]
         self, metric: str = "groundedness", *, threshold: float = 0.5,
         judge: Judge | None = None, **settings: Any,
     ) -> None:
-        self.judge = judge or Judge([metric], settings=settings)
+        self.judge = judge or Judge([metric], settings=settings, evidence=True)
         self.metric = metric
         self.threshold = threshold
         self.include_reason = True
@@ -66,6 +67,7 @@ class Grounded(BaseMetric):  # type: ignore[misc]
                              f"{judged.why}")
         self.score, self.reason = value, judged.why
         self.score_breakdown = dict(judged.numbers)
+        self.unsupported = [dict(one) for one in judged.unsupported]
         self.success = value >= self.threshold
         return value
 

@@ -11,19 +11,21 @@ from inspect_ai.solver import TaskState
 
 from q2_metric.errors import InputError
 from q2_metric.integrations.judge import Judge
-from q2_metric.metrics.registry import DEFAULT
 from q2_metric.scoring import NO_CLAIM, NoClaim, given
 
 
 @scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
 def grounded(
-    metrics: Sequence[str] | str = DEFAULT, *, knowledge: str = "knowledge",
+    metrics: Sequence[str] | str | None = None, *, knowledge: str = "knowledge",
     history: str = "history", no_claim: NoClaim = NO_CLAIM, **settings: Any,
 ) -> Scorer:
-    """Scores each completion; the explanation has the questions and sentences behind it.
+    """Scores each completion; the explanation says what it rests on.
+
+    The explanation begins with the claims that the knowledge does not support; in the metadata
+    ``unsupported`` has them with their places, as ``claims`` of ``q2 score --out``.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale".
+        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
         knowledge: the field of a sample's metadata with the text, or the list of passages,
             that its answer must be grounded in.
         history: the field with the turns before it, if there is one.
@@ -33,7 +35,7 @@ def grounded(
     Raises:
         InputError: an unknown metric, keyword or value; a sample without knowledge.
     """
-    judge = Judge(metrics, no_claim, settings)
+    judge = Judge(metrics, no_claim, settings, evidence=True)
 
     async def score(state: TaskState, target: Target) -> Score:
         if knowledge not in state.metadata:
@@ -50,7 +52,7 @@ def grounded(
                    for name, value in judged.numbers.items()},
             answer=answer,
             explanation=judged.why,
-            metadata={"signature": judge.signature},
+            metadata={"signature": judge.signature, "unsupported": judged.unsupported},
         )
 
     return score

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from q2_metric import forks, scoring
-from q2_metric.metrics.registry import DEFAULT, columns, entry
+from q2_metric.metrics.registry import columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.rows.plain import REASONS
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
@@ -20,10 +20,12 @@ _LOG = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A response's numbers by name (see :attr:`Judge.names`), ``None`` where it counts in no
-    mean, and in words what they rest on."""
+    mean, in words what they rest on, and the claims that the knowledge does not support, as in
+    ``claims`` of ``q2 score --out``."""
 
     numbers: Mapping[str, float | None]
     why: str
+    unsupported: Sequence[Mapping[str, Any]] = ()
 
 
 class Judge:
@@ -32,12 +34,13 @@ class Judge:
     A copy shares the models; pickled it is its arguments, and loads them anew.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale".
+        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
         no_claim: how a response that claims nothing counts: as 0 ("zero", the default), or not at
             all ("exclude").
         settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
         strict: whether a metric that fails on all rows raises. If not, an error is logged, and the
             rows have no number by it.
+        evidence: whether claims are given with the passage that decides them; takes longer.
 
     Attributes:
         names: of a row's numbers: the metrics' columns, each in [0, 1], then the shares
@@ -52,13 +55,16 @@ class Judge:
 
     def __init__(
         self,
-        metrics: Iterable[str] | str = DEFAULT,
+        metrics: Iterable[str] | str | None = None,
         no_claim: str | None = None,
         settings: Mapping[str, Any] | None = None,
         strict: bool = True,
+        evidence: bool = False,
     ) -> None:
-        metrics = metrics if isinstance(metrics, str) else list(metrics)
-        self._made_with = (metrics, no_claim, dict(settings or {}), strict)
+        if metrics is not None and not isinstance(metrics, str):
+            metrics = list(metrics)
+        self._made_with = (metrics, no_claim, dict(settings or {}), strict, evidence)
+        self.evidence = evidence
         self.strict = strict
         self.no_claim = scoring.check_no_claim(no_claim)
         self.metrics = scoring.load(metrics, settings or {})
@@ -90,9 +96,9 @@ class Judge:
         with self._lock:
             if self._last[0] != list(rows):
                 found = scoring.score(
-                    self.metrics, rows, on_fault=_warn,
+                    self.metrics, rows, evidence=self.evidence, on_fault=_warn,
                     on_break=None if self.strict else _report_broken)
-                self._last = list(rows), [self._judged(scores) for scores in found]
+                self._last = list(rows), list(map(self._judged, rows, found))
             return self._last[1]
 
     def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
@@ -100,10 +106,14 @@ class Judge:
         found = self(rows)
         return {name: scoring.Mean.of(one.numbers[name] for one in found) for name in self.names}
 
-    def _judged(self, scores: Mapping[str, Score]) -> Judged:
+    def _judged(self, row: Example, scores: Mapping[str, Score]) -> Judged:
         numbers = scoring.row_numbers(scores, self.no_claim)
-        why = "\n".join(f"{entry(name).title}: {said(score)}" for name, score in scores.items())
-        return Judged({name: numbers[name] for name in self.names}, why)
+        wrong = scoring.unsupported(scoring.claims(row, scores))
+        why = "\n".join([
+            *(f"{one['verdict']}: {_claim(row.response, one)}" for one in wrong),
+            *(f"{entry(name).title}: {said(score)}" for name, score in scores.items()),
+        ])
+        return Judged({name: numbers[name] for name in self.names}, why, wrong)
 
 
 def _warn(place: int, words: str) -> None:
@@ -115,6 +125,16 @@ def _report_broken(name: str, error: Exception) -> None:
     """A training goes on without the numbers of a metric that fails on all rows."""
     _LOG.error("%s has no numbers for these rows, since it failed: %s: %s (strict=True stops "
                "there)", name, type(error).__name__, " ".join(str(error).split()))
+
+
+def _claim(response: str, claim: Mapping[str, Any]) -> str:
+    """A claim as it was written, its place, and the passage that decides it."""
+    start, end = claim["start"], claim["end"]
+    words = f'"{response[start:end]}" (characters {start} to {end})'
+    if claim["passage"] is None:
+        return words
+    number = "" if claim["passage_number"] is None else f" {claim['passage_number']}"
+    return f'{words}; nearest, passage{number}: "{claim["passage"]}"'
 
 
 def said(score: Score) -> str:

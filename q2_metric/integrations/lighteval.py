@@ -11,7 +11,6 @@ from lighteval.tasks.requests import SamplingMethod
 
 from q2_metric.errors import InputError
 from q2_metric.integrations.judge import Judge
-from q2_metric.metrics.registry import DEFAULT
 from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
 
 
@@ -50,12 +49,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def grounded(
-    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
+    metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[SampleLevelMetric]:
     """The metrics of a ``LightevalTaskConfig``: one for each number, scored together.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale".
+        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
         no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
         settings: ``preset``, ``device`` and the metrics' own.
 

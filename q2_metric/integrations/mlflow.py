@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -12,21 +13,21 @@ from mlflow.models import EvaluationMetric
 
 from q2_metric.errors import InputError
 from q2_metric.integrations.judge import Judge
-from q2_metric.metrics.registry import DEFAULT
 from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given, given_columns
 
 
 def grounded_scorer(
-    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
+    metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> Scorer:
     """For ``mlflow.genai.evaluate(scorers=[…])``: a feedback for each number of a row.
 
     The knowledge (and ``history``, if there is one) is a field of the row's ``inputs`` or of
-    its ``expectations``; ``outputs`` is the response. A feedback's rationale has the questions
-    and sentences behind it, its metadata the signature.
+    its ``expectations``; ``outputs`` is the response. A feedback's rationale begins with the
+    claims that the knowledge does not support; its metadata has the signature and, as JSON text in
+    the form of ``claims`` of ``q2 score --out``, those claims (``unsupported``).
 
     Args:
-        metrics: names, as a sequence or as "q2,scale".
+        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
         no_claim: how responses that claim nothing count: as 0 ("zero") or not at all
             ("exclude": no feedback).
         settings: ``preset``, ``device`` and the metrics' own.
@@ -34,7 +35,7 @@ def grounded_scorer(
     Raises:
         InputError: an unknown metric, keyword or value.
     """
-    judge = Judge(metrics, no_claim, settings)
+    judge = Judge(metrics, no_claim, settings, evidence=True)
     source = AssessmentSource(source_type="CODE", source_id="q2-metric")
 
     def grounded(outputs: Any, inputs: Any = None, expectations: Any = None) -> list[Feedback]:
@@ -44,9 +45,13 @@ def grounded_scorer(
                              f"its fields are {', '.join(fields) or 'none'}")
         row = given(outputs, fields["knowledge"], fields.get("history"), "a row")
         (judged,) = judge([row])
+        metadata = {
+            "signature": judge.signature,
+            "unsupported": json.dumps(list(judged.unsupported), ensure_ascii=False),
+        }
         return [
             Feedback(name=name, value=value, rationale=judged.why, source=source,
-                     metadata={"signature": judge.signature})
+                     metadata=metadata)
             for name, value in judged.numbers.items() if value is not None
         ]
 
@@ -58,7 +63,7 @@ def _fields(given: Any) -> Mapping[str, Any]:
 
 
 def grounded_metrics(
-    metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
+    metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[EvaluationMetric]:
     """For ``mlflow.models.evaluate(extra_metrics=…)``: all rows in one batch.
 

@@ -9,7 +9,6 @@ import torch
 from torchmetrics import Metric
 
 from q2_metric.integrations.judge import Judge, split
-from q2_metric.metrics.registry import DEFAULT
 from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
 
 
@@ -17,7 +16,7 @@ class Grounded(Metric):  # type: ignore[misc]
     """Mean scores of responses over all batches and all processes.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale".
+        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
         no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
             wins by saying nothing, or not at all ("exclude").
         strict: whether a metric that fails ends the training. By default it is logged as an
@@ -40,7 +39,7 @@ class Grounded(Metric):  # type: ignore[misc]
     full_state_update = False
 
     def __init__(
-        self, metrics: Iterable[str] | str = DEFAULT, *, no_claim: NoClaim = NO_CLAIM,
+        self, metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM,
         strict: bool = False, **keywords: Any,
     ) -> None:
         ours, others = split(keywords)

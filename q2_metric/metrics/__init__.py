@@ -42,6 +42,18 @@ def load_metrics(
     return [registry.METRICS[name].load(preset, told) for name in names]
 
 
+def default_names(preset: str = "bundled") -> tuple[str, ...]:
+    """The metrics that a preset is scored with where none is named.
+
+    Raises:
+        InputError: there is no such preset.
+    """
+    from q2_metric.metrics.registry import DEFAULT, PAPERS
+    from q2_metric.models import presets
+
+    return DEFAULT if presets.preset(preset).head else PAPERS
+
+
 def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any]) -> None:
     """Check the models of all these metrics, before the weights of one are downloaded.
 

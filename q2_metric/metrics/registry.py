@@ -27,6 +27,13 @@ METRICS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
         Entry(
+            "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
+            settings="q2_metric.metrics.groundedness:GroundednessSettings",
+            details="parts", running=RUNNING, cached=True, probability=True,
+            bases=("scale", "q2"), evidence=True,
+            gloss="probability that people call the response supported; 1 is best",
+        ),
+        Entry(
             "q2", "Q²", "q2_metric.metrics.q2:Q2",
             settings="q2_metric.metrics.q2_settings:Q2Settings",
             more=(Column("q2_no_nli", "Q² without NLI", "no_nli",
@@ -44,13 +51,6 @@ METRICS: dict[str, Entry] = {
             details="sentences", models=("scale_model",),
             running=RUNNING, cached=True, evidence=True, probability=True,
             gloss="how far the knowledge supports each sentence, on average; 1 is best",
-        ),
-        Entry(
-            "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
-            settings="q2_metric.metrics.groundedness:GroundednessSettings",
-            details="parts", running=RUNNING, cached=True, probability=True,
-            bases=("scale", "q2"), evidence=True,
-            gloss="probability that people call the response supported; 1 is best",
         ),
         Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1", any_text=True,
               gloss="words that response and knowledge share; 1 is best"),
@@ -81,8 +81,13 @@ AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
 """Names that are kept for the comparison with people's responses (where a framework has them),
 and the metric that makes the same comparison with the knowledge."""
 
-DEFAULT = ("q2", "scale")
-"""What is computed where nothing is named."""
+DEFAULT = ("groundedness", "q2", "scale")
+"""What is computed where nothing is named. The first costs next to nothing beside the others,
+from whose scores it is computed."""
+
+PAPERS = ("q2", "scale")
+"""The papers' metrics: the default of shells that are named after them, and of presets for which
+groundedness was not fitted."""
 
 
 def entry(name: str) -> Entry:

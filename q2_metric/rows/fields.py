@@ -245,7 +245,7 @@ def output_row(
         out[OTHER.name] = {name: row.other[name] for name in layout.group_by if name in row.other}
     for name, field in layout.of_scores():
         # Of a field that several metrics fill, as "reason", the first that has a value.
-        if name in scores and out[field.name] is None:
+        if name in scores and out[field.name] in (None, []):
             out[field.name] = field.value(scores[name])
     if isinstance(row, Example):
         _number_passages(out.get(CLAIMS.name) or (), row)

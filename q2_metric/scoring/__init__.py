@@ -42,7 +42,9 @@ from q2_metric.scoring.outcome import share_names as share_names
 from q2_metric.scoring.run import LOWER_IS_BETTER as LOWER_IS_BETTER
 from q2_metric.scoring.run import Run as Run
 from q2_metric.scoring.run import against_gold as against_gold
+from q2_metric.scoring.run import claims as claims
 from q2_metric.scoring.run import hollow as hollow
+from q2_metric.scoring.run import unsupported as unsupported
 from q2_metric.scoring.scores import load as load
 from q2_metric.scoring.scores import score as score
 from q2_metric.scoring.scores import score_rows as score_rows

@@ -81,6 +81,10 @@ class Run:
         """By metric: what its mean is (:func:`q2_metric.scoring.sign`)."""
         return signatures(self.metrics, self.no_claim)
 
+    def claims(self) -> list[list[dict[str, Any]]]:
+        """The judged claims of each row (:func:`claims`)."""
+        return [claims(row, scores) for row, scores in zip(self.rows, self.scores, strict=True)]
+
     def explanations(self) -> list[dict[str, Any]]:
         """What each row's scores rest on, in the form of a row of ``q2 score --out``."""
         names = [metric.name for metric in self.metrics]
@@ -88,6 +92,27 @@ class Run:
             output_row(i, row, scores, names)
             for i, (row, scores) in enumerate(zip(self.rows, self.scores, strict=True))
         ]
+
+
+def claims(scored: Example, scores: Mapping[str, Score]) -> list[dict[str, Any]]:
+    """The judged claims of a response, in the form of ``claims`` of a row of ``q2 score --out``.
+
+    There are none where the response claims nothing, or no metric among these judges claims.
+
+    Args:
+        scored: the response with its knowledge.
+        scores: of it, by metric.
+    """
+    return output_row(0, scored, scores, list(scores)).get("claims") or []
+
+
+UNSUPPORTED = ("contradicted", "not found")
+"""Verdicts on claims that the knowledge does not support."""
+
+
+def unsupported(judged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Those of :func:`claims` that the knowledge does not support."""
+    return [dict(one) for one in judged if one["verdict"] in UNSUPPORTED]
 
 
 MOST = 0.5

@@ -46,12 +46,12 @@ class _Computed(Protocol):
 
 
 def load(
-    names: Iterable[str] | str, settings: Mapping[str, Any], calibration: Any = None
+    names: Iterable[str] | str | None, settings: Mapping[str, Any], calibration: Any = None
 ) -> list[Metric]:
     """The metrics, from the keywords of one flat call.
 
     Args:
-        names: out of ``METRICS``, as a sequence or as "q2,scale".
+        names: out of ``METRICS``, as a sequence or as "q2,scale"; ``None`` for the default.
         settings: ``preset``, and the keywords of :func:`q2_metric.metrics.load_metrics`.
         calibration: a file of ``q2 calibrate`` or a ``Calibration``, or several of them.
 
@@ -60,12 +60,12 @@ def load(
             fit the metrics.
         MissingExtra, ModelError: as ``load_metrics``.
     """
-    names = check_names(names)
-    if not names:
-        raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
     refuse_unknown(settings, ["preset", *known_keywords()], "keyword")
     keywords = dict(settings)
     preset = keywords.pop("preset", None) or "bundled"
+    names = check_names(metrics.default_names(preset) if names is None else names)
+    if not names:
+        raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
     loaded = metrics.load_metrics(names, preset, **keywords)
     return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
 

@@ -125,7 +125,8 @@ def test_score_end_to_end(tmp_path: Path, loader: Loader) -> None:
     assert f"next  q2 report {out}" in result.stdout
     short = run("score", rows).stdout
     assert "q2|preset:fake|" not in short
-    assert re.search(r"signatures  q2#\w{8}  q2_no_nli#\w{8}  scale#\w{8}", short)
+    assert re.search(
+        r"signatures  groundedness#\w{8}  q2#\w{8}  q2_no_nli#\w{8}\s+scale#\w{8}", short)
     assert max(map(len, short.splitlines())) <= 80 + len(str(rows))
 
 
@@ -141,7 +142,7 @@ def test_score_json(tmp_path: Path, loader: Loader) -> None:
     assert q2["coverage"] == pytest.approx(2 / 3)
     assert q2["no_answer_rate"] == 0.25
     assert q2["interval"][0] <= q2["value"] <= q2["interval"][1]
-    assert list(found["scores"]) == ["q2", "q2_no_nli", "scale"]
+    assert list(found["scores"]) == ["groundedness", "q2", "q2_no_nli", "scale"]
     columns = {"response": "response", "knowledge": "knowledge", "history": None, "id": "id",
                "label": None, "question": None}
     assert found["columns"] == columns
@@ -387,7 +388,7 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
     ("arguments", "message"),
     [
         (["score"], "Missing argument 'FILE...'"),
-        (["score", "x.jsonl", "--metrics", "q2,rouge"], "no metric 'rouge'; there are q2, scale"),
+        (["score", "x.jsonl", "--metrics", "q2,rouge"], "no metric 'rouge'; there are grounded"),
         (["score", "x.jsonl", "--metrics", ","], "no metric is named"),
         (["score", "x.jsonl", "--branches", "1"], "branches must be at least 2, not 1"),
         (["score", "x.jsonl", "--overlap", "1"], "overlap must be at least 0 and below 1"),

@@ -33,7 +33,7 @@ ROWS = (
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     q2 = Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal())
-    loaded = [q2, FakeMetric("scale", {"it has hills": 0.125})]
+    loaded = [FakeMetric("groundedness"), q2, FakeMetric("scale", {"it has hills": 0.125})]
     monkeypatch.setattr(metrics, "load_metrics", lambda names, *_, **__: [
         metric for metric in loaded if metric.name in names])
 
@@ -92,11 +92,12 @@ def test_signatures_come_from_the_manifest(tmp_path: Path) -> None:
     out = scored(tmp_path)
     manifest = tmp_path / "scores.jsonl.manifest.json"
     signature = "q2|preset:fake|compare:nli|fallback:nli|version:1"
-    recorded = {"signatures": {"q2": signature, "scale": "scale|a:b"}, "complete": False}
+    recorded = {"signatures": {"groundedness": "g|a:b", "q2": signature, "scale": "scale|a:b"},
+                "complete": False}
     manifest.write_text(json.dumps(recorded))
     (system,), _ = read(out)
     assert [score.signature for score in system.scores] == [f"{one}|no_claim:zero" for one in (
-        signature, "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b")]
+        "g|a:b", signature, "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b")]
     assert not system.complete
     for strange in ("", "[]", '{"signatures": 3}', '{"signatures": {"q2": null}}',
                     '{"signatures": {"q2": "q2|strange"}}', "\udcff"):

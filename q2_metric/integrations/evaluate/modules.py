@@ -14,8 +14,8 @@ import evaluate
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
+from q2_metric.metrics.registry import entry, listed
 from q2_metric.metrics.registry import keywords as known_keywords
-from q2_metric.metrics.registry import listed
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.scoring import check_column, check_response, check_texts
 from q2_metric.types import Example
@@ -53,6 +53,8 @@ Args:
         ("zero", the default), or not at all ("exclude").
     numeric_only: only keys whose value is a number: no signature, nothing that is None.
     return_scores: also a list of scores for each metric, e.g. "q2_scores".
+    return_claims: also "claims": those of each response, with their places, verdicts and passages,
+        as in ``q2 score --out``; where none of the metrics judges claims, SCALE does.
     return_explanations: also "explanations": the questions and the evidence of each response.
     calibration: a file of "q2 calibrate", or several: scores become calibrated ones.
     settings: every setting of Q² and SCALE by its name, and a model for any stage
@@ -220,8 +222,8 @@ class Scale(_Grounded):
     own = "scale"
 
 
-_OWN = ("metrics", "preset", "return_scores", "return_explanations", "numeric_only", "no_claim",
-        "calibration")
+_OWN = ("metrics", "preset", "return_scores", "return_explanations", "return_claims",
+        "numeric_only", "no_claim", "calibration")
 """Keywords of ``compute`` beside its inputs, models and settings."""
 
 
@@ -243,22 +245,31 @@ class _Plan:
             settings, ["predictions", "references", *_OWN, *known_keywords()], "keyword")
         self.return_scores = _flag("return_scores", settings)
         self.return_explanations = _flag("return_explanations", settings)
+        self.return_claims = _flag("return_claims", settings)
         self.numeric_only = _flag("numeric_only", settings)
-        if self.numeric_only and (self.return_scores or self.return_explanations):
-            raise InputError("numeric_only leaves lists out: not with return_scores or "
-                             "return_explanations")
+        if self.numeric_only and (
+                self.return_scores or self.return_explanations or self.return_claims):
+            raise InputError("numeric_only leaves lists out: not with return_scores, "
+                             "return_explanations or return_claims")
         self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None))
         names = listed(settings.pop("metrics", None) or [own])
         calibration = settings.pop("calibration", None)
         grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
         self.metrics = scoring.load(grounded or [own], settings, calibration)
+        judging = any(entry(one.name).evidence for one in self.metrics)
+        # Q² asks about the whole response: its claims are those that SCALE judges.
+        own_settings = {name: value for name, value in settings.items()
+                        if name in ("preset", *entry("scale").keywords())}
+        self.judges = (scoring.load(["scale"], own_settings)
+                       if self.return_claims and not judging else [])
 
     def results(
         self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None
     ) -> dict[str, Any]:
         """What ``compute`` returns; ``golds`` are people's responses, where there are any."""
         run = scoring.Run.over(
-            self.metrics, rows, no_claim=self.no_claim, evidence=self.return_explanations)
+            self.metrics, rows, no_claim=self.no_claim,
+            evidence=self.return_explanations or self.return_claims)
         found: dict[str, Any] = {**run.system(), "n": run.n()}
         if golds is not None:
             found |= scoring.against_gold([row.response for row in rows], golds)
@@ -269,6 +280,9 @@ class _Plan:
             found |= {f"{name}_scores": run.column(name) for name in run.columns()}
         if self.return_explanations:
             found["explanations"] = run.explanations()
+        if self.return_claims:
+            judged = scoring.Run.over(self.judges, rows, evidence=True) if self.judges else run
+            found["claims"] = judged.claims()
         return found
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.integrations.lm_eval.documents import custom
-from q2_metric.metrics.registry import DEFAULT, check_names, keywords, models
+from q2_metric.metrics.registry import PAPERS, check_names, keywords, models
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
 _LOG = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Options:
             under their own names (``reader_model``).
     """
 
-    metrics: tuple[str, ...] = DEFAULT
+    metrics: tuple[str, ...] = PAPERS
     preset: str = "bundled"
     evidence: bool = True
     no_claim: NoClaim = NO_CLAIM
@@ -78,7 +78,7 @@ class Options:
         if size is not None and (not isinstance(size, int) or size < 1):
             raise InputError(f"metric_batch_size must be a whole number from 1, not {size!r}")
         return cls(
-            metrics=tuple(check_names(metadata.get("metrics") or DEFAULT)),
+            metrics=tuple(check_names(metadata.get("metrics") or PAPERS)),
             preset=preset(str(metadata.get("preset") or "bundled")).name,
             evidence=evidence,
             no_claim=scoring.check_no_claim(given.pop("no_claim", None)),

@@ -18,7 +18,7 @@ from transformers import TrainerCallback
 from q2_metric import scoring
 from q2_metric.errors import InputError, ModelError
 from q2_metric.integrations.trainer.responding import Responder, distributed
-from q2_metric.metrics.registry import DEFAULT, listed
+from q2_metric.metrics.registry import PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.scoring import NO_CLAIM, NoClaim
@@ -87,7 +87,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         trainer: Any,
         rows: Any,
         *,
-        metrics: Sequence[str] | str = DEFAULT,
+        metrics: Sequence[str] | str = PAPERS,
         columns: Mapping[str, str] | None = None,
         batch_size: int | None = None,
         max_prompt_length: int | None = None,
@@ -189,7 +189,7 @@ class Q2ComputeMetrics:
         knowledge: Sequence[str] | Sequence[Sequence[str]],
         *,
         histories: Sequence[Sequence[str]] | None = None,
-        metrics: Sequence[str] | str = DEFAULT,
+        metrics: Sequence[str] | str = PAPERS,
         no_claim: NoClaim = NO_CLAIM,
         strict: bool = False,
         **settings: Any,

@@ -1,0 +1,68 @@
+"""Groundedness, Q² or SCALE as a LlamaIndex evaluator."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
+
+from q2_metric.errors import InputError
+from q2_metric.integrations.judge import Judge
+from q2_metric.scoring import given
+
+
+class Grounded(BaseEvaluator):
+    """Judges a response by the contexts that it was written from, without a language model.
+
+    It stands where ``FaithfulnessEvaluator`` does: ``evaluate``, ``evaluate_response`` and
+    ``BatchEvalRunner`` take it. The feedback begins with the claims that the contexts do not
+    support. A response that is empty or claims nothing has 0 and does not pass.
+
+    Args:
+        metric: "groundedness", "scale", "q2", ….
+        threshold: a response passes from this score on.
+        settings: ``preset``, ``device`` and the metric's own.
+
+    Raises:
+        InputError: an unknown metric, keyword or value.
+    """
+
+    def __init__(
+        self, metric: str = "groundedness", *, threshold: float = 0.5, **settings: Any
+    ) -> None:
+        self.judge = Judge([metric], settings=settings, evidence=True)
+        self.metric, self.threshold = metric, threshold
+
+    @property
+    def signature(self) -> str:
+        """Says what the score is: models, settings, version."""
+        return self.judge.signature
+
+    def _get_prompts(self) -> dict[str, Any]:
+        """There are none."""
+        return {}
+
+    def _update_prompts(self, prompts: dict[str, Any]) -> None:
+        """There are none."""
+
+    async def aevaluate(
+        self, query: str | None = None, response: str | None = None,
+        contexts: Sequence[str] | None = None, **_: Any,
+    ) -> EvaluationResult:
+        """The result, judged in a thread. Blank contexts make it invalid.
+
+        Raises:
+            InputError: there are no contexts, or a text is no text.
+        """
+        if contexts is None:
+            raise InputError("there are no contexts: pass the texts that the response rests on")
+        row = given(response, list(contexts), query, "the response")
+        (judged,) = await asyncio.to_thread(self.judge, [row])
+        value = judged.numbers[self.metric]
+        return EvaluationResult(
+            query=query, contexts=list(contexts), response=response, score=value,
+            passing=None if value is None else value >= self.threshold, feedback=judged.why,
+            invalid_result=value is None, invalid_reason=judged.why if value is None else None,
+        )

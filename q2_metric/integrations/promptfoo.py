@@ -1,0 +1,66 @@
+"""Groundedness, Q² or SCALE as a Python assertion of promptfoo.
+
+A file beside ``promptfooconfig.yaml`` needs one line, and the assertion names that file::
+
+    from q2_metric.integrations.promptfoo import get_assert    # grounded.py
+
+    assert: [{type: python, value: file://grounded.py}]        # promptfooconfig.yaml
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from q2_metric.errors import InputError
+from q2_metric.integrations.judge import Judge
+from q2_metric.scoring import given
+
+_OWN = {"metric": "groundedness", "threshold": 0.5, "knowledge": "context", "question": "query"}
+"""The assertion's ``config`` and what it is where nothing is said; the other keys are ``preset``
+and the metric's settings. The names of the variables are those of promptfoo's own
+``context-faithfulness``."""
+
+
+def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether the variables of a test support the output.
+
+    Args:
+        output: what the provider answered. An output that is empty or claims nothing fails.
+        context: of promptfoo: ``vars`` has the sources (a text or a list of passages) as
+            ``context`` and perhaps the question as ``query``; ``config`` may name others.
+
+    Returns:
+        ``pass``, ``score`` in [0, 1], ``reason`` (the unsupported claims first) and
+        ``named_scores``, all numbers of the metric.
+
+    Raises:
+        InputError: there are no sources, or the ``config`` has a value that cannot be.
+    """
+    config = {**_OWN, **(context.get("config") or {})}
+    own = {name: config.pop(name) for name in _OWN}
+    threshold, variables = own["threshold"], context.get("vars") or {}
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) \
+            or not 0 <= threshold <= 1:
+        raise InputError(f"threshold must be a number in [0, 1], not {threshold!r}")
+    if own["knowledge"] not in variables:
+        raise InputError(f"the test has no variable {own['knowledge']!r} with the sources of the "
+                         f"answer; it has {', '.join(variables) or 'none'}")
+    row = given(output, variables[own["knowledge"]], variables.get(own["question"]), "the test")
+    (judged,) = _judge(own["metric"], json.dumps(config, sort_keys=True))([row])
+    value = judged.numbers[own["metric"]]
+    if value is None:
+        raise InputError(f"the test has no score: {judged.why}")
+    return {
+        "pass": value >= threshold,
+        "score": value,
+        "reason": judged.why,
+        "named_scores": {name: one for name, one in judged.numbers.items() if one is not None},
+    }
+
+
+@lru_cache(maxsize=4)
+def _judge(metric: str, settings: str) -> Judge:
+    return Judge([metric], settings=json.loads(settings), evidence=True)
