@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 .PHONY: demo test test-fast lint mutants fuzz bench agreement knowledge clean
 
 demo: $(VENV)/demo.done
-	$(BIN)/q2 score examples/dialogues.jsonl --metrics q2,scale,knowledge_f1 --out demo.jsonl
+	$(BIN)/q2 score examples/dialogues.jsonl --metrics groundedness,q2,scale,knowledge_f1 --out demo.jsonl
 	$(BIN)/q2 explain \
 	  --knowledge "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS." \
 	  --response "i love that show ! it aired on pbs from 1983 to 1991 ."

@@ -13,7 +13,7 @@ from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import given
 
 
-class Grounded(BaseEvaluator):
+class Grounded(BaseEvaluator):  # type: ignore[misc]
     """Judges a response by the contexts that it was written from, without a language model.
 
     It stands where ``FaithfulnessEvaluator`` does: ``evaluate``, ``evaluate_response`` and
