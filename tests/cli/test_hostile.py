@@ -42,6 +42,7 @@ ANY = st.text(st.characters(), max_size=60)
 
 def fakes(names: Sequence[str], _preset: str = "", **_keywords: object) -> list[Metric]:
     made: dict[str, Metric] = {
+        "groundedness": FakeMetric("groundedness"),
         "q2": Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal()),
         "scale": Scale(FakeBackbone(), FakeSentences()),
         "knowledge_f1": TokenF1(),

@@ -512,7 +512,7 @@ def test_a_second_run_scores_nothing_and_writes_the_same(
 
     def score(out: str, *arguments: str) -> bytes:
         path = tmp_path / out
-        command = ["score", str(rows), "--out", str(path), *arguments]
+        command = ["score", str(rows), "--out", str(path), "--metrics", "q2,scale", *arguments]
         assert CliRunner().invoke(main, command, catch_exceptions=False).exit_code == 0
         return path.read_bytes()
 

@@ -74,7 +74,8 @@ def test_the_scores_are_those_that_q2_score_printed(tmp_path: Path, suffix: str)
         for field in ("value", "n", "n_fallback", "coverage", "no_answer_rate", "n_questions"):
             assert getattr(score, field) == wanted[field], (score.name, field)
         assert score.interval == tuple(wanted["interval"])
-    assert [score.name for score in system.scores] == ["q2", "q2_no_nli", "scale"]
+    assert [score.name for score in system.scores] == [
+        "groundedness", "q2", "q2_no_nli", "scale"]
     a, b, c, d = rows
     assert (a["response"], a["knowledge"], a["history"]) == (
         "Rome has 7 hills.", KNOWLEDGE, ["Where?"])
@@ -92,12 +93,13 @@ def test_signatures_come_from_the_manifest(tmp_path: Path) -> None:
     out = scored(tmp_path)
     manifest = tmp_path / "scores.jsonl.manifest.json"
     signature = "q2|preset:fake|compare:nli|fallback:nli|version:1"
-    recorded = {"signatures": {"groundedness": "g|a:b", "q2": signature, "scale": "scale|a:b"},
-                "complete": False}
+    signed = {"groundedness": "groundedness|a:b", "q2": signature, "scale": "scale|a:b"}
+    recorded = {"signatures": signed, "complete": False}
     manifest.write_text(json.dumps(recorded))
     (system,), _ = read(out)
     assert [score.signature for score in system.scores] == [f"{one}|no_claim:zero" for one in (
-        "g|a:b", signature, "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b")]
+        "groundedness|a:b", signature,
+        "q2_no_nli|preset:fake|compare:f1|fallback:nli|version:1", "scale|a:b")]
     assert not system.complete
     for strange in ("", "[]", '{"signatures": 3}', '{"signatures": {"q2": null}}',
                     '{"signatures": {"q2": "q2|strange"}}', "\udcff"):
