@@ -15,7 +15,7 @@ from q2_metric.cli.options import MODEL_OPTIONS, SETTING_OPTIONS, load, metrics_
               help="Interface to listen on; the default is reached from this machine alone.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True,
               help="0 takes one that is free.")
-@metrics_option()
+@metrics_option("groundedness")
 @MODEL_OPTIONS
 @SETTING_OPTIONS
 def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
