@@ -55,7 +55,7 @@ def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) ->
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version",
+    "-V", "--version",
     is_flag=True,
     is_eager=True,
     expose_value=False,

@@ -160,7 +160,8 @@ def metric_names(
 def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
     """``--metrics``; without a default those of the preset."""
     return click.option(
-        "--metrics", default=default, show_default=default or ",".join(DEFAULT),
+        "-m", "--metric", "--metrics", "metrics", default=default,
+        show_default=default or ",".join(DEFAULT),
         callback=metric_names,
         help=f"Out of {', '.join(METRICS)}, or package.module:Class.", **more,
     )
@@ -250,7 +251,8 @@ SIGNATURE_OPTION = click.option(
 COLUMN_OPTIONS = all_options(
     click.option("--response", metavar="COL", help="Column of the response.  [default: by name]"),
     click.option(
-        "--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]"
+        "--knowledge", "--context", "knowledge", metavar="COL",
+        help="Column of the knowledge.  [default: by name]",
     ),
     click.option("--history", metavar="COL", help='Column of the history; "" for none.'),
     click.option("--question", metavar="COL",

@@ -28,6 +28,7 @@ from q2_metric.cli.commands import (
     overwriting,
     warn,
 )
+from q2_metric.cli.help import Grouped
 from q2_metric.cli.options import (
     CACHE_OPTIONS,
     COLUMN_OPTIONS,
@@ -78,11 +79,11 @@ def _threshold(
     """The least mean that is good enough, by the column's name."""
     found = {}
     for text in given:
-        name, _, value = text.partition("=")
+        name, _, value = text.rpartition("=")
         try:
             least = float(value)
         except ValueError:
-            raise click.BadParameter(f"{text!r} is not like q2=0.8") from None
+            raise click.BadParameter(f"{text!r} is not like q2=0.8 or 0.8") from None
         if not 0 <= least <= 1:
             raise click.BadParameter(f"{text!r}: a mean is in 0 to 1")
         found[name.strip()] = least
@@ -90,7 +91,7 @@ def _threshold(
 
 
 OUTPUT_OPTIONS = all_options(
-    click.option("--out", metavar="PATH", type=Written(_beside, guard=_replaceable),
+    click.option("-o", "--out", metavar="PATH", type=Written(_beside, guard=_replaceable),
                  help=f"Scores by row: {', '.join(SUFFIXES)}."),
     click.option(
         "--texts/--no-texts",
@@ -145,8 +146,10 @@ RUN_OPTIONS = all_options(
         help="How responses that are empty or claim nothing count in means: as 0, or not at all.",
     ),
     click.option(
-        "--fail-under", "thresholds", metavar="METRIC=VALUE", multiple=True, callback=_threshold,
-        help="Exit with code 4 where a mean is lower, or there is none; may be repeated.",
+        "--fail-under", "--threshold", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
+        callback=_threshold,
+        help="Exit with code 4 where a mean is lower, or there is none; without a name, that of "
+        "each metric; may be repeated.",
     ),
     click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored."),
     click.option("--quiet", is_flag=True, help="No table and no progress bar."),
@@ -171,7 +174,17 @@ ENGINE_OPTIONS = all_options(
 )
 
 
-@command("score", overwrites="Replace what exists already; a run that was broken off begins anew.")
+SHOWN = {
+    "Rows": ("response", "knowledge", "question", "limit"),
+    "Scores": ("metrics", "preset", "device"),
+    "Results": ("out", "report", "group_by", "thresholds", "as_json", "quiet", "overwrite"),
+    "Help": ("help_all", "help"),
+}
+"""The options that ``--help`` shows."""
+
+
+@command("score", cls=Grouped, groups=SHOWN,
+         overwrites="Replace what exists already; a run that was broken off begins anew.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")
 @COLUMN_OPTIONS
@@ -253,7 +266,8 @@ def _below(
     """A line for each mean that is under its threshold, or is none."""
     for result in results:
         for system in result.systems:
-            least = thresholds.get(system.name)
+            least = thresholds.get(system.name, thresholds.get("") if system.name in METRICS
+                                   else None)
             if least is None:
                 continue
             if system.value is None:
@@ -273,7 +287,7 @@ def _check_together(options: Mapping[str, Any]) -> None:
                 raise InputError(f"{name} needs --out")
     known = columns(options["metrics"])
     for name in options["thresholds"]:
-        if name not in known:
+        if name and name not in known:
             raise InputError(f"--fail-under: {name!r} is not computed; there is "
                              f"{', '.join(known)} (--metrics)")
 

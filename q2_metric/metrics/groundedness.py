@@ -20,7 +20,6 @@ from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
 from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
-from q2_metric.metrics.q2_settings import PRIOR
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.scale_settings import Reading
 from q2_metric.metrics.settings import check_stages, settings_and_running
@@ -28,6 +27,9 @@ from q2_metric.metrics.signature import signature
 from q2_metric.running import RUNNING
 from q2_metric.text.overlap import UNKNOWN, overlap
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
+
+PRIOR = 0.55
+"""About the mean score of a question: what a response of which little was asked is drawn to."""
 
 MOST_SURE = 1e-3
 """Probabilities are cut at this and at 1 less this before their logits are taken."""

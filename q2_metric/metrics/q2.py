@@ -15,7 +15,7 @@ from q2_metric.metrics import authors
 from q2_metric.metrics.answers import agrees, compare, to_judge
 from q2_metric.metrics.claims import claims_only, without_marks
 from q2_metric.metrics.context import as_judged, claim_of, in_context
-from q2_metric.metrics.q2_settings import FURTHER, PRIOR, Q2Settings
+from q2_metric.metrics.q2_settings import FURTHER, Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.excerpts import Excerpt, excerpt
@@ -311,10 +311,9 @@ class Q2:
         counted = because
         if self.settings.drop_unanswerable:
             counted = [c for c in because if c.how != "no_answer"] or because
-        shrink = self.settings.shrink
         return Score(
             example,
-            value=(sum(c.score for c in counted) + shrink * PRIOR) / (len(counted) + shrink),
+            value=sum(c.score for c in counted) / len(counted),
             because=tuple(counted),
             no_nli=sum(c.f1 for c in counted) / len(counted),
         )

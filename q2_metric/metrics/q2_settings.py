@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from q2_metric.checks import check_fields
 from q2_metric.errors import InputError
 from q2_metric.metrics.settings import check_labels
-
-PRIOR = 0.55
-"""What ``shrink`` draws a score towards: about the mean score of a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +30,6 @@ class Q2Settings:
             their probabilities: e + n * token F1.
         fallback_score: the same for end-to-end NLI: "verdict" gives 1, 0.5 or 0 (section
             4.2), "expected" e + 0.5 n.
-        shrink: how many questions' worth of :data:`PRIOR` the score of a response is drawn
-            towards: (sum + shrink * PRIOR) / (questions + shrink). 0 is the paper's mean;
-            with 1 or 2 a response of which little was asked says less.
         reading: what a span's questions are made from (by a model) and read in: "neighbours",
             its sentence and the ones beside it, or the whole "response" as in the papers. They
             are the same up to three sentences; beyond, the cost of "response" grows with the
@@ -74,14 +67,14 @@ class Q2Settings:
     seed: int = 0
     comparison: Literal["verdict", "expected"] = "verdict"
     fallback_score: Literal["verdict", "expected"] = "verdict"
-    shrink: float = 0.0
     reading: Literal["neighbours", "response"] = "neighbours"
     round_trip: Literal["exact", "list", "off"] = "exact"
     markup: Literal["keep", "skip"] = "keep"
     nli_labels: str | None = None
     recipe: Literal["paper", "authors"] = "paper"
     values: Literal["text", "value"] = "text"
-    context: Literal["off", "check"] = "off"
+    context: Literal["off", "check"] = field(
+        default="off", metadata={"option": "--answer-context"})  # --context is the knowledge
     top_passages: int = 0
 
     def __post_init__(self) -> None:
@@ -90,8 +83,6 @@ class Q2Settings:
         for name, theirs in _NOT_THEIRS.items() if self.recipe == "authors" else ():
             if (given := getattr(self, name)) != theirs:
                 raise InputError(f"recipe='authors' goes with {name}={theirs!r}, not {given!r}")
-        if not (0 <= self.shrink < math.inf):
-            raise InputError(f"shrink must be at least 0, not {self.shrink}")
         if self.top_passages < 0:
             raise InputError(f"top_passages must be at least 0 (all), not {self.top_passages}")
 
@@ -100,8 +91,7 @@ _NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip
                "values": "text", "context": "off", "top_passages": 0}
 """Settings that are at their defaults with ``recipe="authors"``, which has its own."""
 
-FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "shrink": 0.0,
-            "reading": "response", "round_trip": "exact", "markup": "keep",
-            "recipe": "paper",
-            "values": "text", "context": "off", "top_passages": 0}
+FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "reading": "response",
+            "round_trip": "exact", "markup": "keep", "recipe": "paper", "values": "text",
+            "context": "off", "top_passages": 0}
 """Settings that the papers do not have: they are signed where they are not as there."""

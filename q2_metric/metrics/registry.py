@@ -8,6 +8,7 @@ when it is asked for.
 
 from __future__ import annotations
 
+import difflib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -187,7 +188,24 @@ def no_such(name: str) -> str:
     if name in AGAINST_GOLD:
         return (f"{name!r} compares with people's responses; "
                 f"with the knowledge it is {AGAINST_GOLD[name]!r}")
-    return f"there is no metric {name!r}; there are {', '.join(METRICS)}"
+    close = difflib.get_close_matches(name, METRICS, n=1)
+    meant = MEANT.get(name.replace("-", "_").replace(" ", "_")) or (close[0] if close else "")
+    hint = f"; did you mean {meant!r}?" if meant else ""
+    return f"there is no metric {name!r}{hint} There are {', '.join(METRICS)}" if hint else (
+        f"there is no metric {name!r}; there are {', '.join(METRICS)}")
+
+
+MEANT = {
+    **dict.fromkeys(("faithfulness", "faithful", "hallucination", "hallucinations", "grounded",
+                     "factuality", "factual_consistency", "consistency", "factual_correctness",
+                     "support", "supported", "attribution", "answer_faithfulness"),
+                    "groundedness"),
+    **dict.fromkeys(("entailment", "summac", "alignscore"), "nli"),
+    **dict.fromkeys(("f1", "token_f1", "rouge", "overlap"), "knowledge_f1"),
+    **dict.fromkeys(("bert_score", "similarity"), "bertscore"),
+    **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2"),
+}
+"""What other tools call what these metrics measure."""
 
 
 def check_keywords(given: Iterable[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -118,9 +120,20 @@ def resolve(
         if resolved[field] is None:
             raise InputError(
                 f"{name}: no column looks like the {field}; the columns are {_listed(found)}; "
-                f"name it with --{field} (in Python: Columns({field}=...))"
+                f"{_perhaps(found, aliases[field])}name it with --{field} "
+                f"(in Python: Columns({field}=...))"
             )
     return resolved
+
+
+def _perhaps(found: Sequence[str], names: Sequence[str]) -> str:
+    """The column that is called most like a field, in words; "" where none is."""
+    for key in found:
+        lower = key.strip().lower()
+        if any(name in re.split(r"[\W_]+", lower) for name in names) or difflib.get_close_matches(
+                lower, names, n=1, cutoff=0.8):
+            return f"is it {key!r}? "
+    return ""
 
 
 def check_column(column: str, records: Sequence[Record], name: str, what: str = "") -> None:

@@ -60,6 +60,6 @@ def test_the_public_names_are_listed() -> None:
 
 
 def test_values_are_explained_in_their_order() -> None:
-    words = " ".join(CliRunner().invoke(main, ["score", "--help"]).output.split())
+    words = " ".join(CliRunner().invoke(main, ["score", "--help-all"]).output.split())
     assert "--no-claim [zero|exclude]" in words
     assert "as 0, or not at all" in words

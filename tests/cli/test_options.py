@@ -85,7 +85,7 @@ def test_values_that_cannot_be(arguments: tuple[str, ...], words: str) -> None:
 
 
 def test_every_setting_of_every_metric_is_an_option() -> None:
-    shown = CliRunner().invoke(main, ["score", "--help"]).output
+    shown = CliRunner().invoke(main, ["score", "--help-all"]).output
     for entry in METRICS.values():
         for field in entry.setting_fields():
             flag = field.metadata.get("option", f"--{field.name.replace('_', '-')}")
@@ -100,4 +100,4 @@ def test_a_setting_of_several_metrics_is_one_thing() -> None:
         for field in entry.setting_fields():
             same = found.setdefault(field.name, field)
             assert (same.kind, same.choices) == (field.kind, field.choices), field.name
-    assert "Q², SCALE: " in CliRunner().invoke(main, ["score", "--help"]).output
+    assert "Q², SCALE: " in CliRunner().invoke(main, ["score", "--help-all"]).output

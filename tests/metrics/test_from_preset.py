@@ -122,9 +122,9 @@ def test_settings_of_a_preset_are_those_of_its_models() -> None:
     ours = Q2.from_preset("bundled").settings
     assert BUNDLED.q2_settings
     assert {name: getattr(ours, name) for name in BUNDLED.q2_settings} == BUNDLED.q2_settings
-    assert "shrink" not in of_paper
-    given = Q2.from_preset("bundled", shrink=0.25).settings
-    assert given.shrink == 0.25
+    assert "comparison" not in of_paper
+    given = Q2.from_preset("bundled", seed=25).settings
+    assert given.seed == 25
     assert given.comparison == ours.comparison
     scale = Scale.from_preset("bundled").settings
     assert BUNDLED.scale_settings

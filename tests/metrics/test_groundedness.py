@@ -11,8 +11,7 @@ import pytest
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.metrics.groundedness import Groundedness, Head, evidence
-from q2_metric.metrics.q2_settings import PRIOR
+from q2_metric.metrics.groundedness import PRIOR, Groundedness, Head, evidence
 from q2_metric.metrics.registry import together
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.scoring import score_rows

@@ -304,7 +304,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_an_installed_metric_is_in_the_command(own: Path, installed: Path) -> None:
     settings = {"PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}
-    shown = q2(own, "score", "--help", **settings)
+    shown = q2(own, "score", "--help-all", **settings)
     assert "letters" in shown.stdout
     assert "--longest" in shown.stdout
     said = "the metric 'gone' of the package letters-for-q2 is left out: the metric " \

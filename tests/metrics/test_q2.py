@@ -336,13 +336,6 @@ def test_expected_comparison_weighs_the_classes() -> None:
     assert counted(verdict, comparison="expected") == pytest.approx((1 + 0.3) / 2)
 
 
-def test_shrinking_draws_towards_the_prior() -> None:
-    verdict = Verdict(0.0, 0.0, 1.0)
-    assert counted(verdict, shrink=2.0) == pytest.approx((1 + 2 * 0.55) / 4)
-    with pytest.raises(InputError, match="shrink"):
-        Q2Settings(shrink=-1)
-
-
 def test_expected_fallback_is_between_the_classes() -> None:
     nothing = Example("so it rains.", "it rains so far")
     judge = FakeEntailment({(nothing.knowledge, nothing.response): Verdict(0.4, 0.35, 0.25)})
@@ -394,11 +387,9 @@ def test_a_span_that_normalises_to_nothing_is_not_even_read() -> None:
 
 
 def test_only_settings_beyond_the_papers_are_signed() -> None:
-    assert "shrink" not in q2().signature
     assert "|reading:neighbours|" in q2().signature
     assert "reading" not in q2(reading="response").signature
     assert "|round_trip:off|" in q2(round_trip="off").signature
-    assert "|shrink:1|" in q2(shrink=1.0).signature
 
 
 def test_what_is_not_asked_is_kept_with_the_reason() -> None:

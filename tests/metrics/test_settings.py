@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -36,14 +35,6 @@ def test_values_of_q2(name: str) -> None:
         Q2Settings(**{name: "other"})
     assert str(caught.value) == (
         f"{name} must be one of {', '.join(Q2_VALUES[name])}, not 'other'")
-
-
-@pytest.mark.parametrize("shrink", [-0.01, math.inf, math.nan])
-def test_how_far_q2_cannot_shrink(shrink: float) -> None:
-    assert Q2Settings(shrink=0.0).shrink == 0
-    with pytest.raises(InputError) as caught:
-        Q2Settings(shrink=shrink)
-    assert str(caught.value) == f"shrink must be at least 0, not {shrink}"
 
 
 @pytest.mark.parametrize("settings", [
@@ -116,7 +107,6 @@ def test_unknown_names(given: list[str], message: str) -> None:
     ({"fallback": 0}, "fallback must be True or False, not 0"),
     ({"seed": "x"}, "seed must be a whole number, not 'x'"),
     ({"seed": True}, "seed must be a whole number, not True"),
-    ({"shrink": "a"}, "shrink must be a number, not 'a'"),
     ({"decoding": ["beam"]}, "decoding must be one of beam, greedy, sample, not ['beam']"),
 ])
 def test_types_that_q2_cannot_have(settings: dict[str, Any], message: str) -> None:
@@ -126,7 +116,6 @@ def test_types_that_q2_cannot_have(settings: dict[str, Any], message: str) -> No
 
 
 def test_whole_numbers_are_numbers() -> None:
-    assert Q2Settings(shrink=1).shrink == 1
     assert ScaleSettings(overlap=0, prompt=None).overlap == 0
 
 

@@ -1,0 +1,65 @@
+"""``--help`` with the options that most people need, in groups; ``--help-all`` with all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from q2_metric.cli.commands import Command
+
+
+class Grouped(Command):
+    """A command with more options than a screen holds.
+
+    Args:
+        groups: names of the parameters that ``--help`` shows, by the title of their group.
+        keywords: of :class:`~q2_metric.cli.commands.Command`.
+    """
+
+    def __init__(
+        self, *arguments: Any, groups: Mapping[str, Sequence[str]], **keywords: Any
+    ) -> None:
+        super().__init__(*arguments, **keywords)
+        self.groups = groups
+        self.params.append(click.Option(
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_print_all,
+            help="Show all options and exit."))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        shown = {title: [self._row(ctx, name) for name in names]
+                 for title, names in self.groups.items()}
+        if ctx.meta.get(_ALL):
+            there = {name for names in self.groups.values() for name in names}
+            shown["More options"] = [
+                self._row(ctx, one.name) for one in self.get_params(ctx)
+                if isinstance(one, click.Option) and one.name not in there
+                and "--help" not in one.opts]
+        for title, rows in shown.items():
+            with formatter.section(title):
+                formatter.write_dl([row for row in rows if row is not None])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        if not ctx.meta.get(_ALL):
+            options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+            more = len(options) - sum(map(len, self.groups.values()))
+            formatter.write_paragraph()
+            formatter.write_text(f"{ctx.command_path} --help-all shows {more} more options: files, "
+                                 "models, settings of the metrics, the cache, Ray.")
+
+    def _row(self, ctx: click.Context, name: str | None) -> tuple[str, str] | None:
+        """The line of an option, which click's own ``--help`` has by its flag."""
+        return next((one.get_help_record(ctx) for one in self.get_params(ctx)
+                     if one.name == name or (name == "help" and "--help" in one.opts)), None)
+
+
+_ALL = "q2_metric.help_all"
+
+
+def _print_all(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
