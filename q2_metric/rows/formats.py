@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -53,7 +54,7 @@ def shown(path: str | Path) -> str:
 
 def tells(path: str | Path) -> bool:
     """Whether a file's suffix tells its format."""
-    return Path(path).suffix.lower() in _READERS or Path(path).is_dir()
+    return Path(path).suffix.lower() in _READERS or os.path.isdir(path)
 
 
 def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
@@ -70,7 +71,7 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
             raise InputError(f"{name}: is closed")
         yield from _READERS[f".{form or 'jsonl'}"](sys.stdin.buffer, name)
         return
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         for part in arrow_files(Path(path)):
             yield from records(part, str(part), "arrow")
         return

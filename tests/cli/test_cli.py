@@ -388,7 +388,8 @@ def test_settings_are_passed_on_only_where_given(tmp_path: Path, loader: Loader)
     ("arguments", "message"),
     [
         (["score"], "Missing argument 'FILE...'"),
-        (["score", "x.jsonl", "--metrics", "q2,rouge"], "no metric 'rouge'; there are grounded"),
+        (["score", "x.jsonl", "--metrics", "q2,rouge"],
+         "no metric 'rouge'; did you mean 'knowledge_f1'? There are grounded"),
         (["score", "x.jsonl", "--metrics", ","], "no metric is named"),
         (["score", "x.jsonl", "--branches", "1"], "branches must be at least 2, not 1"),
         (["score", "x.jsonl", "--overlap", "1"], "overlap must be at least 0 and below 1"),
@@ -561,7 +562,7 @@ def test_help_is_light() -> None:
     code = (
         "import sys\n"
         "from q2_metric.cli.main import main\n"
-        "main(['score', '--help'], standalone_mode=False)\n"
+        "main(['score', '--help-all'], standalone_mode=False)\n"
         "heavy = {'numpy', 'spacy', 'jinja2', 'onnxruntime', 'torch', 'sacrebleu', 'rich'}\n"
         "heavy |= {'pooch'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
