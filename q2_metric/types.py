@@ -167,6 +167,11 @@ Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """What the knowledge says of a claim: yes, no, nothing, or nobody looked."""
 
 
+Citation = Literal["right", "wrong passage", "unsupported", "none"]
+"""Of a claim: a passage that it cites supports it; only others support it; it cites a passage and
+nothing supports it; or it cites nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A part of a response that is true or false by itself.
@@ -191,7 +196,8 @@ class Judgement:
     until it was searched for), ``passage_start`` its place in the knowledge, in characters,
     ``passage_number`` the line of the knowledge that it stands in, blank ones not counted, from
     1, and ``passage_support`` how far it supports the claim alone. ``questions`` are
-    those of Q² about the claim.
+    those of Q² about the claim. ``cites`` are the passages that it cites, by number, and
+    ``citation`` says whether they support it (``None`` where the response cites nothing).
     """
 
     claim: Claim
@@ -202,6 +208,8 @@ class Judgement:
     passage_number: int | None = None
     passage_support: float | None = None
     questions: tuple[Comparison, ...] = ()
+    cites: tuple[str, ...] = ()
+    citation: Citation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
+from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import claims_only, without_marks
 from q2_metric.metrics.judgements import as_written, decided, deciding, decision, distinct
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
@@ -18,7 +19,7 @@ from q2_metric.metrics.settings import check_labels, check_stages, settings_and_
 from q2_metric.metrics.signature import signature
 from q2_metric.running import Running
 from q2_metric.text.claims import has_claim
-from q2_metric.text.markup import squeezed
+from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.text.nearest import Parts
 from q2_metric.text.search import Part, tree_search
 from q2_metric.text.windows import chunks, sentence_chunks
@@ -200,8 +201,17 @@ class Scale:
             example: Score(example, self._aggregate(self._supports(found)), tuple(found))
             for example, found in zip(unique, judged, strict=True)
         }
-        return [as_written(totals[one], example)
-                for one, example in zip(read, examples, strict=True)]
+        scores = [as_written(totals[one], example)
+                  for one, example in zip(read, examples, strict=True)]
+        return with_citations(scores, self._supported) if evidence else scores
+
+    def _supported(self, pairs: Sequence[_Pair]) -> list[float]:
+        """How far each passage supports its claim, by the passage's best chunk."""
+        skip = self.settings.markup == "skip"
+        cut = [[(text[a:b], claim) for a, b in self._cut(text)] for text, claim in
+               ((unmarked(text) if skip else text, claim) for text, claim in pairs)]
+        found = iter(self._judge([pair for some in cut for pair in some], {}))
+        return [max((self._read(next(found)) for _ in some), default=0.0) for some in cut]
 
     def _claims(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """What is judged of each response: see ``unit`` and ``support`` of the settings."""

@@ -99,8 +99,9 @@ CLAIMS = Field("claims", "objects", lambda score: score.because, kind=Judgement,
     Field("text", "text", lambda item: item.claim.text),
     Field("kind", "text", lambda item: item.claim.kind),
     *_own(verdict="text", support="number", passage="text", passage_start="whole",
-          passage_number="whole", passage_support="number"),
+          passage_number="whole", passage_support="number", citation="text"),
     Field("passage_id", "text"),
+    Field("cites", "texts", lambda item: list(item.cites)),
 ))
 """The judged claims; places are in characters. Number and id of the passage are those of the row's
 list of passages, where the knowledge is one."""

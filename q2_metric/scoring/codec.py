@@ -85,7 +85,8 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
             given = {**asked(given), "verdict": _verdict(given["verdict"])}
         elif kind is Judgement:
             given |= {"claim": Claim(**given["claim"]),
-                      "questions": tuple(map(read, given["questions"]))}
+                      "questions": tuple(map(read, given["questions"])),
+                      "cites": tuple(given["cites"])}
         return kind(**given)
 
     return Score(example, **{

@@ -1,0 +1,54 @@
+"""Whether the passage that a claim cites is one that supports it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from q2_metric.metrics.judgements import SUPPORTED
+from q2_metric.text.citations import cited, passages, texts
+from q2_metric.types import Citation, Judgement, Score
+
+Support = Callable[[Sequence[tuple[str, str]]], list[float]]
+"""How far each (passage, claim) is supported."""
+
+
+def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
+    """The scores, the claims of responses that cite something each with its citation.
+
+    No score changes. All pairs of a passage and a claim that cites it are judged together.
+
+    Args:
+        scores: as written, with judged claims in ``because``.
+        support: judges pairs.
+    """
+    asked: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    cites: dict[int, list[list[str]]] = {}
+    for i, score in enumerate(scores):
+        judged = [one for one in score.because if isinstance(one, Judgement)]
+        named = cited(score.example.response, [(one.claim.start, one.claim.end) for one in judged])
+        if not any(named):
+            continue
+        cites[i] = named
+        places = passages(score.example.knowledge)
+        for n, (one, names) in enumerate(zip(judged, named, strict=True)):
+            asked[i, n] = [(text, one.claim.text)
+                           for text in texts(score.example.knowledge, names, places)]
+    pairs = list(dict.fromkeys(pair for some in asked.values() for pair in some))
+    known = dict(zip(pairs, support(pairs), strict=True)) if pairs else {}
+    found = list(scores)
+    for i, named in cites.items():
+        judged = [one for one in scores[i].because if isinstance(one, Judgement)]
+        found[i] = replace(scores[i], because=tuple(
+            replace(one, citation=_citation(one, names, [known[pair] for pair in asked[i, n]]),
+                    cites=tuple(names))
+            for n, (one, names) in enumerate(zip(judged, named, strict=True))))
+    return found
+
+
+def _citation(judged: Judgement, names: Sequence[str], supports: Sequence[float]) -> Citation:
+    if not names:
+        return "none"
+    if any(support > SUPPORTED for support in supports):
+        return "right"
+    return "wrong passage" if judged.verdict == "supported" else "unsupported"
