@@ -7,11 +7,12 @@ const {
 } = explain;
 const BINS = 20;
 const CHUNK = 50; // cards that are made at once where all are on one page
-const SIZES = ["25", "50", "100", "500", "all"];
+const SIZES = ["50", "25", "100", "500", "all"];
 const count = (n) => n.toLocaleString("en");
 // As in encode.py.
-const [SYSTEM, FLAGS, LABEL] = [0, 1, 2];
-const FLAG = {error: 1, asked: 2, differs: 4, unanswered: 8, supported: 16};
+const [SYSTEM, FLAGS, LABEL, WORST] = [0, 1, 2, 3];
+const FLAG = {error: 1, asked: 2, differs: 4, unanswered: 8, supported: 16,
+  unsupported: 32, contradicted: 64, miscited: 128, claimed: 256};
 
 // --- items, filters -------------------------------------------------------------------------
 
@@ -32,6 +33,7 @@ function itemsOf(view) {
 const has = (place, flag) => (numbers[place][FLAGS] & FLAG[flag]) !== 0;
 const flagged = (flag) => (item) => item.places.some((place) => has(place, flag));
 const anyPlace = (wanted) => (item, state) => item.places.some((place) => wanted(place, state));
+const judged = numbers.some((one) => known(one[WORST]));
 const labelled = numbers.some((one) => known(one[LABEL]));
 // Above the threshold a response is consistent; the threshold itself is not (Q², section 4.2).
 const above = (place, metric, state) => scoreAt(place, metric) > Number(state.threshold);
@@ -54,6 +56,9 @@ const KINDS = {
   disagree: [`${facts.titles[one]} and ${facts.titles[other]} disagree`,
     anyPlace((place, state) => scored(place, one) && scored(place, other)
       && above(place, one, state) !== above(place, other, state))],
+  unsupported: ["with an unsupported claim", flagged("unsupported")],
+  contradicted: ["with a contradicted claim", flagged("contradicted")],
+  miscited: ["with a claim that cites the wrong passage", flagged("miscited")],
   differs: ["with an answer that speaks against it", flagged("differs")],
   unanswered: ["with an unanswered question", flagged("unanswered")],
   supported: ["with every answer supported", flagged("supported")],
@@ -62,11 +67,13 @@ const KINDS = {
   error: ["not scored", flagged("error")],
 };
 const OF_PAIRS = ["better", "worse", "crossed"];
+const OF_CLAIMS = ["unsupported", "contradicted", "miscited"];
 const OF_QUESTIONS = ["differs", "unanswered", "supported", "fallback"];
 const kindsOf = (view) => Object.keys(KINDS)
   .filter((name) => (paired.has(view) || !OF_PAIRS.includes(name))
   && (name !== "label" || labelled) && (name !== "disagree" || (one && other && one !== other))
-  && (asking.length || !OF_QUESTIONS.includes(name)));
+  && (asking.length || !OF_QUESTIONS.includes(name))
+  && (judged || !OF_CLAIMS.includes(name)));
 
 // What depends on all items of a view is counted once.
 const counted = new Map();
@@ -93,6 +100,12 @@ function nearness(item, wanted) {
   return ids.some((id) => id.includes(wanted)) ? 1 : 2;
 }
 
+// The least support of a claim that is not supported; without one the response comes last.
+const least = (item) => item.places.reduce((low, place) => {
+  const value = numbers[place][WORST];
+  return known(value) && (low === null || value < low) ? value : low;
+}, null);
+
 function filtered(state) {
   const wanted = state.text.trim().toLowerCase();
   const kind = KINDS[state.show][1];
@@ -106,10 +119,10 @@ function filtered(state) {
       && (!wanted || item.places.some((place) => searchable(place).includes(wanted)));
   });
   const order = state.sort || Object.keys(sorts(state.view))[0];
-  const sign = order === "low" ? 1 : -1;
+  const sign = order === "low" || order === "worst" ? 1 : -1;
   const size = order === "change" ? Math.abs : (value) => value;
   const keyed = found.map((item) => [wanted ? nearness(item, wanted) : 0,
-    order === "order" ? 0 : valueOf(item, state.metric), item]);
+    order === "order" ? 0 : order === "worst" ? least(item) : valueOf(item, state.metric), item]);
   keyed.sort(([near, a], [far, b]) => near - far
     || (known(a) && known(b) ? sign * (size(a) - size(b)) : known(b) - known(a)));
   return keyed.map(([, , item]) => item);
@@ -129,7 +142,8 @@ const INITIAL = {
 // The first is what an empty `sort` stands for.
 const sorts = (view) => paired.has(view)
   ? {change: "largest change", high: "largest gain", low: "largest loss", order: "as in the file"}
-  : {order: "as in the file", low: "lowest first", high: "highest first"};
+  : {...(judged ? {worst: "worst claim first"} : {}), order: "as in the file",
+    low: "lowest first", high: "highest first"};
 let state = {...INITIAL};
 let shown = [];
 
@@ -247,8 +261,7 @@ function more(here) {
     const li = card(item, remember);
     byId("list").append(li);
     if (opened.has(item.key)) {
-      fill(li.firstChild, item);
-      li.firstChild.open = true;
+      setOpen(li.querySelector("details"), true);
     }
   }
   if (waitingForEnd) waitingForEnd.disconnect();
@@ -325,11 +338,23 @@ function histogram(name) {
     two ? null : precision(name));
 }
 
+function showAgreement() {
+  const name = state.metric;
+  const pairs = shown.flatMap((item) => item.places)
+    .filter((place) => known(numbers[place][LABEL]) && scored(place, name))
+    .map((place) => [scoreAt(place, name), numbers[place][LABEL]]);
+  byId("agreement").replaceChildren(...(pairs.length
+    ? agree.shown(pairs, name, Number(state.threshold),
+      (threshold) => update({threshold: `${Math.round(1000 * threshold) / 1000}`}, false))
+    : []));
+}
+
 function show() {
   shown = filtered(state);
   showControls();
   showList();
   byId("histograms").replaceChildren(...metrics.map(histogram));
+  showAgreement();
 }
 
 // --- what people do -----------------------------------------------------------------------------
@@ -377,21 +402,20 @@ addEventListener("hashchange", () => {
   read();
   show();
 });
-// On paper, the signatures and every response of this page are open.
-let closed = [];
-addEventListener("beforeprint", () => {
-  closed = [...document.querySelectorAll("details:not([open])")];
-  for (const details of closed) setOpen(details, true);
-});
-addEventListener("afterprint", () => closed.forEach((details) => setOpen(details, false)));
+if (matchMedia("(max-width: 40rem)").matches) byId("filters").open = false;
 
-if (asking.length || facts.metrics.some((one) => one.details === "sentences")) {
-  byId("legend").append(...Object.entries(MEANINGS).map(([name, words]) => element("span", {},
-    element("mark", {class: `asked ${name}`}, SIGNS[name]), ` ${words}`)));
+const claimed = numbers.some((_, place) => has(place, "claimed"));
+if (claimed || asking.length) {
+  byId("legend").append(...(claimed
+    ? Object.entries(marks.STATES).slice(0, 3)
+      .map(([words, state]) => ["claim", state, marks.SIGN[words], words])
+    : Object.entries(MEANINGS).map(([state, words]) => ["asked", state, SIGNS[state], words])
+  ).map(([kind, state, shown, words]) => element("span", {},
+    element("mark", {class: `${kind} ${state}`}, shown), ` ${words}`)));
   const every = facts.measured.every(Boolean);
   byId("legend").append(element("span", {}, facts.measured.some(Boolean)
-    ? `Marks follow how many of the responses with such a finding people call supported (n %${
-      every ? "" : "; for some systems not measured"}).`
+    ? `n %: how many of the responses with such a finding people call supported${
+      every ? "" : "; for some systems not measured"}.`
     : "How often people agree with such findings is not measured for these models."));
 }
 if (facts.series) {

@@ -12,6 +12,7 @@ from typing import Any
 
 from q2_metric.report.view import view
 from q2_metric.rows.fields import OutputRow
+from q2_metric.scoring.verdict import unsupported
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that HTML does not allow, and lone surrogates, which UTF-8 does not."""
@@ -34,11 +35,16 @@ class Flag(IntFlag):
     DIFFERS = 4
     UNANSWERED = 8
     SUPPORTED = 16
+    UNSUPPORTED = 32
+    CONTRADICTED = 64
+    MISCITED = 128
+    CLAIMED = 256
 
 
 def flags(row: OutputRow) -> Flag:
     """What the page filters a row of :func:`~q2_metric.report.view.view` by."""
     states = [one["state"] for one in row["questions"]]
+    claims = row.get("claims") or ()
     unanswered = any(one["how"] == "no_answer" for one in row["questions"])
     return Flag(
         Flag.ERROR * (row.get("error") is not None)
@@ -46,6 +52,10 @@ def flags(row: OutputRow) -> Flag:
         | Flag.DIFFERS * ("differs" in states)
         | Flag.UNANSWERED * unanswered
         | Flag.SUPPORTED * (bool(states) and set(states) == {"supported"})
+        | Flag.UNSUPPORTED * bool(unsupported(claims))
+        | Flag.CONTRADICTED * any(one["verdict"] == "contradicted" for one in claims)
+        | Flag.CLAIMED * bool(claims)
+        | Flag.MISCITED * any(one.get("citation") == "wrong passage" for one in claims)
     )
 
 
@@ -56,7 +66,8 @@ def json_rows(
     """Each row as JSON, a line each: numbers that the list needs, and all of the row.
 
     The page reads the numbers of all rows and the rest of those that it shows: place of the
-    system, flags, people's label (1, 0 or null), then the scores.
+    system, flags, people's label (1, 0 or null), the support of the worst claim that is not
+    supported (null without one), then the scores.
 
     Args:
         rows: of the output.
@@ -72,7 +83,9 @@ def json_rows(
             if shown.get(field):
                 shown[field] = list(map(_slim, shown[field]))
         label = row.get("label")
+        failed = unsupported(shown.get("claims") or ())
         numbers = [place, int(flags(shown)), None if label is None else int(label),
+                   min((one["support"] for one in failed), default=None),
                    *(row.get(name) for name in columns)]
         line = f"[{to_json(numbers)},{to_json(shown)}]"
         yield Markup((",\n" if number else "") + line)

@@ -1,7 +1,7 @@
 "use strict";
 // Makes the explanation of a response, or of two side by side, out of the page's rows.
 const explain = (() => {
-const {element, known, letter, marked, ofKnowledge, ofResponse, sign} = marks;
+const {SIGN, STATES, element, known, laidOut, letter, linesOf, marked, ofKnowledge, ofResponse, sign} = marks;
 const SAME = 0.0005; // as in compare.py
 const NONE = "–";
 
@@ -20,12 +20,13 @@ function rowAt(place) {
   if (!read.has(place)) {
     const row = JSON.parse(lines[place])[1];
     row.questions = row.questions || [];
+    for (const item of row.claims || []) item.state = STATES[item.verdict];
     row.prefix = "";
     read.set(place, row);
   }
   return read.get(place);
 }
-const FIRST = 3; // of a row's numbers: system, flags and label stand before the scores
+const FIRST = 4; // of a row's numbers: others stand before the scores, as in encode.py
 const scoreAt = (place, name) => numbers[place][FIRST + columns.indexOf(name)];
 
 const metrics = columns;
@@ -121,8 +122,26 @@ function response(row) {
   if (typeof row.response !== "string") {
     return element("p", {class: "absent"}, "The text of this response was not kept.");
   }
-  return element("p", {class: "response text", dir: "auto"},
-    marked(row.response, ofResponse(row, signOf)));
+  return element("div", {class: "response text", dir: "auto"},
+    laidOut(row.response, ofResponse(row, signOf, tipOf)));
+}
+
+// A claim in words: what was decided, by which passage, and what it cites.
+function tipOf(item) {
+  const where = known(item.passage_number) ? `passage ${item.passage_number}` : "the knowledge";
+  const found = {supported: `supported by ${where}`, contradicted: `contradicted by ${where}`,
+    "not found": `not found; nearest in ${where}`}[item.verdict] || item.verdict;
+  const said = item.passage ? `${found}: ${item.passage}` : found;
+  const cited = CITED[item.citation];
+  return cited ? `${said} (${cited})` : said;
+}
+const CITED = {right: "cites a passage that supports it",
+  "wrong passage": "cites a passage that does not support it", unsupported: "its citation does not support it"};
+
+// What was asked: the last turn before the response.
+function asks(row) {
+  const turns = row.history || [];
+  return turns.length ? text("p", "question", turns[turns.length - 1]) : null;
 }
 
 const inWords = (row) => row.plain && row.plain.length && !row.error
@@ -167,7 +186,7 @@ const only = (row) => typeof row.knowledge === "string" && row.claims.every((ite
   !item.passage || item.passage.trim() === row.knowledge.trim());
 
 function support(row, item) {
-  if (!known(item.passage_support)) return null;
+  if (!known(item.passage_support) || item.verdict === "contradicted") return null;
   const quoted = () => element("bdi", {class: "text"}, item.passage);
   if (supports(item)) {
     return only(row) ? null : element("p", {class: "how"},
@@ -186,25 +205,26 @@ function support(row, item) {
 function sentences(row) {
   const list = row.claims.map((item, i) => {
     const key = row.prefix + letter(i);
-    const name = `claim ${key}: ${MEANINGS[item.state]}`;
+    const name = `claim ${key}: ${item.verdict}`;
     const against = item.against && element("p", {class: "how"}, "Contradicted by: ",
       element("bdi", {class: "text"},
         Array.from(row.knowledge).slice(...item.against).join("")));
     return element("li", {"data-key": key},
-      div("asking", sign(item.state, SIGNS[item.state] + key, name),
+      div("asking", sign(item.state, SIGN[item.verdict] + key, name),
         text("span", "", item.text), element("b", {class: "n"}, number(item.support))),
+      CITED[item.citation] ? element("p", {class: "how"},
+        `[${item.cites.join(", ")}] ${CITED[item.citation]}`) : null,
       support(row, item), only(row) ? null : against,
       agreed(row, item) ? how(row, item, "") : null);
   });
   return element("ol", {class: "sentences"}, ...list);
 }
 
-// What a combined score rests on: each number, and how far it moves the score's logit.
+// What a combined score rests on, in words: a share of a logit says nothing to a reader.
 function pulls(row) {
   const list = row.parts.map((item) => element("li", {},
-    div("asking", span("sign", item.pull < 0 ? "▼" : "▲"), text("span", "", item.name),
-      element("b", {class: "n"}, number(item.value))),
-    element("p", {class: "how"}, `moves the score by ${signed(item.pull)}`)));
+    div("asking", span("sign", item.pull < 0 ? "▼" : "▲"), text("span", "", item.title),
+      element("span", {class: "chance"}, item.plain))));
   return element("ol", {class: "sentences"}, ...list);
 }
 
@@ -213,7 +233,7 @@ function part(title, ...children) {
 }
 
 function history(row) {
-  if (!row.history || !row.history.length) return null;
+  if (!row.history || row.history.length < 2) return null; // one turn stands above
   const turns = row.history.map((turn) => text("li", "", turn));
   return part("Dialogue before", element("ol", {class: "turns"}, ...turns));
 }
@@ -225,11 +245,23 @@ function knowledge(...of) {
     return div("beside", part("Knowledge", element("p", {class: "absent"}, "Not kept.")));
   }
   const list = of.flatMap((one) => ofKnowledge(one, signOf, supports));
-  const shown = text("p", "knowledge", "");
-  shown.replaceChildren(marked(row.knowledge, list));
+  const shown = element("ol", {class: "knowledge"}, ...numbered(row.knowledge, list));
   return element("div",
     {class: "beside", tabindex: "0", role: "group", "aria-label": "Knowledge"},
     part("Knowledge", shown));
+}
+
+// The lines of the knowledge, numbered as verdicts name them: blank ones are not counted.
+function numbered(whole, list) {
+  const lines = linesOf(whole).filter((line) => line.words.trim());
+  return lines.map(({words, start}, i) => {
+    const end = start + words.length;
+    const here = list.filter((mark) => mark.start < end && mark.end > start)
+      .map((mark) => ({...mark, start: Math.max(0, mark.start - start),
+        end: Math.min(end, mark.end) - start, sign: mark.end <= end ? mark.sign : null}));
+    return element("li", {}, lines.length > 1 && !/^\s*[[(]?\d{1,3}[\]).:]/.test(words) ? span("number", `${i + 1}`) : null,
+      element("div", {class: "text", dir: "auto"}, marked(words, here)));
+  });
 }
 
 function findings(row) {
@@ -329,15 +361,17 @@ function card(item, toggled) {
   const found = rowsOf(item);
   const [first] = found;
   const two = found.length === 2;
-  const summary = element("summary", {}, two ? changes(item, found) : scores(first),
-    two ? div("said sides", ...found.map((row) => side(row)))
-      : div("said", failure(first), response(first), inWords(first), heading(first)));
-  const details = element("details", {"data-key": item.key}, summary);
+  const said = two
+    ? div("said", asks(first), div("sides", ...found.map((row) => side(row))))
+    : div("said", asks(first), failure(first), response(first), inWords(first), heading(first));
+  const details = element("details", {"data-key": item.key},
+    element("summary", {}, "Evidence"));
   details.addEventListener("toggle", () => {
     fill(details, item);
     toggled(details);
   });
-  return element("li", {class: "card"}, details);
+  return element("li", {class: "card"},
+    div("top", two ? changes(item, found) : scores(first), said), details);
 }
 
 function fill(details, item) {
@@ -362,7 +396,7 @@ byId("browser").hidden = false;
 if (facts.alone) {
   const made = card({key: "0", places: [0]}, () => {});
   byId("list").append(made);
-  made.firstChild.open = true;
+  made.querySelector("details").open = true;
 }
 return {
   MEANINGS, SAME, SIGNS, asking, byId, card, change, element, facts, fill, known, main, metrics,

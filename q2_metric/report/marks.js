@@ -3,6 +3,9 @@
 // Texts reach the page as text nodes only (element() below), never as markup.
 const marks = (() => {
 const SVG = new Set(["svg", "rect", "title", "path", "circle", "text", "line"]);
+const SIGN = {supported: "✓", contradicted: "≠", "not found": "✗", "not checked": "?"};
+const STATES = {supported: "supported", "not found": "differs", contradicted: "contradicted",
+  "not checked": "open"};
 const WORST_FIRST = ["differs", "open", "supported"];
 
 function element(tag, attributes, ...children) {
@@ -48,15 +51,30 @@ function marked(whole, list) {
       found.append(words);
       continue;
     }
-    const state = WORST_FIRST.find((name) => over.some((mark) => mark.state === name));
-    const classes = [...new Set(over.map((mark) => mark.kind)), state].filter(Boolean);
-    const keys = over.map((mark) => mark.key).join(" ");
-    const title = over.find((mark) => mark.title);
-    found.append(element("mark", {
-      class: classes.join(" "), "data-keys": keys, title: title && title.title}, words));
-    for (const mark of over.filter((one) => one.end === right && one.sign)) {
-      found.append(mark.sign());
+    const shapes = over.filter((mark) => mark.shape).map((mark) => mark.shape);
+    const own = over.filter((mark) => !mark.shape);
+    const sign = () => found.append(...own.filter((one) => one.end === right && one.sign)
+      .map((one) => one.sign()));
+    if (shapes.includes("hidden")) { // signs of Markdown
+      sign();
+      continue;
     }
+    if (!own.length) {
+      found.append(element("span", {class: shapes.join(" ")}, words));
+      continue;
+    }
+    const inner = own.filter((mark) => mark.size)
+      .sort((one, other) => one.size - other.size)[0];
+    const state = inner ? inner.state : WORST_FIRST.find((name) => own.some((mark) => mark.state === name));
+    const classes = [...new Set(own.map((mark) => mark.kind)), state, ...shapes].filter(Boolean);
+    const keys = own.map((mark) => mark.key).join(" ");
+    const title = own.find((mark) => mark.title);
+    const tip = inner && inner.tip;
+    const made = element("mark", {class: classes.join(" "), "data-keys": keys,
+      title: title && title.title, tabindex: tip ? 0 : null}, words);
+    if (tip) pointed(made, tip);
+    found.append(made);
+    sign();
   }
   return found;
 }
@@ -66,8 +84,102 @@ function sign(state, shown, name) {
     {class: `sign ${state}`, role: "img", "aria-label": name, title: name}, shown);
 }
 
-// The response: each span that was asked about, and lightly what no question has.
-function ofResponse(row, signOf) {
+// What is said of a mark, shown while it is pointed at or has the focus.
+const tips = element("div", {id: "tip", role: "tooltip", hidden: true});
+document.body.append(tips);
+function pointed(mark, words) {
+  const show = () => {
+    tips.textContent = words;
+    tips.hidden = false;
+    const {left, bottom, top} = mark.getBoundingClientRect();
+    const {offsetWidth: width, offsetHeight: height} = tips;
+    tips.style.left = `${Math.max(8, Math.min(left, document.body.clientWidth - width - 8))}px`;
+    tips.style.top = `${bottom + height + 12 < innerHeight ? bottom + 6 : top - height - 6}px`;
+  };
+  const hide = () => { tips.hidden = true; };
+  for (const name of ["pointerenter", "focus"]) mark.addEventListener(name, show);
+  for (const name of ["pointerleave", "blur"]) mark.addEventListener(name, hide);
+  mark.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+}
+
+// A text in lines; a Markdown table is a table. Marks keep their places; all texts are text nodes.
+const RULE = /^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$/;
+function laidOut(whole, list) {
+  const all = [...list, ...shapes(whole)];
+  const part = (start, end) => marked(whole.slice(start, end), all
+    .filter((mark) => mark.start < end && mark.end > start)
+    .map((mark) => ({...mark, start: Math.max(0, mark.start - start),
+      end: Math.min(end, mark.end) - start, sign: mark.end <= end ? mark.sign : null})));
+  const found = document.createDocumentFragment();
+  const lines = linesOf(whole);
+  let from = 0;
+  for (let i = 0; i + 1 < lines.length; i++) {
+    if (!lines[i].words.includes("|") || !lines[i + 1].words.includes("|")
+      || !RULE.test(lines[i + 1].words)) continue;
+    let last = i + 2;
+    while (last < lines.length && lines[last].words.includes("|")) last++;
+    if (lines[i].start > from) found.append(part(from, lines[i].start));
+    const rows = [lines[i], ...lines.slice(i + 2, last)].map((line, n) => element("tr", {},
+      ...cells(line).map(([a, b]) => element(n ? "td" : "th", {}, part(a, b)))));
+    found.append(element("table", {class: "given"}, ...rows));
+    from = last < lines.length ? lines[last].start : whole.length;
+    i = last - 1;
+  }
+  if (from < whole.length) found.append(part(from, whole.length));
+  return found;
+}
+
+function linesOf(whole) {
+  let start = 0;
+  return whole.split("\n").map((words) => {
+    const line = {words, start};
+    start += words.length + 1;
+    return line;
+  });
+}
+
+function cells({words, start}) {
+  const found = [];
+  let at = /^\s*\|?/.exec(words)[0].length;
+  const end = words.replace(/\|?\s*$/, "").length;
+  while (at <= end) {
+    const bar = words.indexOf("|", at);
+    const stop = bar < 0 || bar > end ? end : bar;
+    const lead = /^\s*/.exec(words.slice(at, stop))[0].length;
+    found.push([start + at + lead, start + at + words.slice(at, stop).trimEnd().length]);
+    at = stop + 1;
+  }
+  return found.map(([a, b]) => [a, Math.max(a, b)]);
+}
+
+// Bold words, code and headings: their signs are hidden.
+function shapes(whole) {
+  const found = [];
+  const add = (pattern, shape) => {
+    for (const match of whole.matchAll(pattern)) {
+      const [before, after] = [match[1].length, (match[3] || "").length];
+      const [start, end] = [match.index, match.index + match[0].length];
+      found.push({start, end, shape, kind: ""},
+        {start, end: start + before, shape: "hidden", kind: ""},
+        {start: end - after, end, shape: "hidden", kind: ""});
+    }
+  };
+  add(/(\*\*|__)(?=\S)([^*_\n]+?)(\1)/g, "bold");
+  add(/(`)([^`\n]+)(`)/g, "code");
+  add(/^(#{1,6} +)([^\n]+)()/gm, "bold");
+  return found.filter((mark) => mark.end > mark.start);
+}
+
+// The response: its claims, or without any what was asked about and lightly what was not.
+function ofResponse(row, signOf, tipOf) {
+  if (row.claims && row.claims.length) {
+    const at = units(row.response);
+    return row.claims.map((item, i) => ({
+      start: at(item.start), end: at(item.end), size: item.end - item.start, kind: "claim",
+      state: item.state, key: row.prefix + letter(i), tip: tipOf(item),
+      sign: () => sign(item.state, SIGN[item.verdict], tipOf(item)),
+    }));
+  }
   const asked = row.questions.map((question, i) => markAt(
     row.response, question.start, question.span, {
       kind: "asked", state: question.state, key: `${row.prefix}${i + 1}`,
@@ -110,5 +222,5 @@ function firstPlace(whole, piece) {
   return unit < 0 ? null : Array.from(whole.slice(0, unit)).length;
 }
 
-return {element, known, letter, marked, ofKnowledge, ofResponse, sign};
+return {SIGN, STATES, element, known, laidOut, letter, linesOf, marked, ofKnowledge, ofResponse, sign};
 })();

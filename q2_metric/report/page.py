@@ -1,8 +1,9 @@
 """Writes the page: one HTML file that needs nothing else.
 
 The page's head has the systems' scores; the rows follow as JSON: ``marks.js`` marks texts,
-``explain.js`` shows a response and what its scores rest on, ``browse.js`` the list of them and
-``runs.js`` how numbers change over the checkpoints of a run.
+``explain.js`` shows a response and what its scores rest on, ``browse.js`` the list of them,
+``agree.js`` agreement with people's labels and ``runs.js`` how numbers change over the
+checkpoints of a run.
 Rows wait in a :class:`~q2_metric.report.spool.Spool` on disk and are written one by one:
 memory does not grow with their number, but for ids and scores where systems are compared.
 """
@@ -25,10 +26,11 @@ from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run, SideBySide, compare_runs, curves, places, series
-from q2_metric.report.view import DROPPED
+from q2_metric.report.view import DROPPED, decided
 from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
+from q2_metric.scoring.verdict import Verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -116,6 +118,7 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
     with_first = [one for one in comparisons if one.against == 0]
     shown = [score.name for run in runs for score in run.scores]
     measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
+    verdicts = _verdicts(runs, rows)
     facts = {
         "systems": [run.name for run in runs],
         **_named(shown),
@@ -128,6 +131,7 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
         **_parts(facts),
         alone=False,
         runs=runs,
+        verdicts=verdicts,
         several=len(runs) > 1,
         matched_by=MATCHED_BY,
         comparisons=with_first,
@@ -139,6 +143,16 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
     )
     stream.enable_buffering(_CHUNK)
     return (safe(text) for text in stream)
+
+
+def _verdicts(runs: Sequence[Run], rows: Iterable[OutputRow]) -> list[Verdict]:
+    """How many responses of each system have an unsupported claim."""
+    found = [Verdict() for _ in runs]
+    for place, row in zip(places(runs), rows, strict=True):
+        if row.get("claims"):
+            found[place].add({**row, "claims": [one | {"verdict": decided(one)}
+                                                for one in row["claims"]]})
+    return found
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:
@@ -185,7 +199,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8")
         for name in ("report.css", "marks.js", "explain.js",
-                     *(() if facts.get("alone") else ("runs.js", "browse.js")))
+                     *(() if facts.get("alone") else ("runs.js", "agree.js", "browse.js")))
     )
     return {
         "scripts": [Markup(script) for script in scripts],

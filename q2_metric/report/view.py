@@ -130,33 +130,39 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
         words = REASONS[row["reason"]]
         yield f"{words[:1].upper()}{words[1:]}."
         return
-    questions = row["questions"]
+    questions, claims = row["questions"], row.get("claims") or ()
+    unsure = [one for one in claims if not supported(one)]
+    denied = [one for one in unsure if one["against"] is not None
+              and (not questions or one["verdict"] == "contradicted")]
+    for one in denied:
+        yield f"{_quoted(one)} contradicts the knowledge: “{one['passage']}”"
     wrong = [one for one in questions
              if one["how"] != "equal" and one["verdict"] != "entailment"]
-    yield from dict.fromkeys(one["plain"] for one in wrong)
-    if questions and not wrong:
+    # What is said of a claim is not said again of its parts.
+    yield from dict.fromkeys(
+        one["plain"] for one in wrong
+        if one["start"] is None
+        or not any(claim["start"] <= one["start"] < claim["end"] for claim in denied))
+    missing = [one for one in unsure if one["against"] is None]
+    if questions and not wrong and not denied and not missing:
         yield (f"Agrees with the knowledge in all {len(questions)} answers."
                if len(questions) > 1 else questions[0]["plain"])
-    if row.get("fallback"):
+    if row.get("fallback") and not denied:
         yield WHOLE[row["state"]]
-    claims = row.get("claims") or ()
-    for one in claims:
-        if supported(one):
-            continue
-        said = f"“{' '.join(one['text'].split())}”"
-        if one["against"] is None:
-            yield f"No support found for {said}."
-        elif not questions:
-            yield f"{said} contradicts the knowledge: “{one['passage']}”"
+    for one in missing:
+        yield f"No support found for {_quoted(one)}."
     if claims and not questions and not row.get("fallback") and all(map(supported, claims)):
         yield "The knowledge supports " + (
             f"all {len(claims)} claims." if len(claims) > 1 else "it.")
 
 
-def supported(sentence: Mapping[str, Any]) -> bool:
-    """Whether a claim has support: in one sentence, or in several together."""
-    scores = (sentence["support"], sentence["passage_support"])
-    return sentence["passage_support"] is None or any(one >= NO_SUPPORT for one in scores if one)
+def _quoted(claim: Mapping[str, Any]) -> str:
+    return f"“{' '.join(claim['text'].split())}”"
+
+
+def supported(claim: Mapping[str, Any]) -> bool:
+    """Whether nothing speaks against a claim: it is supported, or was not checked."""
+    return decided(claim) in ("supported", "not checked")
 
 
 def decided(claim: Mapping[str, Any]) -> str:
@@ -165,7 +171,8 @@ def decided(claim: Mapping[str, Any]) -> str:
         return str(claim["verdict"])
     if claim["support"] is None:
         return "not checked"
-    return "supported" if claim["support"] > NO_SUPPORT else "not found"
+    best = max(claim["support"], claim.get("passage_support") or 0.0)
+    return "supported" if best >= NO_SUPPORT else "not found"
 
 
 def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

@@ -132,7 +132,7 @@ def test_everything_is_on_the_page(path: Path) -> None:
     system = ["0.250", "0.125 – 0.500", "", "75.0%", "6.2%", "25.0%", "3"]
     assert [cell.strip() for cell in cells] == [*system, *("–", "–", "", "–", "–", "–", "0")]
     assert page.texts("code") == [system.signature for system in SYSTEMS]
-    assert "1 of 2 rows scored" in page.texts("section")[0]
+    assert "1 of 2 rows scored" in page.texts("section")[1]
     first, second = data(page)
     wanted = output_row(0, example, scores, Layout(METRICS, texts=True))
     states = [item.pop("state") for item in first["questions"]]
@@ -145,7 +145,8 @@ def test_everything_is_on_the_page(path: Path) -> None:
         "sentence, 0.50 to 0.80", "supported")
     evidence["kind"] = form
     assert first.pop("plain") == [
-        "Says 9; the knowledge says 7.", "Says old hills; the knowledge does not say."]
+        "Says 9; the knowledge says 7.", "Says old hills; the knowledge does not say.",
+        "No support found for “Rome has 9 old hills.”."]
     assert first.pop("unasked") == []
     wanted["questions"] = [  # nulls, and sentences that "plain" has, are left out
         {name: value for name, value in one.items() if value is not None and name != "plain"}
@@ -161,8 +162,9 @@ def test_everything_is_on_the_page(path: Path) -> None:
     assert facts["glosses"] == {name: of_column(name)[1].gloss for name in METRICS}
     (numbers,) = [[one for one, _ in json.loads(text)] for tag, attrs, text in page.elements
                   if tag == "script" and attrs.get("id") == "rows"]
-    asked = Flag.ASKED | Flag.DIFFERS | Flag.UNANSWERED
-    assert numbers == [[0, asked, None, 0.375, 0.4375], [0, Flag.ERROR, None, None, None]]
+    asked = (Flag.ASKED | Flag.DIFFERS | Flag.UNANSWERED | Flag.CLAIMED | Flag.UNSUPPORTED)
+    assert numbers == [[0, asked, None, 0.5, 0.375, 0.4375],
+                       [0, Flag.ERROR, None, None, None, None]]
     assert [bool(facts.pop(name)) for name in ("glosses", "words")] == [True, True]
     assert facts == {
         "systems": ["rows.jsonl"],
@@ -251,7 +253,7 @@ def test_texts_of_users_are_text(path: Path, text: str) -> None:
     assert second["error"] == text
     assert page.texts("bdi")[0] == text
     # The two blocks of data and the page's own scripts: nothing of the texts ran into markup.
-    assert len(page.texts("script")) == 6
+    assert len(page.texts("script")) == 7
     assert "img" not in {tag for tag, _, _ in page.elements}
     assert "<!--" not in path.read_text(encoding="utf-8")
 
@@ -299,19 +301,25 @@ def results_of(rows: int) -> Sequence[Run]:
     return [Run("rows.jsonl", rows, 0, SYSTEMS)]
 
 
-def many_rows(count: int) -> Iterator[dict[str, Any]]:
-    for i in range(count):
-        example = Example(f"r{i} " + "x" * 5000, "k" * 5000)
-        yield output_row(i, example, {}, Layout(METRICS, texts=True))
+class Many:
+    """Rows that can be asked for several times, as those of a spool."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for i in range(self.count):
+            example = Example(f"r{i} " + "x" * 5000, "k" * 5000)
+            yield output_row(i, example, {}, Layout(METRICS, texts=True))
 
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(path: Path) -> None:
-    write_page(path, results_of(1), many_rows(1))  # the template is compiled once
+    write_page(path, results_of(1), Many(1))  # the template is compiled once
     on_onnx.wait_until_open()  # what other tests asked for
     tracemalloc.start()
     try:
-        write_page(path, results_of(1600), many_rows(1600))
+        write_page(path, results_of(1600), Many(1600))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -323,14 +331,14 @@ def test_a_page_is_replaced_only_when_complete(path: Path) -> None:
     path.write_text("earlier")
 
     def rows() -> Iterator[dict[str, Any]]:
-        yield from many_rows(3)
+        yield from Many(3)
         raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError):
         write_page(path, results_of(9), rows())
     assert path.read_text() == "earlier"
     assert list(path.parent.iterdir()) == [path]
-    write_page(path, results_of(3), many_rows(3))
+    write_page(path, results_of(3), Many(3))
     assert len(data(Page(path))) == 3
     assert list(path.parent.iterdir()) == [path]
 
