@@ -19,13 +19,10 @@ Label = Literal["entailment", "neutral", "contradiction"]
 """The three classes of natural language inference."""
 
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
-"""How two answers were compared (Q², section 2.3); "contradicted": the knowledge has another
-value in its place, or denies what is claimed in the sentence that the answer stands in."""
-
+"""How answers were compared (Q², section 2.3); "contradicted": by another value, or a denial."""
 
 Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
-"""Why a response has no score: it claims nothing, it is blank, there is nothing to compare it
-with, or the metric failed on it."""
+"""Why a response has no score: no claim, a blank text, nothing to compare it with, or an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +155,14 @@ class Comparison:
     score: float
     knowledge_start: int | None = None
 
-
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell"]
-"""What of a response a claim is: a whole sentence, a clause of one, what a relative clause or an
-apposition says of a noun, an item of a list, or a cell of a table."""
+"""What of a response a claim is: what a relative clause or an apposition says of a noun, say."""
 
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """What the knowledge says of a claim: yes, no, nothing, or nobody looked."""
 
-
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
-"""Of a claim: a passage that it cites supports it; only others support it; it cites a passage and
-nothing supports it; or it cites nothing."""
+"""What a claim cites: what supports it, what does not while another does, unsupported, nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +171,8 @@ class Claim:
 
     ``text`` is what the judge reads: with its subject ("The inn allows pets." of "The inn has 12
     rooms and allows pets."), without its frame ("I know that ..."). ``start`` and ``end`` are
-    characters of the response as it was written. Claims are in the order of their ends, and the
-    place of one may lie inside that of another.
+    characters of the response as written. Claims are in the order of their ends; one may lie inside
+    another.
     """
 
     text: str
@@ -194,10 +187,9 @@ class Judgement:
 
     ``support`` is in [0, 1]. ``passage`` is the sentence of the knowledge that decides (``None``
     until it was searched for), ``passage_start`` its place in the knowledge, in characters,
-    ``passage_number`` the line of the knowledge that it stands in, blank ones not counted, from
-    1, and ``passage_support`` how far it supports the claim alone. ``questions`` are
-    those of Q² about the claim. ``cites`` are the passages that it cites, by number, and
-    ``citation`` says whether they support it (``None`` where the response cites nothing).
+    ``passage_number`` its line of the knowledge, from 1 without blank ones, ``passage_support``
+    how far it supports the claim alone, ``questions`` are those of Q². ``cites`` are the passages
+    that the claim cites (``citation`` is ``None`` where the response cites nothing).
     """
 
     claim: Claim

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from q2_metric.metrics.judgements import SUPPORTED
 from q2_metric.text.citations import cited, passages, texts
-from q2_metric.types import Citation, Judgement, Score
+from q2_metric.types import Citation, Example, Judgement, Score
 
 Support = Callable[[Sequence[tuple[str, str]]], list[float]]
 """How far each (passage, claim) is supported."""
@@ -30,7 +30,7 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
         if not any(named):
             continue
         cites[i] = named
-        places = passages(score.example.knowledge)
+        places = _places(score.example)
         for n, (one, names) in enumerate(zip(judged, named, strict=True)):
             asked[i, n] = [(text, one.claim.text)
                            for text in texts(score.example.knowledge, names, places)]
@@ -44,6 +44,16 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
                     cites=tuple(names))
             for n, (one, names) in enumerate(zip(judged, named, strict=True))))
     return found
+
+
+def _places(example: Example) -> dict[str, tuple[int, int]]:
+    """The characters of each passage by its number, and by its id where that is a number."""
+    listed = example.passages
+    if not listed:
+        return passages(example.knowledge)
+    numbered = {str(number): one for number, one in enumerate(listed, start=1)}
+    ids = {one.id: one for one in listed if one.id and one.id.isdigit()}
+    return {name: (one.start, one.end) for name, one in {**numbered, **ids}.items()}
 
 
 def _citation(judged: Judgement, names: Sequence[str], supports: Sequence[float]) -> Citation:

@@ -1,7 +1,10 @@
 "use strict";
 // Makes the explanation of a response, or of two side by side, out of the page's rows.
 const explain = (() => {
-const {SIGN, STATES, element, known, laidOut, letter, linesOf, marked, ofKnowledge, ofResponse, sign} = marks;
+const {
+  SIGN, STATES, element, known, laidOut, letter, linesOf, marked, ofKnowledge, ofResponse, sign,
+  units,
+} = marks;
 const SAME = 0.0005; // as in compare.py
 const NONE = "–";
 
@@ -140,8 +143,8 @@ const CITED = {right: "cites a passage that supports it",
 
 // What was asked: the last turn before the response.
 function asks(row) {
-  const turns = row.history || [];
-  return turns.length ? text("p", "question", turns[turns.length - 1]) : null;
+  const words = row.question || (row.history || []).at(-1);
+  return words ? text("p", "question", words) : null;
 }
 
 const inWords = (row) => row.plain && row.plain.length && !row.error
@@ -233,7 +236,7 @@ function part(title, ...children) {
 }
 
 function history(row) {
-  if (!row.history || row.history.length < 2) return null; // one turn stands above
+  if (!row.history || row.history.length + Boolean(row.question) < 2) return null; // stands above
   const turns = row.history.map((turn) => text("li", "", turn));
   return part("Dialogue before", element("ol", {class: "turns"}, ...turns));
 }
@@ -245,15 +248,20 @@ function knowledge(...of) {
     return div("beside", part("Knowledge", element("p", {class: "absent"}, "Not kept.")));
   }
   const list = of.flatMap((one) => ofKnowledge(one, signOf, supports));
-  const shown = element("ol", {class: "knowledge"}, ...numbered(row.knowledge, list));
+  const shown = element("ol", {class: "knowledge"}, ...numbered(row, list));
   return element("div",
     {class: "beside", tabindex: "0", role: "group", "aria-label": "Knowledge"},
     part("Knowledge", shown));
 }
 
-// The lines of the knowledge, numbered as verdicts name them: blank ones are not counted.
-function numbered(whole, list) {
-  const lines = linesOf(whole).filter((line) => line.words.trim());
+// The passages of the knowledge, or else its lines without the blank ones, numbered as verdicts
+// name them.
+function numbered(row, list) {
+  const whole = row.knowledge;
+  const at = units(whole);
+  const listed = (row.passages || []).map((one) => ({start: at(one.start),
+    words: whole.slice(at(one.start), at(one.end)), id: one.id}));
+  const lines = listed.length ? listed : linesOf(whole).filter((line) => line.words.trim());
   return lines.map(({words, start}, i) => {
     const end = start + words.length;
     const here = list.filter((mark) => mark.start < end && mark.end > start)

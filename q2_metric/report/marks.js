@@ -222,5 +222,5 @@ function firstPlace(whole, piece) {
   return unit < 0 ? null : Array.from(whole.slice(0, unit)).length;
 }
 
-return {SIGN, STATES, element, known, laidOut, letter, linesOf, marked, ofKnowledge, ofResponse, sign};
+return {SIGN, STATES, element, known, laidOut, letter, linesOf, marked, ofKnowledge, ofResponse, sign, units};
 })();

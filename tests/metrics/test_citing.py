@@ -9,7 +9,7 @@ import pytest
 from q2_metric.metrics.scale import Scale
 from q2_metric.scoring.codec import from_json, to_json
 from q2_metric.text.citations import cited, passages
-from q2_metric.types import Example, Judgement
+from q2_metric.types import Example, Judgement, Passage
 
 KNOWLEDGE = "The inn has 12 rooms.\n\nThe ferry sails at 14:00."
 
@@ -55,6 +55,16 @@ def test_a_wrong_passage_is_no_missing_support(
     [without] = scale.score([example])
     assert without.value == score.value
     assert from_json(example, to_json(score)) == score
+
+
+def test_passages_of_a_list_by_number_or_id(scale: Scale) -> None:
+    start = KNOWLEDGE.index("The ferry")
+    listed = (Passage(0, 21), Passage(start, len(KNOWLEDGE), "9"))
+    found = scale.score([
+        Example(f"The ferry sails at 14:00 [{name}].", KNOWLEDGE, passages=listed)
+        for name in ("1", "2", "9")], evidence=True)
+    assert [one.because[0].citation for one in found if isinstance(one.because[0], Judgement)] == [
+        "wrong passage", "right", "right"]
 
 
 def test_a_claim_that_cites_nothing_beside_one_that_does(scale: Scale) -> None:
