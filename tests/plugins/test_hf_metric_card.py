@@ -140,7 +140,7 @@ def test_the_page_answers(app: str) -> None:
     assert row["questions"]
     assert [item["text"] for item in row["claims"]] == ["It aired on PBS until 1991."]
     assert row["history"] == ["a turn"]
-    assert row["signatures"][0].startswith("q2|preset:bundled|")
+    assert row["signatures"][0].startswith("groundedness|preset:bundled|")
     assert "<b>" not in shown
     assert shown.count("<") == 2  # the frame; its page is an attribute
     for texts, message in (
@@ -169,9 +169,9 @@ def test_the_page_shows_the_explanation_and_asks_nobody_else(app: str) -> None:
         page.get_by_label("Knowledge").fill(KNOWLEDGE)
         page.get_by_role("button", name="Score").click()
         frame.locator(".questions").wait_for(timeout=240_000)
-        assert "It aired on PBS until 1991." in frame.locator(".sentences").inner_text()
+        assert "It aired on PBS until 1991." in frame.locator(".sentences").first.inner_text()
         assert "<b>on pbs" in frame.locator(".response").inner_text()  # a text, no markup
-        assert "q2|preset:bundled" in frame.locator(".signatures").text_content()
+        assert "groundedness|preset:bundled" in frame.locator(".signatures").text_content()
         page.get_by_text("yes , it was built").click()  # an example is scored at once
         frame.get_by_text("have you been to paris ?").wait_for(timeout=240_000)
         assert wrong == []

@@ -279,7 +279,7 @@ def test_small_talk_scores_nothing(rows: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_group_has_every_metric_and_share() -> None:
     named = [line["metric"] for line in tables.GROUP]
-    assert named[:3] == ["q2", "q2_no_nli", "scale"]
+    assert named[:4] == ["groundedness", "q2", "q2_no_nli", "scale"]
     assert {"knowledge_f1", "empty", "no_claim", "coverage", "fallback"} <= set(named)
     assert all(line["weight_by_size"] is False for line in tables.GROUP)
 
