@@ -213,8 +213,8 @@ def test_in_a_browser(served: Served, width: int) -> None:
         answer.fill(ANSWER)
         page.get_by_role("button", name="Judge").click()
         frame.locator(".response").wait_for(timeout=120_000)
-        assert frame.locator(".response").inner_text().startswith("It opened in 1889")
-        assert "<script>alert(1)</script>" in frame.locator(".response").text_content()
+        assert frame.locator(".response").inner_text().startswith("It opened")
+        assert "<script>alert(1)" in frame.locator(".response").text_content()  # signs may follow
         assert frame.locator("img").count() == 0
         # The texts stay for the next try, with Ctrl+Enter this time.
         answer.fill("Tickets cost 20 euros.")
