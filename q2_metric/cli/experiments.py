@@ -102,19 +102,33 @@ def columns_of(
 ) -> Columns:
     """The metrics that were asked for, ours and those of a file.
 
+    Each set is scored under the reading of its guideline, or all under that of --support; by a
+    preset of the papers as it is.
+
     Args:
         options: of the command.
         rows: that will be scored.
         kept: of :func:`score_cache`, where it is open already.
     """
-    from q2_metric.evaluation.scores import Columns, FileSource
+    from q2_metric.evaluation.readings import USUAL
+    from q2_metric.evaluation.scores import ByGuideline, Columns, FileSource
+    from q2_metric.models.presets import preset
     from q2_metric.rows.formats import read_fields
 
     file, kept = options["scores_file"], kept or score_cache(options)
     lines = list(read_fields(file, options["form"])) if file else []  # once: it may be a pipe
     foreign = [FileSource(file, lines, column, rows) for column in options["score_columns"]]
-    ours = [metric_source(name, options, kept) for name in options["metrics"]]
-    return Columns([*ours, *foreign], bar_of(options))
+    reading = options["support"]
+    own = preset(options["preset"]).settings("scale", options["scale_model"])
+    has_readings = own.get("support") == USUAL  # the papers' presets have one recipe
+
+    def ours(name: str) -> MetricSource | ByGuideline:
+        if reading or not has_readings or "support" not in entry(name).keywords():
+            return metric_source(name, options, kept)
+        return ByGuideline(name, lambda one: metric_source(
+            name, options if one == USUAL else {**options, "support": one}, kept))
+
+    return Columns([*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:

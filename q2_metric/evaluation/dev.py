@@ -37,16 +37,19 @@ def experiment(columns: Columns, sets: Mapping[str, Sequence[Labelled]]) -> Repo
         name: columns.scores([row.example for row in rows], name) for name, rows in sets.items()
     }
     calibration = _calibration(truths, scores)
+    aucs = _auc(truths, scores, columns.readings(sets))
     return Report(
         name="dev",
         title="Agreement with people on the development sets",
-        tables=(_auc(truths, scores), *([] if calibration is None else [calibration])),
+        tables=(aucs, *([] if calibration is None else [calibration])),
         signatures=columns.signatures,
         curves=detection_curves({name: (truths[name], scores[name]) for name in sets}),
     )
 
 
-def _auc(truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]) -> Table:
+def _auc(
+    truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores], readings: str
+) -> Table:
     lines = auc_lines(truths, scores)
     by_metric = dict(zip(next(iter(scores.values())), lines, strict=True))
     counts = [name for name in COUNTS if name in by_metric]
@@ -64,7 +67,8 @@ def _auc(truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]) -> 
             for line in lines
         ),
         f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). "
-        f"Supported: {sizes}. A response without score counts as {st.THRESHOLD:g}.",
+        f"Supported: {sizes}.{readings} A response without score counts as "
+        f"{st.THRESHOLD:g}.",
     )
 
 

@@ -98,7 +98,8 @@ def search(
     def find(block: Sequence[Example]) -> list[int | None]:
         metric = cast(Scale, scale.metric)
         settings = replace(metric.settings, unit="sentence")  # the summary is one claim
-        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser)
+        own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser,
+                    stances=metric.stances)
         scores = own.score(block, evidence=True)
         return [
             _line(score.example.knowledge, cast("tuple[Judgement, ...]", score.because))

@@ -7,15 +7,17 @@ loaded where one is missing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from q2_metric.engine.cached import CachedMetric, Progress
 from q2_metric.errors import InputError
+from q2_metric.evaluation.readings import USUAL, reading_of, told
 from q2_metric.metrics.registry import entry
+from q2_metric.metrics.scale_settings import Reading
 from q2_metric.metrics.signature import signature
 from q2_metric.rows.columns import ALIASES
 from q2_metric.types import Comparison, Example, Score
@@ -36,6 +38,21 @@ class Scored:
     fallback: bool = False
     questions: int | None = None
     unanswered: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ByGuideline:
+    """A metric that is made for each reading once a set needs it: that of the set's guideline."""
+
+    name: str
+    make: Callable[[Reading], Source]
+    made: dict[Reading, Source] = field(default_factory=dict)
+
+    def under(self, reading: Reading) -> Source:
+        """The metric under a reading."""
+        if reading not in self.made:
+            self.made[reading] = self.make(reading)
+        return self.made[reading]
 
 
 Scores = Mapping[str, Sequence[Scored | None]]
@@ -68,18 +85,21 @@ class Columns:
 
     Args:
         sources: in the order in which they are shown; each gives all its metric's columns.
+            One that is there by guideline has its other reading's signature beside the first.
+        reading: under which all sets are scored; ``None`` for that of each set's guideline.
         bar: opens a progress bar for (title, total).
     """
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[Source | ByGuideline],
         bar: Bar | None = None,
+        reading: Reading | None = None,
     ) -> None:
         names = [source.name for source in sources]
         if len(set(names)) < len(names):
             raise InputError(f"a metric comes twice: {', '.join(names)}")
-        self._sources, self._bar = sources, bar or silent
+        self._sources, self._bar, self._reading = sources, bar or silent, reading
         self._signatures: dict[str, str] = {}
 
     @property
@@ -104,7 +124,9 @@ class Columns:
             InputError: a source lacks some; errors of the metrics.
         """
         found: dict[str, list[Scored | None]] = {}
-        for source in self._sources:
+        reading = self.reading_of(title)
+        for given in self._sources:
+            source = given.under(reading) if isinstance(given, ByGuideline) else given
             with self._bar(f"{title} {source.name}".strip(), len(examples)) as progress:
                 column = source.scores(examples, progress)
             lacking = sum(item is None for item in column)
@@ -117,8 +139,20 @@ class Columns:
             found[source.name] = column
             for more in metric.more:
                 found[more.name] = [item and Scored(getattr(item, more.field)) for item in column]
-            self._signatures |= metric.signatures(source.signature)
+            other = f" ({reading})" if isinstance(given, ByGuideline) and reading != USUAL else ""
+            self._signatures |= {name + other: signed for name, signed
+                                 in metric.signatures(source.signature).items()}
         return found
+
+    def reading_of(self, name: str) -> Reading:
+        """The reading under which the set of this name is scored."""
+        return self._reading or reading_of(name)
+
+    def readings(self, names: Iterable[str]) -> str:
+        """What a table's note says of these sets' readings, "" where no metric has several."""
+        if not self._reading and not any(isinstance(one, ByGuideline) for one in self._sources):
+            return ""
+        return " " + told({name: self.reading_of(name) for name in names})
 
 
 def values(column: Sequence[Scored | None]) -> list[float]:

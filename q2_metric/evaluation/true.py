@@ -95,7 +95,7 @@ def experiment(
     scores = {
         name: columns.scores([row.example for row in rows], name) for name, rows in sets.items()
     }
-    tables = [_auc(truths, scores)]
+    tables = [_auc(truths, scores, columns.readings(sets))]
     if len(names) > 1:
         tables.append(comparison_table(truths, scores, against))
     tables.append(reliability_table(truths, scores, published.ECE, bins=bins))
@@ -113,7 +113,8 @@ def experiment(
 
 
 def _auc(
-    truths: dict[str, list[bool]], scores: dict[str, dict[str, list[Scored | None]]]
+    truths: dict[str, list[bool]], scores: dict[str, dict[str, list[Scored | None]]],
+    readings: str,
 ) -> Table:
     lines = auc_lines(truths, scores)
     for metric, theirs in published.TRUE_AUC.items():
@@ -131,6 +132,6 @@ def _auc(
         ),
         tuple(lines),
         f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). "
-        f"Consistent: {sizes}. Published: with the papers' own, far larger models"
+        f"Consistent: {sizes}.{readings} Published: with the papers' own, far larger models"
         f"{'; ' + parts if parts else ''}.",
     )

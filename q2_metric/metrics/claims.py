@@ -14,8 +14,9 @@ from typing import Any, TypeVar, cast
 
 from q2_metric.errors import InputError
 from q2_metric.text.claims import has_claim
+from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
-from q2_metric.text.markup import unmarked
+from q2_metric.text.markup import laid_out, unmarked
 from q2_metric.types import Example, Reason, Score
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
@@ -43,7 +44,14 @@ def claims_only(score: Scoring) -> Scoring:
 def without_marks(example: Example) -> Example:
     """The example with blanks in the place of marks; places in its texts stay what they were."""
     return replace(example, response=unmarked(example.response),
-                   knowledge=unmarked(example.knowledge))
+                   knowledge=unmarked(laid_out(example.knowledge)))
+
+
+def as_read(example: Example) -> tuple[Example, Excerpt]:
+    """The example without marks, its tables and JSON as sentences, and where these stand."""
+    bare = without_marks(example)
+    known = with_tables(bare.knowledge)
+    return replace(bare, knowledge=known.text), known
 
 
 def _given_only(score: Scoring, why_not: Callable[[Example], Reason | None]) -> Scoring:

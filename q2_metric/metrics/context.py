@@ -4,7 +4,8 @@ The reader finds "Bluetooth" in "it does not support Bluetooth", and the trail i
 km long" for a question that says 24 km. The answer is right, and it supports nothing. So an answer
 counts for less where entailment finds its claim, a sentence of the response, contradicted, and
 for nothing where the sentence that it stands in denies the claim. A claim about which no question
-is answered is judged by entailment, and counts like one question.
+is answered is judged by entailment, and counts like one question. Where values or arithmetic
+decide about a claim (:mod:`q2_metric.metrics.ruled`), they decide about its questions.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from q2_metric.metrics.ruled import by_values
 from q2_metric.text.claims import has_claim
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.normalise import token_f1
@@ -55,13 +57,26 @@ def in_context(
     asked = list(dict.fromkeys(pairs.values()))
     judged = dict(zip(asked, entailment.judge(asked), strict=True)) if asked else {}
     verdicts = {claim: judged[pair] for claim, pair in pairs.items()}
+    held = {claim: by_values(_text(claim), pairs[claim][0], pairs[claim][0]) for claim in claims}
+    # What follows needs no answer of the reader's.
+    comparisons = [one for one in comparisons
+                   if one.knowledge_answer is not None or not held.get(_claim_of(one))]
     answered = {_claim_of(one) for one in comparisons if one.knowledge_answer is not None}
-    found = _checked(comparisons, verdicts, stances)
+    found = [_as_held(one, held.get(_claim_of(one)))
+             for one in _checked(comparisons, verdicts, stances)]
     open_claims = [claim for claim in claims if claim not in answered]
     if personal is not None:
         flags = personal.personal([_text(claim) for claim in open_claims])
         open_claims = [claim for claim, flag in zip(open_claims, flags, strict=True) if not flag]
-    return found + [_as_a_whole(claim, verdicts[claim]) for claim in open_claims]
+    return found + [_as_held(_as_a_whole(claim, verdicts[claim]), held[claim])
+                    for claim in open_claims]
+
+
+def _as_held(one: Comparison, held: bool | None) -> Comparison:
+    """The comparison as values decide about its claim."""
+    if held is None:
+        return one
+    return replace(one, how="equal" if held else "contradicted", score=float(held))
 
 
 def as_judged(knowledge: str, claim: str, near: Near) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from q2_metric.checks import check_fields
 from q2_metric.errors import InputError, ModelError
 from q2_metric.files import read_json
+from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
@@ -113,6 +114,7 @@ class Groundedness:
     ) -> None:
         check_stages(("scale", scale, "score"), ("head", head, "probability"))
         self.scale, self.head, self.q2 = scale, head, q2
+        self.scores_all = scale.scores_all
         self.signature = signature(self.name, {
             "preset": preset,
             "head": head.name,
@@ -120,6 +122,7 @@ class Groundedness:
             "chunk": scale.settings.chunk_size,
             **scale.signed_chunks(),
             **scale.signed_unit(),
+            **scale.settings.signed_rules(),
             "support": scale.settings.support,
             **({"asked": f"{q2.reader.name},{q2.entailment.name}"} if q2 else {}),
         })
@@ -157,7 +160,8 @@ class Groundedness:
 
         With ``evidence`` the claims have the sentence of the knowledge that decides them.
 
-        The value is ``None`` where SCALE has none, for its reason: nothing is claimed, say.
+        The value is ``None`` where SCALE has none, for its reason: nothing is claimed, say. Of
+        the reading "attributable" it is then 0.
         """
         asked = [self.q2.score(examples)] if self.q2 else []
         return self.of(self.scale.score(examples, evidence=evidence), *asked)
@@ -173,7 +177,7 @@ class Groundedness:
         return [self._total(one, other) for one, other in zip(judged, questions, strict=True)]
 
     def _total(self, judged: Score, asked: Score | None) -> Score:
-        if judged.value is None:
+        if judged.value is None or (self.scores_all and unclaimed(judged.example)):
             return judged
         parts = self.head.parts(evidence(judged, asked))
         claims = tuple(_with_questions(one, asked) for one in judged.because

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.nearest import Parts
-from q2_metric.types import Decision, Example, Judgement, Score, Verdict
+from q2_metric.types import Claim, Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
 """A claim is called supported where its support is above."""
@@ -18,6 +19,12 @@ def decision(verdict: Verdict, support: float) -> Decision:
     if support > SUPPORTED:
         return "supported"
     return "contradicted" if verdict.contradiction > verdict.neutral else "not found"
+
+
+def nothing_claimed(example: Example) -> Score:
+    """The score of a response in which nothing is claimed that could be supported."""
+    whole = Claim(example.response.strip(), 0, len(example.response))
+    return Score(example, 0.0, (Judgement(whole, 0.0, "not found"),))
 
 
 def decided(
@@ -39,18 +46,19 @@ def distinct(judged: Iterable[Judgement]) -> list[float]:
 
 
 def deciding(
-    judged: Judgement, sentences: Sequence[str], known: Mapping[tuple[str, str], Verdict], best: int
+    judged: Judgement, claim: str, sentences: Sequence[str],
+    known: Mapping[tuple[str, str], Verdict], best: int,
 ) -> int:
     """Which sentence of the knowledge decides: of a supported claim the one that supports it
     best, of a contradicted one the one that contradicts it most, of any other the one that shares
     most words with it.
 
     Args:
+        claim: of the judgement, as it was asked about.
         sentences: that were searched.
         known: verdicts by (sentence, claim); only sentences that were judged alone can decide.
         best: the place of the best support.
     """
-    claim = judged.claim.text
     places = [i for i, sentence in enumerate(sentences) if (sentence, claim) in known]
     if judged.verdict == "contradicted" and places:
         return max(places, key=lambda place: known[sentences[place], claim].contradiction)
@@ -60,11 +68,21 @@ def deciding(
     return best
 
 
-def as_written(score: Score, example: Example) -> Score:
-    """The score of an example, its passages with the marks that were skipped."""
-    because = tuple(
-        one if one.passage is None or one.passage_start is None else replace(
-            one, passage=example.knowledge[one.passage_start:][: len(one.passage)])
-        for one in score.because if isinstance(one, Judgement)
-    )
+def as_written(score: Score, example: Example, known: Excerpt | None = None) -> Score:
+    """The score of an example, its passages as its knowledge has them.
+
+    ``known`` is the knowledge that was read in its place: without marks, and tables as sentences.
+    """
+    because = tuple(_written(one, example.knowledge, known) if known else one
+                    for one in score.because if isinstance(one, Judgement))
     return replace(score, example=example, because=because)
+
+
+def _written(judged: Judgement, knowledge: str, known: Excerpt) -> Judgement:
+    if judged.passage is None or judged.passage_start is None:
+        return judged
+    read = judged.passage.rstrip()
+    start = known.place(judged.passage_start)
+    end = known.place(judged.passage_start + max(len(read) - 1, 0)) + 1
+    place = (start, min(end, len(knowledge)) if end > start else start + len(read))
+    return decided(judged, knowledge, place, judged.passage_support or 0.0)

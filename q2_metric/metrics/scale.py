@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from q2_metric.errors import InputError
+from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
-from q2_metric.metrics.claims import claims_only, without_marks
-from q2_metric.metrics.judgements import as_written, decided, deciding, decision, distinct
+from q2_metric.metrics.claims import as_read, claims_only, unclaimed
+from q2_metric.metrics.ruled import ruled, supports
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
 from q2_metric.metrics.signature import signature
@@ -22,6 +23,7 @@ from q2_metric.text.claims import has_claim
 from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.text.nearest import Parts
 from q2_metric.text.search import Part, tree_search
+from q2_metric.text.values import in_notation_of
 from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
     Backbone,
@@ -33,6 +35,7 @@ from q2_metric.types import (
     PromptBackbone,
     Score,
     SentenceSplitter,
+    Stances,
     Verdict,
 )
 
@@ -81,6 +84,7 @@ class Scale:
         preset: named in the signature.
         chooser: chooses the chunks that the backbone judges, where ``judged_chunks`` is not 0.
         claims: finds what is judged, where ``unit`` is "claim".
+        stances: says what a sentence denies, where ``context`` is "check".
 
     Raises:
         InputError: settings that backbone and chooser cannot follow.
@@ -96,12 +100,14 @@ class Scale:
         preset: str = "custom",
         chooser: Entailment | None = None,
         claims: ClaimFinder | None = None,
+        stances: Stances | None = None,
     ) -> None:
         check_stages(("backbone", backbone, "judge"), ("sentences", sentences, "split"))
         self.backbone, self.sentences = backbone, sentences
         self.settings = settings or ScaleSettings()
         self.chooser = chooser if self.settings.judged_chunks else None
-        self.scores_all = self.settings.chat == "score"
+        self.rates_chat = self.settings.support == "attributable" and self.settings.unit == "claim"
+        self.scores_all = self.settings.chat == "score" or self.rates_chat
         self.claims = claims if self.settings.unit == "claim" else None
         by_prompt = self.settings.chunking == "prompt"
         if by_prompt and not isinstance(backbone, PromptBackbone):
@@ -110,6 +116,9 @@ class Scale:
             raise InputError("judged_chunks needs a chooser, or Scale.from_preset, which has one")
         if self.settings.unit == "claim" and claims is None:
             raise InputError("unit='claim' needs claims, or Scale.from_preset, which finds them")
+        self.stances = stances if self.settings.context == "check" else None
+        if self.settings.context == "check" and stances is None:
+            raise InputError("context='check' needs stances, or Scale.from_preset, which has them")
         self.signature = signature("scale", {
             "preset": preset,
             "backbone": backbone.name,
@@ -124,6 +133,7 @@ class Scale:
             **({"support": "consistent"} if self.settings.support == "consistent" else {}),
             **({"chat": self.settings.chat} if self.settings.chat != "keep" else {}),
             **({"markup": "skip"} if self.settings.markup == "skip" else {}),
+            **self.settings.signed_rules(),
         })
 
     def signed_unit(self) -> dict[str, object]:
@@ -171,7 +181,8 @@ class Scale:
             labels=check_labels(chosen.nli_labels))
         chooser = stages.load_chooser(running) if chosen.judged_chunks else None
         claims = stages.load_claims() if chosen.unit == "claim" else None
-        return cls(backbone, stages.load_sentences(), chosen, models.name, chooser, claims)
+        stances = stages.load_stances() if chosen.context == "check" else None
+        return cls(backbone, stages.load_sentences(), chosen, models.name, chooser, claims, stances)
 
     @claims_only
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
@@ -181,9 +192,10 @@ class Scale:
         also the knowledge sentence that supports each best. The value is ``None`` for a
         response or knowledge without any sentence.
         """
-        skip = self.settings.markup == "skip"
-        read = list(map(without_marks, examples)) if skip else list(examples)
-        unique = list(dict.fromkeys(read))
+        read = [(example, None) if self.settings.markup == "keep" else as_read(example)
+                for example in examples]
+        chat = {one for one, _ in read if self.rates_chat and unclaimed(one)}
+        unique = list(dict.fromkeys(one for one, _ in read if one not in chat))
         claims = [(i, claim) for i, found in enumerate(self._claims(unique)) for claim in found]
         judged: list[list[Judgement]] = [[] for _ in unique]
         places: list[tuple[int, int]] = []
@@ -193,25 +205,35 @@ class Scale:
             if best is not None:
                 verdict, place = best
                 support = self._read(verdict)
-                judged[i].append(Judgement(claim, support, decision(verdict, support)))
+                judged[i].append(Judgement(claim, support, judgements.decision(verdict, support)))
                 places.append(place)
+        if self.settings.values == "value" or self.stances:
+            judged = ruled(unique, judged, places, self.stances, self.settings.values == "value")
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
         totals = {
             example: Score(example, self._aggregate(self._supports(found)), tuple(found))
             for example, found in zip(unique, judged, strict=True)
-        }
-        scores = [as_written(totals[one], example)
-                  for one, example in zip(read, examples, strict=True)]
+        } | {example: judgements.nothing_claimed(example) for example in chat}
+        scores = [judgements.as_written(totals[one], example, known_as)
+                  for (one, known_as), example in zip(read, examples, strict=True)]
         return with_citations(scores, self._supported) if evidence else scores
 
     def _supported(self, pairs: Sequence[_Pair]) -> list[float]:
         """How far each passage supports its claim, by the passage's best chunk."""
-        skip = self.settings.markup == "skip"
-        cut = [[(text[a:b], claim) for a, b in self._cut(text)] for text, claim in
-               ((unmarked(text) if skip else text, claim) for text, claim in pairs)]
+        skip, by_value = self.settings.markup == "skip", self.settings.values == "value"
+        known = [(unmarked(text) if skip else text, claim) for text, claim in pairs]
+        cut = [[(text[a:b], in_notation_of(text, claim) if by_value else claim)
+                for a, b in self._cut(text)] for text, claim in known]
         found = iter(self._judge([pair for some in cut for pair in some], {}))
-        return [max((self._read(next(found)) for _ in some), default=0.0) for some in cut]
+        best = [max((self._read(next(found)) for _ in some), default=0.0) for some in cut]
+        return supports(known, best) if by_value else best
+
+    def _said(self, example: Example, claim: Claim) -> str:
+        """The claim as the backbone reads it."""
+        if self.settings.values == "text":
+            return claim.text
+        return in_notation_of(example.knowledge, claim.text)
 
     def _claims(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """What is judged of each response: see ``unit`` and ``support`` of the settings."""
@@ -259,7 +281,8 @@ class Scale:
             if text in parts:
                 near = parts[text].nearest(claim.text, self.settings.top_chunks)
                 places = [places[at] for at in near]
-            asked.append([_Asked((text[a:b], claim.text), (a, b)) for a, b in places])
+            said = self._said(examples[i], claim)
+            asked.append([_Asked((text[a:b], said), (a, b)) for a, b in places])
         if self.chooser:
             asked = self._chosen(asked, self.chooser)
         found = iter(self._judge([one.pair for some in asked for one in some], known))
@@ -302,7 +325,7 @@ class Scale:
     ) -> list[_Best | None]:
         """The same, the backbone cutting the chunks: the whole knowledge stands for the best."""
         backbone = cast("PromptBackbone", self.backbone)
-        pairs = [(examples[i].knowledge, claim.text) for i, claim in claims]
+        pairs = [(examples[i].knowledge, self._said(examples[i], claim)) for i, claim in claims]
         asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
         judged = dict(zip(
             asked,
@@ -338,7 +361,8 @@ class Scale:
             for part in parts:
                 (i, one), found = searches[part.search], units[part.search]
                 start, end = found[part.first][0], found[part.last - 1][1]
-                pairs.append((examples[i].knowledge[start:end], one.claim.text))
+                pairs.append((examples[i].knowledge[start:end],
+                              self._said(examples[i], one.claim)))
             return list(map(self._read, self._judge(pairs, known)))
 
         best = tree_search(sizes, judge, self.settings.branches, self.settings.chunk_size)
@@ -348,10 +372,11 @@ class Scale:
                 index, support = found_unit
                 if self.settings.unit == "claim":
                     sentences = [examples[i].knowledge[start:end] for start, end in found]
-                    index = deciding(one, sentences, known, index)
-                    verdict = known.get((sentences[index], one.claim.text))
+                    said = self._said(examples[i], one.claim)
+                    index = judgements.deciding(one, said, sentences, known, index)
+                    verdict = known.get((sentences[index], said))
                     support = support if verdict is None else self._read(verdict)
-                one = decided(one, examples[i].knowledge, found[index], support)
+                one = judgements.decided(one, examples[i].knowledge, found[index], support)
             found_in[i].append(one)
         return found_in
 
@@ -359,7 +384,7 @@ class Scale:
         """What the score is made of: a claim that is repeated counts once, a sentence each time,
         as in the paper."""
         once = self.settings.unit == "claim"
-        return distinct(judged) if once else [one.support for one in judged]
+        return judgements.distinct(judged) if once else [one.support for one in judged]
 
     def _aggregate(self, scores: Sequence[float]) -> float | None:
         if not scores:

@@ -43,7 +43,8 @@ class ScaleSettings:
         branches: parts a level of the evidence search, at least 2.
         support: the reading, what counts as supported. "attributable": every sentence must stand
             in the knowledge, chat and opinion too; support is e, the probability of entailment (the
-            paper), and with claims as the unit each sentence is one. "consistent": chat and
+            paper), and with claims as the unit each sentence is one, and a response that claims
+            nothing scores 0. "consistent": chat and
             opinion do not count where something else is claimed, and what is claimed must not
             be contradicted or invented; support is e / (e + c + 0.1 n), with n and c the
             probabilities of neutral and contradiction (of a Yes/No backbone, whose "No" is
@@ -52,7 +53,13 @@ class ScaleSettings:
             or "skip" them where another sentence claims something. A response that claims nothing
             at all has no score, except with "score" (the authors' programs).
         markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
-            lists in response and knowledge, which claim nothing.
+            lists in response and knowledge, which claim nothing; the cells of a table of the
+            knowledge and the values of JSON are then read with row and column.
+        values: how numbers, amounts, dates and times are read: as "text" (the paper), or by
+            "value": a claim is judged with its values as the knowledge writes them, is supported
+            where it follows by them and contradicted where they are others (with ``unit="claim"``).
+        context: "off" (the paper), or "check" the sentence of the knowledge that is nearest to a
+            claim: where it denies the claim or leaves it open, the claim is contradicted.
         nli_labels: the classes of a classifier as ``scale_model`` in the order of its outputs,
             as "entailment,neutral,contradiction", where its config does not name them.
     """
@@ -71,6 +78,8 @@ class ScaleSettings:
     support: Reading = "attributable"
     chat: Literal["keep", "skip", "score"] = "keep"
     markup: Literal["keep", "skip"] = "keep"
+    values: Literal["text", "value"] = "text"
+    context: Literal["off", "check"] = "off"
     nli_labels: str | None = None
 
     def __post_init__(self) -> None:
@@ -92,3 +101,8 @@ class ScaleSettings:
             raise InputError(
                 f"branches must be at least 2, not {self.branches}: the search would never end"
             )
+
+    def signed_rules(self) -> dict[str, object]:
+        """What signatures say of the rules that decide beside the backbone."""
+        return {**({"values": "value"} if self.values == "value" else {}),
+                **({"context": "check"} if self.context == "check" else {})}

@@ -110,7 +110,8 @@ _BOTH = Stage("bundled", networks=("entailment", "wide"))
 SMALL = Stage("bundled", networks=("entailment",))
 """The package's small entailment network."""
 _SCALE = {"chunk_size": 200, "unit": "claim", "support": "consistent", "chat": "skip",
-          "top_chunks": 3, "branches": 64, "markup": "skip"}
+          "top_chunks": 3, "branches": 64, "markup": "skip",
+          "values": "value", "context": "check"}
 _BUNDLED = Preset(
     name="bundled",
     description="the package's own models: offline, no torch",

@@ -44,7 +44,7 @@ def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
     >>> excerpt("All of it.", "it", 3).text
     'All of it.'
     """
-    whole = _with_tables(text) if tables else Excerpt(text)
+    whole = with_tables(text) if tables else Excerpt(text)
     if not most or len(whole.text) <= most * PASSAGE:
         return whole
     places, parts = _passages(whole.text)
@@ -53,7 +53,8 @@ def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
 
 
 @functools.lru_cache(maxsize=64)
-def _with_tables(text: str) -> Excerpt:
+def with_tables(text: str) -> Excerpt:
+    """The text with its tables and its JSON as sentences."""
     return _joined([(piece.text, piece.start) for piece in read_tables(text)])
 
 

@@ -6,6 +6,7 @@ They are overwritten with blanks, so that every character that is left keeps its
 
 from __future__ import annotations
 
+import html
 import re
 
 _SOURCE = r"(?:doc|document|source|ref|reference|passage|context|citation|cite|chunk|snippet)s?"
@@ -20,7 +21,7 @@ _WHOLE = (
     re.compile(r"(?:<think(?:ing)?>|\A)(?:(?!</?think(?:ing)?>).)*+</think(?:ing)?>"
                r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*+\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
-    re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>|&(?:nbsp|#160);", re.IGNORECASE),
+    re.compile(rf"</?[a-z][a-z0-9]*(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE),
     re.compile(rf"\[\s*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\](?!\()|\[citation needed\]",
                re.IGNORECASE),  # [1], [2, 3], [doc 4]
     re.compile(rf"\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*(?:{_SOURCE}[\s.:#_-]*)?{_NUMBERS}\s*\)",
@@ -45,6 +46,11 @@ _AROUND = (
 )
 """Overwritten but for their group."""
 
+_ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\s*/?>",
+                     re.IGNORECASE)
+"""Tags that end a cell, or a line."""
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,5});")
+
 _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
 """Blanks that only marks leave."""
 
@@ -60,6 +66,7 @@ def unmarked(text: str) -> str:
     >>> unmarked("a [link](http://a.b), **bold**; 2 * 3 * 4, x[10001]")
     'a  link             ,   bold  ; 2 * 3 * 4, x[10001]'
     """
+    text = _ENTITY.sub(_character, text)
     for pattern in _WHOLE:
         text = pattern.sub(_blank, text)
     for pattern in _AROUND:
@@ -68,6 +75,16 @@ def unmarked(text: str) -> str:
     if items[:2] == ["1", "2"]:  # one number alone may be part of what is said
         text = _ITEM.sub(_blank, text)
     return text
+
+
+def laid_out(text: str) -> str:
+    """The text with the ends of HTML's cells and lines as Markdown and plain text have them, as
+    long as it was.
+
+    >>> laid_out("<td>tall</td><td>red</td></tr>It is old.<br>")
+    '<td>tall|    <td>red|    \\n    It is old.\\n   '
+    """
+    return _ENDING.sub(_end, text)
 
 
 def squeezed(text: str) -> str:
@@ -79,6 +96,18 @@ def squeezed(text: str) -> str:
     'it is tall .'
     """
     return _GAP.sub(lambda found: found[1] or " ", text)
+
+
+def _end(found: re.Match[str]) -> str:
+    """The end of a cell as Markdown has it, that of a line as a line end."""
+    sign = "|" if found.group()[2:4].lower() in ("td", "th") else "\n"
+    return sign.ljust(len(found.group()))
+
+
+def _character(found: re.Match[str]) -> str:
+    """What an entity stands for, behind as many blanks as it is shorter."""
+    read = html.unescape(found.group()).replace("\u00a0", " ")
+    return read.rjust(len(found.group())) if len(read) == 1 else found.group()
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -29,10 +29,13 @@ class Parts:
         """
         if most >= len(self._words):
             return list(range(len(self._words)))
+        return sorted(self.ranked(sentence)[:most])
+
+    def ranked(self, sentence: str) -> list[int]:
+        """Places of all parts, those that share most with the sentence first."""
         said = _stems(sentence)
         shared = [math.fsum(self._weights[w] for w in said & words) for words in self._words]
-        best = sorted(range(len(shared)), key=lambda place: (-shared[place], place))
-        return sorted(best[:most])
+        return sorted(range(len(shared)), key=lambda place: (-shared[place], place))
 
 
 def _stems(text: str) -> set[str]:

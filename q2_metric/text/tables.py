@@ -1,7 +1,7 @@
 """Tables in a text: each cell is read with its row and its column.
 
 A Markdown table, or lines of cells parted by tabs or commas, becomes sentences that a model can
-read: "The Population of Brena is 18,400."
+read: "The Population of Brena is 18,400." So does JSON (:mod:`q2_metric.text.records`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from q2_metric.text.records import told
 
 LEAST_LINES = 3
 """Of lines with commas, which prose has too; other tables have a header and a row."""
@@ -41,6 +43,10 @@ def read_tables(text: str) -> list[Piece]:
     ['The River of Aldo is ', 'Irr', '.\\n']
     """
     found: list[Piece] = []
+    for one in told(text):
+        found += [Piece(one.before, one.start), Piece(one.value, one.start), Piece(".\n", one.end)]
+    if found:
+        return found
     done = 0
     for start, end, table in _tables(text):
         found.append(Piece(text[done:start], done))

@@ -153,7 +153,8 @@ def test_every_setting_of_q2_is_signed(setting: Setting) -> None:
 def test_every_setting_of_scale_is_signed(setting: Setting) -> None:
     def made(**settings: object) -> str:
         chosen = ScaleSettings(**settings)  # type: ignore[arg-type]
-        return Scale(Prompted(), FakeSentences(), chosen, chooser=FakeEntailment()).signature
+        return Scale(Prompted(), FakeSentences(), chosen, chooser=FakeEntailment(),
+                     stances=FakeStances()).signature
 
     same = made() == made(**{setting.name: changed(setting)})
     assert same == (setting.name in UNSIGNED)

@@ -102,8 +102,10 @@ def entailment_network(state: Path, shape: str) -> torch.nn.Module:
 
 
 def scale_with(backbone: BundledEntailment) -> Scale:
-    """SCALE as ``bundled-small`` has it, over sentences, so that networks are told apart."""
-    settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence"})
+    """SCALE as ``bundled-small`` has it, over sentences and without the rules that decide beside a
+    network, so that networks are told apart."""
+    settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence",
+                                "values": "text", "context": "off"})
     return Scale(backbone, load_sentences(), settings, "trained")
 
 

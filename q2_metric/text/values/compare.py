@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Sequence
@@ -185,6 +186,7 @@ def _beside(text: str, values: Sequence[Value]) -> set[str]:
             if word not in _HEDGES and any(map(str.isalpha, word))}
 
 
+@functools.lru_cache(maxsize=1024)
 def in_notation_of(knowledge: str, claim: str) -> str:
     """The claim with its values as the knowledge writes them, for models that read only texts.
 

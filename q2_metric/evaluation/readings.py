@@ -1,0 +1,37 @@
+"""The reading under which a labelled set is scored: that of the guideline of its annotators.
+
+Under "consistent" chat and opinion do not count. Under "attributable" (AIS, BEGIN, FaithDial) every
+statement must stand in the knowledge, and a response that claims nothing is not supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from q2_metric.metrics.scale_settings import Reading
+
+USUAL: Reading = "consistent"
+ATTRIBUTABLE = frozenset(["ais_wow", "begin", "faithdial"])
+"""Sets whose guideline asks for a source of every statement; of all others it is "consistent"."""
+
+
+def reading_of(name: str) -> Reading:
+    """The reading of a set, by its name.
+
+    >>> reading_of("ais_wow"), reading_of("frank")
+    ('attributable', 'consistent')
+    """
+    return "attributable" if name in ATTRIBUTABLE else USUAL
+
+
+def told(readings: Mapping[str, Reading]) -> str:
+    """What a table says of the readings of its sets.
+
+    >>> told({"ais_wow": "attributable", "frank": "consistent"})
+    'Reading: attributable of ais_wow; consistent of frank.'
+    """
+    by_reading: dict[Reading, list[str]] = {}
+    for name, reading in sorted(readings.items(), key=lambda item: item[1]):
+        by_reading.setdefault(reading, []).append(name)
+    return "Reading: " + "; ".join(
+        f"{reading} of {', '.join(of)}" for reading, of in by_reading.items()) + "."

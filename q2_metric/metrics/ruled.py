@@ -1,0 +1,165 @@
+"""Judgements that rules decide: values, arithmetic and stances say more than a network does.
+
+A network of this size reads "23:10" and "11:10 pm" as two times, and "Ann taught Ben" as "Ben
+taught Ann". Where a rule decides, the support of a claim is at least :data:`HELD` or at most
+:data:`REFUTED`; elsewhere it stays what the network says.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from q2_metric.text.alignment import stem
+from q2_metric.text.nearest import Parts
+from q2_metric.text.overlap import content_words
+from q2_metric.text.sentences import split_sentences
+from q2_metric.text.values import (
+    by_row,
+    combines,
+    contradicted_values,
+    follows,
+    values_in,
+    worked_out,
+)
+from q2_metric.types import Example, Judgement, Stances
+
+HELD = 0.9
+"""The least support of a claim that follows by its values."""
+REFUTED = 0.1
+"""The most support of a claim that values contradict."""
+OPPOSED = 0.25
+"""The most support of a claim that the nearest sentence denies or leaves open."""
+ABOUT = 0.5
+"""Share of a claim's content words that a sentence must have to deny it."""
+ABOUT_VALUES = 0.3
+"""The same, to have another value."""
+_DENIES = re.compile(r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable)\b"
+                     r"|n['’]t\b", re.IGNORECASE)
+NEAREST = 3
+"""Sentences that are looked at for a claim, those that share most words with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """A judgement, the chunk of the knowledge that decides it, and the knowledge."""
+
+    judged: Judgement
+    chunk: str
+    knowledge: str
+
+
+def ruled(
+    examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
+    places: Sequence[tuple[int, int]], stances: Stances | None, values: bool,
+) -> list[list[Judgement]]:
+    """The judgements of each example, those that a rule decides with its support and verdict.
+
+    Args:
+        examples: as they are read.
+        judged: the judgements of each.
+        places: in order, the characters of the chunk of the knowledge that decides each judgement.
+        stances: says which sentences deny a claim or leave it open; ``None`` leaves that out.
+        values: whether values decide.
+    """
+    chunk = iter(places)
+    near = [_Near(one, example.knowledge[slice(*next(chunk))], example.knowledge)
+            for example, found in zip(examples, judged, strict=True) for one in found]
+    decided = iter(_decided(near, stances, values))
+    return [[next(decided) for _ in found] for found in judged]
+
+
+def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[float]:
+    """The support of each claim by its passage, where values decide theirs."""
+    held = [by_values(claim, text, text) for text, claim in pairs]
+    return [support if one is None else max(support, HELD) if one else min(support, REFUTED)
+            for one, support in zip(held, found, strict=True)]
+
+
+def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> list[Judgement]:
+    verdicts = [by_values(one.judged.claim.text, one.chunk, one.knowledge) if values else None
+                for one in found]
+    nearest = [_nearest(one.judged.claim.text, one.chunk)[0] for one in found]
+    asked = [i for i, one in enumerate(found) if stances and verdicts[i] is None
+             and _may_deny(nearest[i], one.judged.claim.text)]
+    pairs = [(found[i].judged.claim.text, nearest[i]) for i in asked]
+    opposed = dict(zip(asked, stances.opposed(pairs) if stances else (), strict=True))
+    return [
+        replace(one.judged, support=min(one.judged.support, OPPOSED), verdict="contradicted")
+        if opposed.get(i) else _with(one.judged, verdicts[i])
+        for i, one in enumerate(found)
+    ]
+
+
+def _with(judged: Judgement, verdict: bool | None) -> Judgement:
+    if verdict is None:
+        return judged
+    if verdict:
+        return replace(judged, support=max(judged.support, HELD), verdict="supported")
+    return replace(judged, support=min(judged.support, REFUTED), verdict="contradicted")
+
+
+def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
+    """What values and arithmetic decide about a claim: supported, contradicted or (``None``)
+    neither.
+
+    Args:
+        claim: as it is written.
+        chunk: what of the knowledge decides about it.
+        knowledge: all that is known, tables as sentences.
+
+    >>> by_values("It opened in 1962.", "It opened in 1926.", "It opened in 1926.")
+    False
+    """
+    near = _nearest(claim, chunk)
+    if values_in(claim):
+        if any(follows(claim, sentence) for sentence in near):
+            return True
+        row = by_row(claim, _parts(knowledge)[0])
+        if row is not None:
+            return row
+    worked = _worked_out(claim, near, chunk, knowledge)
+    if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
+        return worked
+    return False if contradicted_values(claim, near[0], knowledge) else None
+
+
+def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> bool | None:
+    """What arithmetic says over the nearest sentences; that a claim is wrong only where that holds
+    over all sentences, which may have further values."""
+    if any(worked_out(claim, sorted(near[:most], key=chunk.find), knowledge) for most in (1, 2)):
+        return True
+    return worked_out(claim, _parts(knowledge)[0], knowledge)
+
+
+def _may_deny(sentence: str, claim: str) -> bool:
+    """Whether a sentence is about the claim, and not both of them deny something, which they may
+    do in other words: "it was no match" / "it did not match"."""
+    both = _DENIES.search(sentence) and _DENIES.search(claim)
+    return not both and _is_about(sentence, claim, ABOUT)
+
+
+def _is_about(sentence: str, claim: str, share: float) -> bool:
+    """Whether a sentence has at least this share of a claim's content words, and one of them."""
+    values = values_in(claim)
+    for value in reversed(values):
+        claim = claim[: value.start] + " " + claim[value.end :]
+    said = {stem(word) for word in content_words(claim)}
+    known = {stem(word) for word in content_words(sentence)}
+    return len(said & known) >= max(1, share * len(said))
+
+
+def _nearest(claim: str, chunk: str) -> list[str]:
+    """The sentences of the chunk that share most words with the claim, the nearest first."""
+    sentences, parts = _parts(chunk)
+    if len(sentences) == 1:
+        return sentences
+    return [sentences[at] for at in parts.ranked(claim)[:NEAREST]]
+
+
+@functools.lru_cache(maxsize=256)
+def _parts(text: str) -> tuple[list[str], Parts]:
+    sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
+    return sentences, Parts(sentences)

@@ -1,0 +1,81 @@
+"""JSON in a text: each value is read with its name and with what it belongs to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
+_NAMES = ("name", "title", "label", "id")
+"""Fields that say what a record is, the first that it has."""
+_READ = {"true": "true", "false": "false, not true", "null": "unknown"}
+LONGEST = 100_000
+"""Characters of a text that is tried as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A value of a record: what is said before it, the value as it is read, and its characters."""
+
+    before: str
+    value: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Record:
+    """An object that is being read: whose it is, and its plain fields."""
+
+    key: str = ""
+    fields: list[tuple[str, str, int, int]] = field(default_factory=list)
+
+
+def told(text: str) -> list[Told]:
+    """The values of a text that is a JSON object or array; none of any other text.
+
+    >>> [one.before + one.value for one in told('[{"name": "chair", "price": 89}]')]
+    ['The name is chair', 'The price of chair is 89']
+    """
+    plain = text.strip()
+    if plain[:1] not in ("{", "[") or len(plain) > LONGEST:
+        return []
+    try:
+        json.loads(plain)
+    except (ValueError, RecursionError):
+        return []
+    return list(_told(text))
+
+
+def _told(text: str) -> Iterator[Told]:
+    tokens = list(_TOKEN.finditer(text))
+    records: list[_Record] = []
+    key = ""
+    for at, token in enumerate(tokens):
+        sign = token[0]
+        following = tokens[at + 1][0] if at + 1 < len(tokens) else ""
+        if sign in "{[":
+            records.append(_Record(key or (records[-1].key if records else "")))
+            key = ""
+        elif sign in "}]":
+            yield from _of(records.pop())
+            key = ""
+        elif sign == "," or sign == ":":
+            key = "" if sign == "," else key
+        elif following == ":":
+            key = json.loads(sign)
+        else:
+            value = str(json.loads(sign)) if sign[0] == '"' else _READ.get(sign, sign)
+            quoted = sign[0] == '"'
+            records[-1].fields.append((key or records[-1].key, value,
+                                       token.start() + quoted, token.end() - quoted))
+
+
+def _of(record: _Record) -> Iterator[Told]:
+    named = {name: value for name, value, _, _ in reversed(record.fields)}
+    owner = next((named[name] for name in _NAMES if name in named), record.key)
+    for name, value, start, end in record.fields:
+        of = f" of {owner}" if owner and value != owner and name != owner else ""
+        yield Told(f"The {name.replace('_', ' ') or 'value'}{of} is ", value, start, end)

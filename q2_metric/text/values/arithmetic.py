@@ -1,0 +1,189 @@
+"""Sums, differences and directions that a claim draws from values of the knowledge.
+
+A claim is checked only where the values that it rests on are all there are of their kind in the
+sentences; anything else is left to the network.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from q2_metric.text.alignment import stem
+from q2_metric.text.overlap import content_words
+from q2_metric.text.values.compare import compare_values, stated
+from q2_metric.text.values.find import values_in
+from q2_metric.text.values.value import Value
+
+_TOTAL = re.compile(r"\b(?:together|in total|in all|altogether|combined|a total of|the total"
+                    r"|the sum)\b", re.IGNORECASE)
+_MEAN = re.compile(r"\b(?:average|mean)\b", re.IGNORECASE)
+_UP = re.compile(r"\b(?:gain\w*|rose|risen|rises?|rising|grew|grow[ns]?|increas\w*|climbed|went up"
+                 r"|more)\b", re.IGNORECASE)
+_DOWN = re.compile(r"\b(?:los[et]|lost|fell|fall(?:s|en)?|declin\w*|decreas\w*|drop\w*|shrank"
+                   r"|shrunk|went down|fewer)\b", re.IGNORECASE)
+_GREATER = frozenset("deeper taller longer larger bigger higher heavier older wider faster dearer "
+                     "more costlier hotter warmer further farther richer pricier".split())
+_LESSER = frozenset("shallower shorter smaller lower lighter younger narrower slower cheaper "
+                    "fewer less colder cooler nearer closer".split())
+_THAN = re.compile(rf"\b({'|'.join(sorted(_GREATER | _LESSER))})\b(?: [a-z]+)? than\b",
+                   re.IGNORECASE)
+_LASTED = re.compile(r"\b(?:for|lasted|existed|ran|took|over|old)\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|no|never|nor|without)\b|n['’]t\b", re.IGNORECASE)
+YEAR = 365.25
+DAY_SECONDS = 86_400
+
+
+def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> bool | None:
+    """Whether arithmetic over the values of the sentences gives what the claim says; ``None``
+    where the claim draws nothing from them that can be checked. A sum that stands anywhere in the
+    ``knowledge`` is not checked.
+
+    >>> shops = ["The first shop sold 12 lamps and the second sold 8 lamps."]
+    >>> worked_out("Together they sold 20 lamps.", shops), worked_out("They sold 28 lamps.", shops)
+    (True, None)
+    """
+    text = " ".join(sentences)
+    if _DENIED.search(claim) or _DENIED.search(text):
+        return None
+    own, known = values_in(claim), values_in(text)
+    if combines(claim):
+        held = _combined(claim, own, text, known)
+        summed = held is False and not _MEAN.search(claim)
+        return None if summed and stated(claim, knowledge) else held
+    if _THAN.search(claim):
+        return _compared(claim, sentences)
+    span = _lasted(claim, own, known)
+    return _direction(claim, own, text, known) if span is None else span
+
+
+def combines(claim: str) -> bool:
+    """Whether a claim tells of a sum or a mean, which need not stand in the knowledge."""
+    return bool(_TOTAL.search(claim) or _MEAN.search(claim))
+
+
+def _combined(
+    claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
+) -> bool | None:
+    """A sum or a mean of the values that count the same."""
+    claimed = [value for value in own if value.kind in ("number", "money", "quantity")
+               and not _few(value, claim)]
+    if len(claimed) != 1:
+        return None
+    [value] = claimed
+    counted = _counted(claim, value)
+    parts = [one for one in known if one.kind == value.kind and one.unit == value.unit
+             and one.low == one.high and not _few(one, text)]
+    if value.kind == "number":
+        said = [_counted(text, one) for one in parts]
+        # "72, 80 and 88 points": what is counted is named once.
+        if not counted or not said or not (said[-1] & counted) or any(
+            of and not of & counted for of in said
+        ):
+            return None
+    if len(parts) < 2:
+        return None
+    if any(one.low == value.low for one in parts) and not _MEAN.search(claim):
+        return None
+    total = math.fsum(one.low for one in parts)
+    if _MEAN.search(claim):
+        total /= len(parts)
+    low, high = value.reach
+    return low <= total <= high or math.isclose(total, value.low, rel_tol=1e-6)
+
+
+def _few(value: Value, text: str) -> bool:
+    """ "the two shops": a number that says how many there are, not what they add up to."""
+    before = text[max(0, value.start - 4) : value.start].lower()
+    told = before.endswith(("the ", "all ")) or not text[value.start].isdigit()
+    return value.kind == "number" and value.low <= 10 and told
+
+
+def _counted(text: str, value: Value) -> set[str]:
+    after = re.match(r"[ \u00a0-]+([A-Za-z]+(?:[ -][A-Za-z]+)?)", text[value.end :])
+    return {stem(word) for word in content_words(after[1])} if after else set()
+
+
+def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
+    """ "Lake Bor is deeper than Lake Ana", of two things with one value each."""
+    match = _THAN.search(claim)
+    if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
+        return None
+    one, other = _name(claim[: match.start()]), _name(claim[match.end() :])
+    parts = [part for sentence in sentences for part in _CLAUSES.split(sentence)]
+    found = [_only_value(parts, own - theirs, theirs - own)
+             for own, theirs in ((one, other), (other, one))]
+    first, second = found
+    if first is None or second is None or first.kind != second.kind or (
+        first.unit != second.unit or first.low == second.low
+    ):
+        return None
+    return (first.low > second.low) == (match[1].lower() in _GREATER)
+
+
+_CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
+
+
+def _name(text: str) -> set[str]:
+    return {stem(word) for word in content_words(text)}
+
+
+def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:
+    """The one value of the parts that have these words and none of the others."""
+    if not words or not others:
+        return None
+    values = [value for part in parts if words <= _name(part) and not others & _name(part)
+              for value in values_in(part)]
+    return values[0] if len(values) == 1 and values[0].low == values[0].high else None
+
+
+def _lasted(claim: str, own: Sequence[Value], known: Sequence[Value]) -> bool | None:
+    """ "for 20 years" of something that began in 1990 and ended in 2010."""
+    if len(own) != 1 or own[0].kind != "quantity" or "time" not in own[0].unit:
+        return None
+    years = sorted(_year(value) for value in known if _is_year(value))
+    spans = [value for value in known if value.kind == "quantity" and value.unit == own[0].unit]
+    if len(years) != 2 or spans or not _LASTED.search(claim):
+        return None
+    claimed = own[0].low / (YEAR * DAY_SECONDS)
+    if claimed < 1 or not math.isclose(claimed, round(claimed), abs_tol=0.05):
+        return None
+    low, high = (one / (YEAR * DAY_SECONDS) for one in own[0].reach)
+    span = years[1] - years[0]
+    return low - 0.01 <= span <= high + 0.01
+
+
+def _is_year(value: Value) -> bool:
+    return value.kind == "date" and value.unit == "year"
+
+
+def _year(value: Value) -> int:
+    return date.fromordinal(int(value.low)).year
+
+
+def _direction(
+    claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
+) -> bool | None:
+    """ "lost members between 2020 and 2022" of "In 2020 it had 300 members; in 2022 it had 240"."""
+    up, down = bool(_UP.search(claim)), bool(_DOWN.search(claim))
+    years = [value for value in known if _is_year(value)]
+    numbers = [value for value in known if value.kind in ("number", "money")
+               and value.low == value.high]
+    told = [value for value in own if not _is_year(value)]
+    if up == down or len(years) != 2 or len(numbers) != 2 or told or len(own) < 1:
+        return None
+    if _UP.search(text) or _DOWN.search(text):
+        return None
+    if any(all(compare_values(one, year) is not True for year in years) for one in own):
+        return None
+    order = [_is_year(value) for value in known if value in (*years, *numbers)]
+    if order not in ([True, False, True, False], [False, True, False, True]):
+        return None
+    (first, second) = sorted(range(2), key=lambda at: years[at].low)
+    change = numbers[second].low - numbers[first].low
+    counted = _counted(text, numbers[0]) | _counted(text, numbers[1])
+    if not counted & {stem(word) for word in content_words(claim)}:
+        return None
+    return change > 0 if up else change < 0

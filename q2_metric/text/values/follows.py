@@ -1,0 +1,178 @@
+"""What values decide about a claim, beside what a network says of it.
+
+A claim follows where a sentence has its words in their order and its values in any notation. It is
+contradicted where its value is that of another row of a table. Where a sentence denies something or
+leaves it open, these rules say nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from q2_metric.text.alignment import stem
+from q2_metric.text.overlap import content_words, word_tokens
+from q2_metric.text.values.compare import compare_values
+from q2_metric.text.values.find import values_in
+from q2_metric.text.values.value import Kind, Value
+
+_OPEN = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|barely|scarcely|rarely"
+    r"|cannot|may|might|could|would|should|if|unless|whether|perhaps|maybe|possibly|allegedly"
+    r"|supposedly|reportedly|probably|fail\w*|refus\w*|den(?:y|ie[sd])|doubt\w*|disput\w*|reject\w*"
+    r"|false\w*|untrue|wrong\w*|incorrect\w*|myth|hoax|plan(?:s|ned|ning)?|hop(?:e|ed|es|ing)"
+    r"|intend\w*|expect\w*|aim\w*|propos\w*|claim\w*|only|except|until|instead|former\w*|rather"
+    r"|other|another|respectively|half|than)\b|n['’]t\b|\?", re.IGNORECASE)
+"""Words after which a sentence may not say what its words in their order say."""
+_DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
+                     r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
+                     r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
+"""What a year stands behind."""
+_CELL = re.compile(r"The (?P<column>.{1,60}?) of (?P<row>.{1,60}) is (?P<cell>.+?)\.?\s*",
+                   re.DOTALL)
+"""A cell of a table as :mod:`q2_metric.text.tables` reads it."""
+_TIMES = (1e3, 1e6, 1e9)
+_ASIDE = frozenset("about around approximately roughly circa nearly almost just over under exactly "
+                   "total each every per degrees".split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A content word's stem, or a value."""
+
+    word: str
+    value: Value | None = None
+
+
+def follows(claim: str, sentence: str) -> bool:
+    """Whether a sentence has the claim's content words in their order, and its values.
+
+    >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
+    True
+    >>> follows("A bunk costs €120.", "A cabin costs 120 euros and a bunk costs 45 euros.")
+    False
+    """
+    if _OPEN.search(_without_values(claim)) or _OPEN.search(_without_values(sentence)):
+        return False
+    own, known = _tokens(claim), _tokens(sentence)
+    values = [token for token in own if token.value]
+    if not values or len(values) == len(own):
+        return False
+    if any(token.value and _may_count(claim, token.value) for token in own):
+        return False
+    kinds = {token.value.kind for token in values if token.value}
+    if "code" in kinds:
+        return False
+    of_kinds = [token for token in known if token.value and token.value.kind in kinds]
+    if len(of_kinds) == len(values):  # no other value can be meant
+        return (_in_order([t for t in own if not t.value], [t for t in known if not t.value])
+                and _in_order(values, of_kinds))
+    return any(_matches(own, known[first:], kinds) for first in range(len(known)))
+
+
+def _may_count(text: str, value: Value) -> bool:
+    """Whether what is read as a year may be a number of things: "1968 rooms"."""
+    return value.unit == "year" and not _DATING.search(text[: value.start])
+
+
+def _in_order(own: Sequence[_Token], known: Sequence[_Token]) -> bool:
+    rest = iter(known)
+    return all(any(_same(token, other) for other in rest) for token in own)
+
+
+def _matches(own: Sequence[_Token], known: Sequence[_Token], kinds: set[Kind]) -> bool:
+    """Whether all tokens are met in order from the first on, and no other value between them."""
+    at = 0
+    for other in known:
+        if at < len(own) and _same(own[at], other):
+            at += 1
+            if at == len(own):
+                return True
+        elif not at or (other.value and other.value.kind in kinds):
+            return False
+    return False
+
+
+def _same(token: _Token, other: _Token) -> bool:
+    if token.value and other.value:
+        return compare_values(token.value, other.value) is True
+    return not token.value and not other.value and token.word == other.word
+
+
+def _tokens(text: str) -> list[_Token]:
+    """Content words and values, in order."""
+    found: list[_Token] = []
+    done = 0
+    for value in values_in(text):
+        found += _words(text[done : value.start])
+        found.append(_Token("", value))
+        done = value.end
+    return found + _words(text[done:])
+
+
+def _words(text: str) -> list[_Token]:
+    return [_Token(stem(word)) for word in content_words(text) if word not in _ASIDE]
+
+
+def _without_values(text: str) -> str:
+    """The text without its values: the words of "no more than 5" belong to the value."""
+    for value in reversed(values_in(text)):
+        text = text[: value.start] + " " + text[value.end :]
+    return text
+
+
+def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
+    """What the cells of a table say of a claim about one of its rows.
+
+    False where the claim's value is only that of another row, True where the row has one value of
+    the kind and it agrees; ``None`` where there is no such row or value.
+
+    >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
+    >>> by_row("The circle costs £40.", rows), by_row("The circle costs £25.", rows)
+    (False, True)
+    """
+    values = values_in(claim)
+    cells = [match for match in map(_CELL.fullmatch, sentences) if match] if values else []
+    named = {row for row in {cell["row"] for cell in cells} if _names(claim, row)}
+    if len(named) != 1 or _OPEN.search(_without_values(claim)):
+        return None
+    own: list[Value] = []
+    others: list[Value] = []
+    for cell in cells:
+        (own if cell["row"] in named else others).extend(
+            values_in(cell["cell"]))
+    [row] = named
+    agreed: list[bool] = []
+    for value in values:
+        if _names(row, claim[value.start : value.end].strip()):
+            continue
+        of_kind = [one for one in own if _comparable(value, one)]
+        if any(_equal(value, one) for one in of_kind):
+            agreed.append(len(of_kind) == 1)
+        elif any(_equal(value, one) for one in others):
+            return False
+        else:
+            return None
+    return True if agreed and all(agreed) else None
+
+
+def _names(claim: str, row: str) -> bool:
+    said, wanted = word_tokens(claim), word_tokens(row)
+    return bool(wanted) and any(
+        said[at : at + len(wanted)] == wanted for at in range(len(said) - len(wanted) + 1))
+
+
+def _comparable(value: Value, other: Value) -> bool:
+    plain = {"number", "money", "quantity"}
+    return value.kind == other.kind or {value.kind, other.kind} <= plain
+
+
+def _equal(value: Value, other: Value) -> bool:
+    """Whether two values are one, or would be in thousands, millions or billions."""
+    if compare_values(value, other) is True:
+        return True
+    if not _comparable(value, other) or not other.low or "quantity" in (value.kind, other.kind):
+        return False
+    return any(math.isclose(value.low / other.low, times) for times in _TIMES)

@@ -1,0 +1,67 @@
+"""What values, arithmetic and stances decide about a claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from q2_metric.evaluation.readings import reading_of
+from q2_metric.metrics.ruled import by_values
+from q2_metric.metrics.scale import Scale
+from q2_metric.text.excerpts import with_tables
+from q2_metric.text.markup import laid_out, unmarked
+from q2_metric.types import Example
+
+TABLE = ("<table><tr><th>Seat</th><th>Price</th></tr><tr><td>Stalls</td><td>&pound;40</td></tr>"
+         "<tr><td>Circle</td><td>&pound;25</td></tr></table>")
+SHOP = "A cabin costs 120 euros and a bunk costs 45 euros."
+
+
+@pytest.mark.parametrize(("claim", "knowledge", "held"), [
+    ("The last bus leaves at 11:10 pm.", "The last bus leaves at 23:10.", True),
+    ("The last bus leaves at 10:10 pm.", "The last bus leaves at 23:10.", False),
+    ("Half of the people asked prefer tea.", "Of the 200 people asked, 50 % prefer tea.", True),
+    ("A cabin costs €120.", SHOP, True),
+    ("A bunk costs €120.", SHOP, None),
+    ("A cabin costs €45.", SHOP, None),
+    ("The trail is 42 km long.", "It is not true that the trail is 42 km long.", None),
+    ("The trail may be 42 km long.", "The trail is 42 km long.", None),
+    ("Together they sold 20 lamps.", "One sold 12 lamps. The other sold 8 lamps.", True),
+    ("Together they sold 28 lamps.", "One sold 12 lamps. The other sold 8 lamps.", False),
+    ("Together they sold 23 lamps.", "A sold 12 lamps. B sold 8 lamps. C sold 3 lamps.", True),
+    ("Together they sold 24 lamps.", "A sold 12 lamps. B sold 8 lamps. C sold 3 lamps.", False),
+    ("It lasted for 20 years.", "It began in 1990 and ended in 2010.", True),
+    ("It lasted for 30 years.", "It began in 1990 and ended in 2010.", False),
+    ("Lake Ana is deeper than Lake Bor.", "Lake Ana is 40 m deep. Lake Bor is 65 m deep.", False),
+    ("Lake Bor is deeper than Lake Ana.", "Lake Ana is 40 m deep. Lake Bor is 65 m deep.", True),
+    ("The museum has 1968 rooms.", "The museum opened in 1968 and has 40 rooms.", None),
+    ("The museum opened in 1968.", "The museum opened in 1968 and has 40 rooms.", True),
+    ("The tower is red.", "The tower is blue.", None),
+])
+def test_values_decide_about_a_claim(claim: str, knowledge: str, held: bool | None) -> None:
+    assert by_values(claim, knowledge, knowledge) is held
+
+
+@pytest.mark.parametrize(("claim", "held"), [
+    ("A seat in the circle costs £25.", True), ("A seat in the circle costs £40.", False),
+    ("A seat in the gallery costs £40.", None),
+])
+def test_a_value_of_another_row_is_none_of_this_one(claim: str, held: bool | None) -> None:
+    known = with_tables(unmarked(laid_out(TABLE))).text
+    assert by_values(claim, known, known) is held
+
+
+def test_json_is_read_with_names() -> None:
+    known = with_tables('{"items": [{"name": "lamp", "price": 19.5}]}').text
+    assert "The price of lamp is 19.5." in known
+
+
+@pytest.mark.slow
+def test_a_response_that_claims_nothing_is_not_attributable() -> None:
+    chat = Example("That's great, thanks!", "The tower opened in 1889.")
+    assert Scale.from_preset(support="attributable").score([chat])[0].value == 0.0
+    assert Scale.from_preset().score([chat])[0].value is None
+
+
+def test_sets_have_the_reading_of_their_guideline() -> None:
+    assert [reading_of(name) for name in ("ais_wow", "begin", "frank")] == [
+        "attributable", "attributable", "consistent"]

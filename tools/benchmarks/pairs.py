@@ -1,0 +1,124 @@
+"""Pairs of a supported and an unsupported response: is each in order and on its side of 0.5?
+
+    python -m tools.benchmarks pairs [FILE] [--dtype int8] [--failures]
+
+FILE has one pair a line: id, kind, knowledge, supported, unsupported and, where there is one, the
+question that both answer. It is ``dev/pairs.jsonl`` of the folder that Q2_DATA_DIR names, if no
+other is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from q2_metric import scoring
+from q2_metric.types import Example, Judgement, Score
+
+METRICS = ("q2", "scale", "groundedness")
+MIDDLE = 0.5
+"""A response is called supported above it, and stands in for a score that is missing."""
+SHARES = ("in order", "ties", "unsupported > 0.5", "supported < 0.5")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A pair, and what one metric gives its two responses."""
+
+    fields: Mapping[str, Any]
+    supported: Score
+    unsupported: Score
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """Of the supported and of the unsupported response."""
+        found = (self.supported.value, self.unsupported.value)
+        first, second = (MIDDLE if one is None else one for one in found)
+        return first, second
+
+    @property
+    def verdicts(self) -> tuple[bool, bool, bool, bool]:
+        """What holds of the pair, in the order of :data:`SHARES`."""
+        yes, no = self.values
+        return yes > no, yes == no, no > MIDDLE, yes < MIDDLE
+
+    @property
+    def fails(self) -> bool:
+        in_order, _, too_high, too_low = self.verdicts
+        return not in_order or too_high or too_low
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The pairs of a file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
+           **settings: Any) -> dict[str, list[Pair]]:
+    """The pairs with their scores, by metric."""
+    examples = [
+        Example(pair[side], pair["knowledge"], (pair["question"],) if "question" in pair else ())
+        for pair in pairs for side in ("supported", "unsupported")
+    ]
+    found = scoring.score(scoring.load(list(metrics), settings), examples, evidence=True)
+    return {
+        name: [Pair(pair, found[2 * i][name], found[2 * i + 1][name])
+               for i, pair in enumerate(pairs)]
+        for name in metrics
+    }
+
+
+def shares(pairs: Sequence[Pair]) -> list[float]:
+    """Of the pairs, those of which each of :data:`SHARES` holds."""
+    return [sum(column) / len(pairs) for column in zip(*(p.verdicts for p in pairs), strict=True)]
+
+
+def by_kind(found: Mapping[str, Sequence[Pair]]) -> Iterator[str]:
+    """A line for each kind that fails somewhere: how many pairs of it fail, by metric."""
+    kinds = sorted({pair.fields["kind"] for pairs in found.values() for pair in pairs})
+    for kind in kinds:
+        of_kind = {name: [pair for pair in pairs if pair.fields["kind"] == kind]
+                   for name, pairs in found.items()}
+        failed = {name: sum(pair.fails for pair in pairs) for name, pairs in of_kind.items()}
+        if any(failed.values()):
+            size = len(next(iter(of_kind.values())))
+            yield f"{kind:22}{size:4}" + "".join(f"{failed[name]:14}" for name in found)
+
+
+def told(pair: Pair) -> Iterator[str]:
+    """A pair that fails, with the claims of both responses."""
+    fields = pair.fields
+    yield f"\n{fields['id']}  {'  '.join(f'{value:.2f}' for value in pair.values)}"
+    yield f"  {fields['knowledge'][:300]!r}"
+    for side, score in (("+", pair.supported), ("-", pair.unsupported)):
+        yield f"  {side} {score.example.response!r}"
+        for one in score.because:
+            if isinstance(one, Judgement):
+                yield f"      {one.support:.2f} {one.verdict}: {one.claim.text!r}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="-m tools.benchmarks pairs", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("file", nargs="?", type=Path, default=Path(
+        os.environ.get("Q2_DATA_DIR", ""), "dev", "pairs.jsonl"))
+    parser.add_argument("--preset", default="bundled")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--metrics", default=",".join(METRICS))
+    parser.add_argument("--failures", metavar="METRIC", help="print the pairs that it fails on")
+    options = parser.parse_args()
+    found = scored(read(options.file), options.metrics.split(","), preset=options.preset,
+                   dtype=options.dtype)
+    print(f"{'':14}" + "".join(f"{name:>19}" for name in SHARES))
+    for name, pairs in found.items():
+        print(f"{name:14}" + "".join(f"{share:19.1%}" for share in shares(pairs)))
+    print(f"\n{'pairs that fail':22}{'of':>4}" + "".join(f"{name:>14}" for name in found))
+    print("\n".join(by_kind(found)))
+    for pair in found.get(options.failures or "", ()):
+        if pair.fails:
+            print("\n".join(told(pair)))
