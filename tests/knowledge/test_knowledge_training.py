@@ -93,7 +93,7 @@ def test_negatives() -> None:
 def test_rss_learns(base: str, tmp_path: Path) -> None:
     # What a model of this size can learn: all dialogues want the same snippet.
     wanted = Turns(TURNS.dialogues, [TURNS.gold[0]] * len(TURNS))
-    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=15, patience=15)
+    settings = TrainSettings(rate=3e-3, batch_size=8, epochs=40, patience=40)
     judged: list[float] = []
     done = train_rss(base, POOL, wanted, wanted, tmp_path, settings, dev_candidates=8,
                      device="cpu", report=lambda progress, value: judged.append(value))

@@ -78,7 +78,7 @@ def test_a_metric_that_is_not_registered_has_one_column() -> None:
 
 def test_names_and_keywords_are_checked() -> None:
     assert check_names("scale, q2,scale") == ["scale", "q2"]
-    with pytest.raises(InputError, match=r"no metric 'rouge'; there are .*q2, scale, .*f1"):
+    with pytest.raises(InputError, match="no metric 'rouge'; did you mean 'knowledge_f1'"):
         check_names(["knowledge_f1", "rouge"])
     with pytest.raises(InputError, match=r"'bleu' compares with people's .* is 'knowledge_bleu'"):
         check_names("scale,bleu")
