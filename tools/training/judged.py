@@ -65,7 +65,7 @@ class TrainedEntailment(BundledEntailment):
 
 
 @click.command(help=__doc__)
-@click.argument("state", type=click.Path(path_type=Path, exists=True))
+@click.argument("state", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--shape", type=click.Choice([*SHAPES]), required=True)
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True,
               help="folder with groundedness2/; the development sets are found by Q2_DATA_DIR")
