@@ -4,7 +4,8 @@
 
 FILE has one pair a line: id, kind, knowledge, supported, unsupported and, where there is one, the
 question that both answer. It is ``dev/pairs.jsonl`` of the folder that Q2_DATA_DIR names, if no
-other is given.
+other is given. ``tests/golden/summaries.jsonl`` has 30 of fluent summaries, where one word, one
+merged pair of facts or one generalisation is wrong.
 """
 
 from __future__ import annotations
