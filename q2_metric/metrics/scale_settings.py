@@ -79,7 +79,8 @@ class ScaleSettings:
     chat: Literal["keep", "skip", "score"] = "keep"
     markup: Literal["keep", "skip"] = "keep"
     values: Literal["text", "value"] = "text"
-    context: Literal["off", "check"] = "off"
+    context: Literal["off", "check"] = field(
+        default="off", metadata={"option": "--answer-context"})  # --context is the knowledge
     nli_labels: str | None = None
 
     def __post_init__(self) -> None:

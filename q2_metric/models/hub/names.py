@@ -117,7 +117,8 @@ def _answers() -> bool:
             get_session().head(constants.ENDPOINT, timeout=MOMENT)
             found.append(True)
         except Exception as error:  # of httpx, of many kinds
-            found.append("Connect" not in type(error).__name__)
+            name = type(error).__name__
+            found.append("Connect" not in name and "Timeout" not in name)
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
