@@ -19,15 +19,17 @@ Label = Literal["entailment", "neutral", "contradiction"]
 """The three classes of natural language inference."""
 
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
-"""How answers were compared (Q², section 2.3); "contradicted": by another value, or a denial."""
+"""How two answers were compared (Q², section 2.3). "contradicted": the knowledge has another value
+or denies the claim."""
 
 Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
-"""Why a response has no score: no claim, a blank text, nothing to compare it with, or an error."""
+"""Why a response has no score: it claims nothing, it is blank, it has no knowledge to be compared
+with, or the metric failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of the knowledge: its characters [start, end), and its id where it has one."""
+    """A passage of the knowledge: its characters [start, end), and its id if it has one."""
 
     start: int
     end: int
@@ -38,12 +40,11 @@ class Passage:
 class Example:
     """A generated response and the text that it should be grounded in.
 
-    ``history`` are the turns before the response, oldest first; a list becomes a tuple.
-    ``id`` names the row for people; two examples with the same texts are equal
-    whatever their ids, so that a stage computes equal work once. ``label`` is what people said,
-    where the row has it: whether the response is supported. ``passages`` says where each passage
-    of the knowledge is, where it was given as a list. ``other`` holds the other columns of the
-    row. No metric looks at these four. ``question`` is what the response answers.
+    ``history`` holds the turns before the response, oldest first; a list becomes a tuple.
+    ``question`` is what the response answers. ``id`` names the row, ``label`` is people's judgement
+    (supported or not), ``passages`` places each passage of a knowledge that was given as a list,
+    and ``other`` holds the other columns. These four change no score, and examples that differ only
+    in them are equal, so that a stage computes equal work once.
     """
 
     response: str
@@ -61,8 +62,7 @@ class Example:
             object.__setattr__(self, "history", tuple(turns))
 
     def passage_at(self, start: int) -> tuple[int, Passage] | None:
-        """The number, from 1, and the passage of a character of the knowledge; ``None`` where the
-        knowledge was one text."""
+        """The number (from 1) of the passage at a character of the knowledge, and the passage."""
         return next(((number, one) for number, one in enumerate(self.passages, start=1)
                      if one.start <= start < one.end), None)
 
@@ -155,14 +155,15 @@ class Comparison:
     score: float
     knowledge_start: int | None = None
 
+
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell"]
-"""What of a response a claim is: what a relative clause or an apposition says of a noun, say."""
+"""Which part of a response a claim is. "relative": a relative clause; "cell": of a table."""
 
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
-"""What the knowledge says of a claim: yes, no, nothing, or nobody looked."""
+"""Whether the knowledge supports a claim, contradicts it, does not mention it, or was not read."""
 
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
-"""What a claim cites: what supports it, what does not while another does, unsupported, nothing."""
+"""Whether a cited passage supports the claim, only others do, nothing does, or it cites nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +172,7 @@ class Claim:
 
     ``text`` is what the judge reads: with its subject ("The inn allows pets." of "The inn has 12
     rooms and allows pets."), without its frame ("I know that ..."). ``start`` and ``end`` are
-    characters of the response as written. Claims are in the order of their ends; one may lie inside
-    another.
+    characters of the response as written. Claims are ordered by their ends, and may be nested.
     """
 
     text: str
@@ -186,10 +186,10 @@ class Judgement:
     """How far the knowledge supports a claim.
 
     ``support`` is in [0, 1]. ``passage`` is the sentence of the knowledge that decides (``None``
-    until it was searched for), ``passage_start`` its place in the knowledge, in characters,
-    ``passage_number`` its line of the knowledge, from 1 without blank ones, ``passage_support``
-    how far it supports the claim alone, ``questions`` are those of Q². ``cites`` are the passages
-    that the claim cites (``citation`` is ``None`` where the response cites nothing).
+    until it is searched for), ``passage_start`` its first character in the knowledge,
+    ``passage_number`` its line (from 1; blank lines do not count), and ``passage_support`` how far
+    it supports the claim alone. ``questions`` are Q²'s questions about the claim. ``cites`` names
+    the passages that the claim cites; ``citation`` is ``None`` if the response cites nothing.
     """
 
     claim: Claim

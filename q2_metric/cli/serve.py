@@ -12,9 +12,9 @@ from q2_metric.cli.options import MODEL_OPTIONS, SETTING_OPTIONS, load, metrics_
 
 @command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True,
-              help="Interface to listen on; the default is reached from this machine alone.")
+              help="Interface to listen on. Only this machine can reach the default.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True,
-              help="0 takes one that is free.")
+              help="Port to listen on; 0 picks a free one.")
 @metrics_option("groundedness")
 @MODEL_OPTIONS
 @SETTING_OPTIONS
@@ -26,7 +26,7 @@ def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
     from q2_metric.serve.explain import Explainer
     from q2_metric.serve.server import Server
 
-    # The quicker of the two, since somebody waits.
+    # Somebody is waiting: 8 bits where they are faster.
     options["dtype"] = options["dtype"] or "auto"
     with Server(host, port) as server:
         server.explainer = Explainer(load(metrics, options))

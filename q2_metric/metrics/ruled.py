@@ -1,4 +1,4 @@
-"""Judgements that rules decide: values, arithmetic and stances say more than a network does.
+"""Judgements by rule: where values, arithmetic or stances decide, they overrule the network.
 
 A network of this size reads "23:10" and "11:10 pm" as two times, and "Ann taught Ben" as "Ben
 taught Ann". Where a rule decides, the support of a claim is at least :data:`HELD` or at most
@@ -12,9 +12,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from q2_metric.text.alignment import stem
 from q2_metric.text.nearest import Parts
-from q2_metric.text.overlap import content_words
+from q2_metric.text.overlap import stems
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.values import (
     by_row,
@@ -22,6 +21,7 @@ from q2_metric.text.values import (
     contradicted_values,
     follows,
     values_in,
+    without_values,
     worked_out,
 )
 from q2_metric.types import Example, Judgement, Stances
@@ -33,9 +33,9 @@ REFUTED = 0.1
 OPPOSED = 0.25
 """The most support of a claim that the nearest sentence denies or leaves open."""
 ABOUT = 0.5
-"""Share of a claim's content words that a sentence must have to deny it."""
+"""A sentence can deny a claim if it has at least this share of the claim's content words."""
 ABOUT_VALUES = 0.3
-"""The same, to have another value."""
+"""A sentence can give another value for a claim if it has at least this share of them."""
 _DENIES = re.compile(r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable)\b"
                      r"|n['’]t\b", re.IGNORECASE)
 NEAREST = 3
@@ -81,11 +81,12 @@ def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[f
 def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> list[Judgement]:
     verdicts = [by_values(one.judged.claim.text, one.chunk, one.knowledge) if values else None
                 for one in found]
-    nearest = [_nearest(one.judged.claim.text, one.chunk)[0] for one in found]
-    asked = [i for i, one in enumerate(found) if stances and verdicts[i] is None
-             and _may_deny(nearest[i], one.judged.claim.text)]
-    pairs = [(found[i].judged.claim.text, nearest[i]) for i in asked]
-    opposed = dict(zip(asked, stances.opposed(pairs) if stances else (), strict=True))
+    opposed: dict[int, bool] = {}
+    if stances:
+        pairs = {i: (one.judged.claim.text, _nearest(one.judged.claim.text, one.chunk)[0])
+                 for i, one in enumerate(found) if verdicts[i] is None}
+        asked = {i: pair for i, pair in pairs.items() if _may_deny(pair[1], pair[0])}
+        opposed = dict(zip(asked, stances.opposed(list(asked.values())), strict=True))
     return [
         replace(one.judged, support=min(one.judged.support, OPPOSED), verdict="contradicted")
         if opposed.get(i) else _with(one.judged, verdicts[i])
@@ -102,8 +103,7 @@ def _with(judged: Judgement, verdict: bool | None) -> Judgement:
 
 
 def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
-    """What values and arithmetic decide about a claim: supported, contradicted or (``None``)
-    neither.
+    """Whether values and arithmetic support a claim or contradict it; ``None`` if neither.
 
     Args:
         claim: as it is written.
@@ -127,36 +127,32 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
 
 
 def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> bool | None:
-    """What arithmetic says over the nearest sentences; that a claim is wrong only where that holds
-    over all sentences, which may have further values."""
+    """What arithmetic over the nearest sentences says. A claim is called wrong only if all
+    sentences say so, since the others may have further values."""
     if any(worked_out(claim, sorted(near[:most], key=chunk.find), knowledge) for most in (1, 2)):
         return True
     return worked_out(claim, _parts(knowledge)[0], knowledge)
 
 
 def _may_deny(sentence: str, claim: str) -> bool:
-    """Whether a sentence is about the claim, and not both of them deny something, which they may
-    do in other words: "it was no match" / "it did not match"."""
+    """Whether a sentence is about the claim, and at most one of the two denies something.
+
+    Two denials may agree in other words: "it was no match" / "it did not match"."""
     both = _DENIES.search(sentence) and _DENIES.search(claim)
     return not both and _is_about(sentence, claim, ABOUT)
 
 
 def _is_about(sentence: str, claim: str, share: float) -> bool:
     """Whether a sentence has at least this share of a claim's content words, and one of them."""
-    values = values_in(claim)
-    for value in reversed(values):
-        claim = claim[: value.start] + " " + claim[value.end :]
-    said = {stem(word) for word in content_words(claim)}
-    known = {stem(word) for word in content_words(sentence)}
+    said, known = stems(without_values(claim)), stems(sentence)
     return len(said & known) >= max(1, share * len(said))
 
 
-def _nearest(claim: str, chunk: str) -> list[str]:
+@functools.lru_cache(maxsize=1024)
+def _nearest(claim: str, chunk: str) -> tuple[str, ...]:
     """The sentences of the chunk that share most words with the claim, the nearest first."""
     sentences, parts = _parts(chunk)
-    if len(sentences) == 1:
-        return sentences
-    return [sentences[at] for at in parts.ranked(claim)[:NEAREST]]
+    return tuple(sentences[at] for at in parts.ranked(claim)[:NEAREST])
 
 
 @functools.lru_cache(maxsize=256)

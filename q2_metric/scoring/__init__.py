@@ -44,7 +44,6 @@ from q2_metric.scoring.run import Run as Run
 from q2_metric.scoring.run import against_gold as against_gold
 from q2_metric.scoring.run import claims as claims
 from q2_metric.scoring.run import hollow as hollow
-from q2_metric.scoring.run import unsupported as unsupported
 from q2_metric.scoring.scores import load as load
 from q2_metric.scoring.scores import score as score
 from q2_metric.scoring.scores import score_rows as score_rows
@@ -56,3 +55,5 @@ from q2_metric.scoring.texts import check_texts as check_texts
 from q2_metric.scoring.texts import example as example
 from q2_metric.scoring.texts import given as given
 from q2_metric.scoring.texts import given_columns as given_columns
+from q2_metric.scoring.verdict import UNSUPPORTED as UNSUPPORTED
+from q2_metric.scoring.verdict import unsupported as unsupported

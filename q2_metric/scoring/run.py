@@ -106,15 +106,6 @@ def claims(scored: Example, scores: Mapping[str, Score]) -> list[dict[str, Any]]
     return output_row(0, scored, scores, list(scores)).get("claims") or []
 
 
-UNSUPPORTED = ("contradicted", "not found")
-"""Verdicts on claims that the knowledge does not support."""
-
-
-def unsupported(judged: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Those of :func:`claims` that the knowledge does not support."""
-    return [dict(one) for one in judged if one["verdict"] in UNSUPPORTED]
-
-
 MOST = 0.5
 """A mean that rests on fewer judged responses than this share chooses nothing."""
 

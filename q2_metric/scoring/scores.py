@@ -107,8 +107,10 @@ def score_with(
 ) -> list[Score]:
     """The metric's scores; with ``evidence``, where it can, with each sentence's support."""
     if evidence and entry(metric.name).evidence:
-        return cast(_WithEvidence, metric).score(examples, evidence=True)
-    return _as_scores(metric.name, metric.score(examples), examples)
+        scores = cast(_WithEvidence, metric).score(examples, evidence=True)
+    else:
+        scores = metric.score(examples)
+    return _as_scores(metric.name, scores, examples)
 
 
 def _as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:

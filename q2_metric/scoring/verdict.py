@@ -11,6 +11,8 @@ from q2_metric.text.sentences import split_sentences
 
 SHOWN = 3
 """Responses that are named."""
+UNSUPPORTED = ("contradicted", "not found")
+"""Verdicts on claims that the knowledge does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +113,13 @@ class Verdict:
 
 
 def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The claims of an output row that are contradicted or not found."""
+    """Those of an output row's claims that the knowledge does not support."""
     return [one for one in claims
-            if one.get("verdict") in ("contradicted", "not found") and one["support"] is not None]
+            if one.get("verdict") in UNSUPPORTED and one["support"] is not None]
 
 
 def _nearest(claim: str, knowledge: str | None) -> str | None:
-    sentences = [knowledge[start:end] for start, end in split_sentences(knowledge or "")
-                 ] if knowledge else []
-    if not sentences:
+    if not knowledge or not (places := split_sentences(knowledge)):
         return None
+    sentences = [knowledge[start:end] for start, end in places]
     return sentences[Parts(sentences).nearest(claim, 1)[0]]

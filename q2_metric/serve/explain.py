@@ -58,4 +58,4 @@ def _check(name: str, text: str, longest: int, *, blank: bool = False) -> None:
         raise InputError(f"The field “{name}” is empty.")
     if len(text) > longest:
         raise InputError(f"The field “{name}” has {len(text):,} characters; this page takes at "
-                         f"most {longest:,}. For longer texts there is q2 score.")
+                         f"most {longest:,}. Use q2 score for longer texts.")

@@ -38,11 +38,11 @@ _READ_AT_ONCE = 65_536
 _HOST = re.compile(r"(?P<name>\[[\da-f:.]+\]|[\w.-]+)(:(?P<port>\d{1,5}))?", re.A | re.I)
 _FIELDS = ("answer", "sources", "question")
 _FORM = "application/x-www-form-urlencoded"
-_HINT = "Put an answer and its sources into the form. What is found appears here."
+_HINT = "Enter an answer and its sources. The result appears here."
 
 
 class Server(ThreadingHTTPServer):
-    """Listens at once; answers when :meth:`serve_forever` runs.
+    """Listens from the start; answers once :meth:`serve_forever` runs.
 
     Args:
         host: name or address of the interface.
@@ -52,7 +52,7 @@ class Server(ThreadingHTTPServer):
         explainer: set before :meth:`serve_forever`.
 
     Raises:
-        InputError: the port or the address cannot be had.
+        InputError: the address or the port is not available.
     """
 
     daemon_threads = True
@@ -92,7 +92,7 @@ class Server(ThreadingHTTPServer):
         return name in ("localhost", self.host.lower()) or _is_address(name)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away, or sends nothing, is no error."""
+        """A browser that disconnects or sends nothing is not an error."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
@@ -188,13 +188,13 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.LENGTH_REQUIRED, "The request does not say how long it is.")
         if int(length) <= MOST_BYTES:
             return self.rfile.read(int(length))
-        # A client reads the answer when it has sent all: what is somewhat too long is taken.
+        # A client reads the reply only after it has sent everything, so read it and drop it.
         left = min(int(length), 10 * MOST_BYTES)
         while left > 0 and (piece := self.rfile.read(min(left, _READ_AT_ONCE))):
             left -= len(piece)
         raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                        f"The texts are too long: this page takes at most {MOST_BYTES:,} bytes. "
-                       "For longer texts there is q2 score.")
+                       "Use q2 score for longer texts.")
 
     def _send(self, status: HTTPStatus, page: bytes, policy: str) -> None:
         self.send_response(status)

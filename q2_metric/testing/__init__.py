@@ -77,7 +77,7 @@ def _message(
     judged = [item for score in scores.values() for item in score.because
               if isinstance(item, Judgement)]
     for item in dict.fromkeys(judged):
-        if item.verdict in ("contradicted", "not found"):
+        if item.verdict in scoring.UNSUPPORTED:
             start, end = item.claim.start, item.claim.end
             lines.append(f"  {item.verdict}: {answer[start:end]!r} (characters {start} to {end})")
             if item.passage is not None:

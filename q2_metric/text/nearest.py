@@ -6,15 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from q2_metric.text.alignment import stem
-from q2_metric.text.overlap import content_words
+from q2_metric.text.overlap import stems
 
 
 class Parts:
     """The parts of one text, to be ranked for many sentences."""
 
     def __init__(self, parts: Sequence[str]) -> None:
-        self._words = [_stems(part) for part in parts]
+        self._words = [stems(part) for part in parts]
         found_in = Counter(word for words in self._words for word in words)
         self._weights = {w: math.log(1 + len(parts) / n) for w, n in found_in.items()}
 
@@ -33,10 +32,6 @@ class Parts:
 
     def ranked(self, sentence: str) -> list[int]:
         """Places of all parts, those that share most with the sentence first."""
-        said = _stems(sentence)
+        said = stems(sentence)
         shared = [math.fsum(self._weights[w] for w in said & words) for words in self._words]
         return sorted(range(len(shared)), key=lambda place: (-shared[place], place))
-
-
-def _stems(text: str) -> set[str]:
-    return {stem(word) for word in content_words(text)}

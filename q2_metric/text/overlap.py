@@ -50,6 +50,11 @@ def content_words(text: str) -> list[str]:
             if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
 
 
+def stems(text: str) -> set[str]:
+    """The stems of a text's content words."""
+    return {stem(word) for word in content_words(text)}
+
+
 def overlap(response: str, knowledge: str) -> Overlap:
     """What of the response's wording occurs in the knowledge.
 
@@ -58,12 +63,12 @@ def overlap(response: str, knowledge: str) -> Overlap:
     """
     said, known = word_tokens(response), word_tokens(knowledge)
     vocabulary, pairs = set(known), set(itertools.pairwise(known))
-    stems = {stem(word) for word in vocabulary}
+    near = {stem(word) for word in vocabulary}
     content = content_words(response)
     numbers = [word for word in said if word[0].isdigit()]
     phrases = list(itertools.pairwise(said))
     return Overlap(
-        words=_share([w in vocabulary or stem(w) in stems for w in content]) if content else None,
+        words=_share([w in vocabulary or stem(w) in near for w in content]) if content else None,
         numbers=_share([w in vocabulary for w in numbers]) if numbers else 1.0,
         phrases=_share([pair in pairs for pair in phrases]) if phrases else 0.0,
     )

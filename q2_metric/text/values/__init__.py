@@ -16,10 +16,10 @@ from q2_metric.text.values.compare import (
     in_notation_of,
     stated,
 )
-from q2_metric.text.values.find import values_in
+from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.follows import by_row, follows
 from q2_metric.text.values.value import Value
 
-__all__ = ["Disagreement", "Value", "by_row", "combines", "compare_answers",
-           "compare_values",
-           "contradicted_values", "follows", "in_notation_of", "stated", "values_in", "worked_out"]
+__all__ = ["Disagreement", "Value", "by_row", "combines", "compare_answers", "compare_values",
+           "contradicted_values", "follows", "in_notation_of", "stated", "values_in",
+           "without_values", "worked_out"]

@@ -11,8 +11,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from q2_metric.text.alignment import stem
-from q2_metric.text.overlap import content_words
+from q2_metric.text.overlap import stems
 from q2_metric.text.values.compare import compare_values, stated
 from q2_metric.text.values.find import values_in
 from q2_metric.text.values.value import Value
@@ -103,7 +102,7 @@ def _few(value: Value, text: str) -> bool:
 
 def _counted(text: str, value: Value) -> set[str]:
     after = re.match(r"[ \u00a0-]+([A-Za-z]+(?:[ -][A-Za-z]+)?)", text[value.end :])
-    return {stem(word) for word in content_words(after[1])} if after else set()
+    return stems(after[1]) if after else set()
 
 
 def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
@@ -111,7 +110,7 @@ def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
     match = _THAN.search(claim)
     if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
         return None
-    one, other = _name(claim[: match.start()]), _name(claim[match.end() :])
+    one, other = stems(claim[: match.start()]), stems(claim[match.end() :])
     parts = [part for sentence in sentences for part in _CLAUSES.split(sentence)]
     found = [_only_value(parts, own - theirs, theirs - own)
              for own, theirs in ((one, other), (other, one))]
@@ -126,15 +125,11 @@ def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
 _CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
 
 
-def _name(text: str) -> set[str]:
-    return {stem(word) for word in content_words(text)}
-
-
 def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:
     """The one value of the parts that have these words and none of the others."""
     if not words or not others:
         return None
-    values = [value for part in parts if words <= _name(part) and not others & _name(part)
+    values = [value for part in parts if words <= stems(part) and not others & stems(part)
               for value in values_in(part)]
     return values[0] if len(values) == 1 and values[0].low == values[0].high else None
 
@@ -184,6 +179,6 @@ def _direction(
     (first, second) = sorted(range(2), key=lambda at: years[at].low)
     change = numbers[second].low - numbers[first].low
     counted = _counted(text, numbers[0]) | _counted(text, numbers[1])
-    if not counted & {stem(word) for word in content_words(claim)}:
+    if not counted & stems(claim):
         return None
     return change > 0 if up else change < 0

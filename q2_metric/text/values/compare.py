@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from q2_metric.text.alignment import stem
-from q2_metric.text.overlap import content_words
+from q2_metric.text.overlap import content_words, stems
 from q2_metric.text.values.find import values_in
 from q2_metric.text.values.times import NOON, plain_year, yearless
 from q2_metric.text.values.value import Value
@@ -251,4 +251,4 @@ def _may_be_meant(value: Value, other: Value) -> bool:
 def _counted(text: str, value: Value) -> set[str]:
     """Stems of the words after a value: "60 cars"."""
     match = _COUNTED.match(text, value.end)
-    return {stem(word) for word in content_words(match[1])} if match else set()
+    return stems(match[1]) if match else set()

@@ -232,3 +232,10 @@ def _hedged(text: str, value: Value) -> Value:
     if less:
         return replace(value, near=(-math.inf, value.high))
     return value
+
+
+def without_values(text: str) -> str:
+    """The text without its values: the words of "no more than 5" belong to the value."""
+    for value in reversed(values_in(text)):
+        text = text[: value.start] + " " + text[value.end :]
+    return text

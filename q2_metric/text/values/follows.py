@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from q2_metric.text.alignment import stem
 from q2_metric.text.overlap import content_words, word_tokens
 from q2_metric.text.values.compare import compare_values
-from q2_metric.text.values.find import values_in
+from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.value import Kind, Value
 
 _OPEN = re.compile(
@@ -54,7 +54,7 @@ def follows(claim: str, sentence: str) -> bool:
     >>> follows("A bunk costs €120.", "A cabin costs 120 euros and a bunk costs 45 euros.")
     False
     """
-    if _OPEN.search(_without_values(claim)) or _OPEN.search(_without_values(sentence)):
+    if _OPEN.search(without_values(claim)) or _OPEN.search(without_values(sentence)):
         return False
     own, known = _tokens(claim), _tokens(sentence)
     values = [token for token in own if token.value]
@@ -116,13 +116,6 @@ def _words(text: str) -> list[_Token]:
     return [_Token(stem(word)) for word in content_words(text) if word not in _ASIDE]
 
 
-def _without_values(text: str) -> str:
-    """The text without its values: the words of "no more than 5" belong to the value."""
-    for value in reversed(values_in(text)):
-        text = text[: value.start] + " " + text[value.end :]
-    return text
-
-
 def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
     """What the cells of a table say of a claim about one of its rows.
 
@@ -136,7 +129,7 @@ def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
     values = values_in(claim)
     cells = [match for match in map(_CELL.fullmatch, sentences) if match] if values else []
     named = {row for row in {cell["row"] for cell in cells} if _names(claim, row)}
-    if len(named) != 1 or _OPEN.search(_without_values(claim)):
+    if len(named) != 1 or _OPEN.search(without_values(claim)):
         return None
     own: list[Value] = []
     others: list[Value] = []
