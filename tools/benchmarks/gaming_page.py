@@ -51,8 +51,9 @@ def page() -> str:
     found = json.loads(OUT.read_text(encoding="utf-8"))
     note = OUT.with_name("gaming.note.md").read_text(encoding="utf-8").strip()
     made = (
-        f"`{found['command']}` and `python -m tools.benchmarks gaming_grpo` on {found['date']}, "
-        f"{found['made']['rows']} rows of {found['made']['set']}:\n\n"
+        f"`{found['command']}` on {found['date']}, {found['made']['rows']} rows of "
+        f"{found['made']['set']}. The trained models are older (date above): "
+        "`python -m tools.benchmarks gaming_grpo`.\n\n"
         + "\n".join(f"- `{signature}`" for signature in found["made"]["metrics"]))
     parts = ["# What fools the scores", note, *tricks(found), learnt(found), "## Made with", made]
     return "\n\n".join(parts) + "\n"
