@@ -29,11 +29,11 @@ EXTRA = [
 
 @cache
 def corpus() -> tuple[str, ...]:
-    """Lines of English: the example dialogues and the README."""
+    """Lines of English that do not change: the example dialogues and the licence."""
     lines = list(EXTRA) * 20
     for row in (ROOT / "examples" / "dialogues.jsonl").read_text(encoding="utf-8").splitlines():
         lines += [text for text in json.loads(row).values() if isinstance(text, str)]
-    lines += (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    lines += (ROOT / "LICENSE").read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line.strip())
 
 
