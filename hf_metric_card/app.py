@@ -69,7 +69,8 @@ def explain(response: str, knowledge: str, history: str) -> tuple[str, dict[str,
         if is_blank(text) and name != "history":
             raise gr.Error(f"The {name} is empty.", print_exception=False)
         if len(text) > LONGEST:
-            raise gr.Error(f"The {name} has {len(text):,} characters; here at most {LONGEST:,}. "
+            raise gr.Error(f"The {name} has {len(text):,} characters; this page takes at most "
+                           f"{LONGEST:,}. "
                            "Long texts: q2 score.", print_exception=False)
     example = Example(response, knowledge, tuple(filter(None, history.splitlines())))
     try:

@@ -31,7 +31,7 @@ def build(name: str, folder: Path, wheel: Path | None = None) -> None:
         card = (HERE / "README.md").read_text(encoding="utf-8")
         for old, new in CHANGES:
             if old not in card:
-                raise SystemExit(f"README.md has no {old!r}: space.py must follow it")
+                raise SystemExit(f"README.md does not contain {old!r}: adapt space.py to the page")
             card = card.replace(old, new, 1)
         (folder / "README.md").write_text(card, encoding="utf-8")
     if wheel is not None:

@@ -1,8 +1,8 @@
 """Q² and SCALE as metrics of ParlAI: ``parlai eval_model --metrics q2,scale``.
 
-ParlAI finds the plug-in by itself: it imports every module of ``parlai_internal.mutators``
-and (for the command ``parlai``) of ``parlai_internal.scripts``, namespace packages to which
-this project adds one module each. Both call :func:`install`.
+ParlAI finds the plug-in by itself. It imports every module of ``parlai_internal.mutators`` and (for
+the command ``parlai``) of ``parlai_internal.scripts``. These are namespace packages, and this
+project adds one module to each. Both modules call :func:`install`.
 
     scores.py      the lazy metric: collects responses, scores them all when a value is asked
     knowledge.py   where each ParlAI task keeps the text that a response is grounded in
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 
 def install() -> None:
-    """Adds the metrics, options and presets to ParlAI, once; later calls do nothing."""
+    """Adds the metrics, options and presets to ParlAI. Only the first call does anything."""
     from parlai_plugin import hook
 
     hook.install()

@@ -1,4 +1,4 @@
-"""``python -m parlai_plugin``: does ParlAI find the plug-in, and if not, why?"""
+"""``python -m parlai_plugin``: says whether ParlAI finds the plug-in, and if not, why."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from q2_metric.errors import InputError
 
 
 def state() -> str:
-    """How the metrics are found.
+    """A line that says how ParlAI finds the metrics.
 
     Raises:
-        InputError: ParlAI is not there, or finds no plug-in; what to do.
+        InputError: ParlAI is not installed, or finds no plug-in; the message says what to do.
     """
     try:
         parlai = version("parlai")
@@ -26,7 +26,7 @@ def state() -> str:
 
 
 def main() -> int:
-    """Prints one line; the exit code is 0 where the plug-in will be found."""
+    """Prints one line. The exit code is 0 if ParlAI will find the plug-in."""
     try:
         print(state())
     except InputError as error:

@@ -1,4 +1,5 @@
-"""``parlai q2_export``: a model's responses with their knowledge, as jsonl for ``q2 score``."""
+"""``parlai q2_export``: writes a model's responses with their knowledge, as jsonl for ``q2
+score``."""
 
 from __future__ import annotations
 
@@ -27,23 +28,23 @@ from q2_metric.rows.writers import check_output
 
 @register_script("q2_export")
 class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
-    """Runs a model over a task like ``eval_model`` and writes what it said."""
+    """Runs a model over a task like ``eval_model`` and writes its responses."""
 
     @classmethod
     def setup_args(cls) -> Any:
-        """The parser: ParlAI's own options, where to write, where the knowledge is."""
+        """The parser, with ParlAI's options, the output file and the place of the knowledge."""
         parser = ParlaiParser(
             True, True, "Write a model's responses with knowledge, for `q2 score`"
         )
         parser.add_argument("--out", type=str, default="", help="File to write, .jsonl")
         parser.add_argument(
-            "--overwrite", type="bool", default=False, help="Replace a file that exists already"
+            "--overwrite", type="bool", default=False, help="Replace an existing file"
         )
         parser.add_argument(
             "--system",
             type=str,
             default="",
-            help="Name of the system in the rows; that of the model where none is given",
+            help="Name of the system in the rows (default: the model's name)",
         )
         parser.add_argument("-ne", "--num-examples", type=int, default=-1)
         add_options(parser, scoring=False)
@@ -51,11 +52,11 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         return parser
 
     def run(self) -> dict[str, int]:
-        """Writes the rows; returns how many, and how many were left out by reason.
+        """Writes the rows. Returns how many were written, and how many were left out by reason.
 
         Raises:
-            InputError: no file to write, one that exists already, or no example that has knowledge
-                and a response.
+            InputError: no output file is named, it already exists, or no example has knowledge and
+                a response.
         """
         hook.install()
         out = self.opt.get("out") or ""

@@ -1,7 +1,7 @@
-"""What the plug-in wraps in ParlAI, each for one reason.
+"""What the plug-in wraps in ParlAI, and why.
 
-ParlAI 1.7.2 has no way to register a metric, so functions of its classes are replaced by
-ones that call them. No installed file is touched, and :func:`install` does it once.
+ParlAI 1.7.2 cannot register a metric. So functions of its classes are replaced by wrappers that
+call them. No installed file is changed, and :func:`install` wraps each function once.
 
 =====================================  ==================================================
 ``FixedDialogTeacher.observe``         has knowledge and response together: scores are added
@@ -65,13 +65,13 @@ from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
 
 EXPLANATION = "q2_explanation"
-"""The field of a world log's messages that says what a score rests on."""
+"""The field of a world log's messages that holds the evidence of a score."""
 
 _installed = False
 
 
 def install() -> None:
-    """Wraps what the table above names; later calls do nothing."""
+    """Wraps the functions of the table above. Only the first call does anything."""
     global _installed
     if _installed:
         return
@@ -98,7 +98,7 @@ def install() -> None:
 
 
 def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    """Replaces ``owner.name`` by ``wrapper``, which gets the original first."""
+    """Replaces ``owner.name`` by ``wrapper``, which gets the original as its first argument."""
     original = getattr(owner, name)
     setattr(owner, name, functools.wraps(original)(_bound(wrapper, original)))
 
@@ -130,10 +130,10 @@ def _copies(module: types.ModuleType) -> list[types.ModuleType]:
 
 @dataclass(frozen=True)
 class Taken:
-    """An example that a model answered.
+    """An answered example.
 
-    ``example`` is ``None`` where there is nothing to score; ``without`` says what it lacks,
-    its knowledge or a text (:data:`NO_KNOWLEDGE`, :data:`NO_RESPONSE`). ``labels`` are the
+    ``example`` is ``None`` if there is nothing to score; ``without`` then names what is missing,
+    its knowledge or its text (:data:`NO_KNOWLEDGE`, :data:`NO_RESPONSE`). ``labels`` are the
     human's replies.
     """
 
@@ -144,7 +144,7 @@ class Taken:
 
 
 listeners: list[Callable[[Taken], None]] = []
-"""Told of every example that a model answers with a text (the export listens here)."""
+"""Functions that get every example which a model answers with a text (the export is one)."""
 
 
 def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
@@ -245,7 +245,8 @@ def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwarg
 
 
 def _at_command_line(parser: Any) -> bool:
-    """Whether a command runs (``parlai``, ``python -m parlai.…``), not somebody's Python."""
+    """Whether a command runs (``parlai``, ``python -m parlai.…``) rather than a user's Python
+    code."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     script = spec is not None and spec.name.startswith("parlai.scripts.")
     return script or isinstance(parser, parlai.core.script._SupercommandParser)
@@ -300,7 +301,7 @@ def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> An
 _pending_lines: list[str] = []
 
 _silent: set[str] = set()
-"""Metrics that were asked for and scored nothing: the command then does not end well."""
+"""Requested metrics that scored nothing. The command then ends with an error."""
 
 
 def _eval_single_world(
@@ -367,7 +368,7 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _mend_plateau_scheduler() -> None:
-    """ParlAI's default scheduler passes ``verbose``, which torch 2.7 took away."""
+    """Repairs ParlAI's default scheduler, which passes ``verbose``: torch 2.7 removed it."""
     schedulers = torch.optim.lr_scheduler
     if "verbose" in inspect.signature(schedulers.ReduceLROnPlateau.__init__).parameters:
         return

@@ -1,6 +1,6 @@
 """Where ParlAI's tasks keep the text that a response should be grounded in.
 
-One row for each task in :data:`SOURCES`; other tasks name their field with
+:data:`SOURCES` has one row for each task. Other tasks name their field with
 ``--q2-knowledge-field``.
 """
 
@@ -18,7 +18,7 @@ Act = Mapping[str, Any]
 """A teacher's message: ``text``, ``labels`` and the task's own fields."""
 
 Extract = Callable[[Any, Act], Sequence[str]]
-"""(teacher, its last message) to pieces of knowledge, none where there is none."""
+"""A function from (teacher, its last message) to pieces of knowledge; the list may be empty."""
 
 NOTHING = frozenset(
     {
@@ -29,22 +29,22 @@ NOTHING = frozenset(
         "__noselected-docs__",
     }
 )
-"""What the tasks write where the human used no knowledge."""
+"""The texts that tasks write if the human used no knowledge."""
 
 GUESSED = ("checked_sentence", "knowledge")
-"""Fields looked at for a task that has no row in the table."""
+"""Fields to try for a task that has no row in the table."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The knowledge of a task: what the human chose (gold), and all that was shown."""
+    """Where a task keeps its knowledge: what the human chose (gold), and all that was shown."""
 
     gold: Extract
     all: Extract
 
 
 def pieces(value: object) -> list[str]:
-    """The texts of a field: a string, a list of strings, or a dict with texts as values."""
+    """The texts in a field: a string, a list of strings, or a dict whose values are texts."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
@@ -55,7 +55,7 @@ def pieces(value: object) -> list[str]:
 
 
 def _field(*names: str) -> Extract:
-    """Takes the first of these fields that the message has."""
+    """A function that takes the first of these fields that the message has."""
 
     def extract(teacher: Any, act: Act) -> Sequence[str]:
         return next((pieces(act[name]) for name in names if name in act), [])
@@ -99,13 +99,14 @@ SOURCES: Mapping[str, Source] = {
     "natural_questions": Source(_natural_questions, _natural_questions),
     "funpedia": Source(_funpedia, _funpedia),
 }
-"""By the task's name, as in ``-t``: ``parlai.tasks.NAME``."""
+"""Sources by task name, as in ``-t``: ``parlai.tasks.NAME``."""
 
 _OTHER = Source(_field(*GUESSED), _field(*reversed(GUESSED)))
 
 
 def source_of(teacher: Any) -> Source:
-    """The table's row for a teacher: that of the nearest class that ParlAI's tasks define."""
+    """The row of :data:`SOURCES` for a teacher: that of its nearest base class among ParlAI's
+    tasks."""
     for cls in type(teacher).__mro__:
         package = cls.__module__.split(".")
         if package[:2] == ["parlai", "tasks"] and package[2] in SOURCES:
@@ -114,13 +115,13 @@ def source_of(teacher: Any) -> Source:
 
 
 def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | None = None) -> str:
-    """The knowledge of an example, pieces joined by newlines; "" where there is none.
+    """The knowledge of an example, with pieces joined by newlines; "" without knowledge.
 
     Args:
-        teacher: that sent the example.
-        act: its message.
-        which: "gold" for what the human chose, "all" for all that was shown.
-        field: name of the message's field to take instead.
+        teacher: the teacher that sent the example.
+        act: the message of the example.
+        which: "gold" for what the human chose, "all" for everything that was shown.
+        field: the name of another field of the message to read instead.
     """
     if field:
         found: Sequence[str] = pieces(act.get(field))
@@ -131,7 +132,8 @@ def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | No
 
 
 def usable(text: object) -> bool:
-    """Whether ``q2 score`` would score it: a string that shows something and is Unicode."""
+    """Whether ``q2 score`` would score a text: a string with something visible, in valid
+    Unicode."""
     if not isinstance(text, str) or is_blank(text):
         return False
     try:
@@ -145,13 +147,13 @@ _PREPENDED = re.compile(r"__knowledge__.*?__endknowledge__\s*", re.DOTALL)
 
 
 class History:
-    """The turns before each response, oldest first, one history for each teacher."""
+    """The turns before each response, oldest first, separately for each teacher."""
 
     def __init__(self) -> None:
         self._turns: list[str] = []
 
     def before(self, teacher: Any, act: Act, knowledge: str) -> tuple[str, ...]:
-        """The turns up to this message; knowledge that a task puts into its text is left out."""
+        """The turns up to this message, without knowledge that the task puts into its text."""
         if getattr(teacher, "entry_idx", None) == 0 and not getattr(teacher, "stream", False):
             self._turns.clear()  # the last episode may have been left before its end
         text = _PREPENDED.sub("", str(act.get("text", "")))

@@ -1,4 +1,4 @@
-"""What the plug-in tells people: mistyped names, what was left out, what scored nothing."""
+"""What the plug-in tells users: mistyped names, left-out examples, metrics that scored nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from q2_metric.scoring import SHARES, hollow
 
 NO_KNOWLEDGE = "q2_no_knowledge"
 NO_RESPONSE = "q2_no_response"
-"""Counts of such examples, reported where there are any."""
+"""Counts of such examples. They are reported only if there are any."""
 
 _PARLAI_NAMES = PARLAI_NAMES | {"default", "rouge", "distinct", "all", ""}
 
@@ -21,18 +21,18 @@ _EVERY_TASKS_FIELDS = frozenset(
 )
 
 fields_without: dict[str, list[str]] = {}
-"""By task: the fields of the first message that had no knowledge, to name in warnings."""
+"""For each task, the fields of the first message without knowledge; warnings name them."""
 
 
 def wanted(requested: Iterable[str]) -> list[str]:
-    """Our metrics among requested names, in the order in which they are reported."""
+    """Our metrics among the requested names, in the order of the report."""
     behind = names()
     asked = {behind[name] for name in requested if name in behind}
     return [metric for metric in reported() if metric in asked]
 
 
 def requested(opt: Mapping[str, Any]) -> list[str]:
-    """The names that ``--metrics`` and ``--validation-metric`` ask for."""
+    """The names in ``--metrics`` and ``--validation-metric``."""
     asked = str(opt.get("metrics") or "").split(",")
     if opt.get("validation_metric") in names():
         asked.append(opt["validation_metric"])
@@ -40,7 +40,8 @@ def requested(opt: Mapping[str, Any]) -> list[str]:
 
 
 def no_such_field(field: str, fields: Sequence[str]) -> str:
-    """A warning about the option, for an example with other fields."""
+    """A warning that the message has no field with knowledge; it names the option and the
+    fields."""
     close = difflib.get_close_matches(field, fields, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return (
@@ -55,7 +56,7 @@ def _close(name: str) -> str | None:
 
 
 def mistyped(opt: Mapping[str, Any]) -> list[str]:
-    """A warning for each requested name that looks like one of ours and is none."""
+    """A warning for each requested name that resembles one of ours but is none of ours."""
     asked = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
     return [
         f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
@@ -65,12 +66,12 @@ def mistyped(opt: Mapping[str, Any]) -> list[str]:
 
 
 def has_value(report: Mapping[str, Any], name: str) -> bool:
-    """Whether a number of a report says anything: at least one response counts in it."""
+    """Whether a number of a report means anything: at least one response counts in it."""
     return name in report and not math.isnan(float(report[name]))
 
 
 def unfit(report: Mapping[str, Any], name: str) -> str:
-    """Why a number of a report must not choose the best model; "" where it may."""
+    """Why a number of a report must not choose the best model; "" if it may."""
     if not has_value(report, name):
         return f"{name} has no value"
     return "" if name in SHARES else hollow(
@@ -78,12 +79,12 @@ def unfit(report: Mapping[str, Any], name: str) -> str:
 
 
 def without_value(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """Our metrics that ``--metrics`` names and that scored no response."""
+    """Our metrics in ``--metrics`` that scored no response."""
     return [name for name in wanted(requested(opt)) if not has_value(report, name)]
 
 
 def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """What a reader of this report should know: left-out examples, metrics without a value."""
+    """Lines that a reader of this report should see: left-out examples, metrics without a value."""
     asked = wanted(requested(opt))
     task = str(opt.get("task", "?"))
     n = int(report.get("exs", 0))

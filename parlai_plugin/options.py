@@ -22,7 +22,7 @@ def presets() -> list[str]:
 
 
 def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
-    """``Opt.load_init``: the presets ``-o q2/…``.
+    """Replaces ``Opt.load_init`` and knows the presets ``-o q2/…``.
 
     Raises:
         InputError: there is no such preset.
@@ -36,7 +36,7 @@ def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
     except (TypeError, NotImplementedError, FileNotFoundError) as error:
         if optfile.startswith("q2/"):
             raise InputError(
-                f"-o: there is no preset {optfile}; there are {' and '.join(presets())}"
+                f"-o: there is no preset {optfile}; the presets are {' and '.join(presets())}"
             ) from None
         if isinstance(error, FileNotFoundError):
             raise
@@ -45,12 +45,12 @@ def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
 
 
 def load_opts(original: Callable[..., Any], parser: Any, opt: Mapping[str, Any]) -> Any:
-    """``ParlaiParser._load_opts``: a preset beside a model that it does not fit is one line.
+    """Replaces ``ParlaiParser._load_opts``: a model that does not fit a preset is a one-line error.
 
-    ParlAI raises a RuntimeError that names an option of the preset, and not the model.
+    ParlAI's own RuntimeError names an option of the preset, but not the model.
 
     Raises:
-        InputError: there is no such model, or it is of another kind.
+        InputError: the model does not exist, or is of another kind.
     """
     try:
         return original(parser, opt)
@@ -68,11 +68,11 @@ def load_opts(original: Callable[..., Any], parser: Any, opt: Mapping[str, Any])
 
 
 def add_options(parser: Any, *, scoring: bool = True) -> None:
-    """Adds the options ``--q2-…`` to a parser, once.
+    """Adds the options ``--q2-…`` to a parser. A second call does nothing.
 
     Args:
-        parser: ParlAI's.
-        scoring: also those that say how responses are scored.
+        parser: ParlAI's parser.
+        scoring: also add the options that say how responses are scored.
     """
     if "--q2-knowledge" in parser._option_string_actions:
         return
@@ -87,7 +87,7 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         "--q2-knowledge-field",
         type=str,
         default=None,
-        help="Field of the task's messages that holds the knowledge, for tasks not known.",
+        help="Field of the task's messages that holds the knowledge, for other tasks.",
     )
     if not scoring:
         return
@@ -95,21 +95,22 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
         "--q2-preset",
         type=str,
         default="bundled",
-        help=f"Models that score, out of {', '.join(PRESETS)}.",
+        help=f"Preset of the models that score: {', '.join(PRESETS)}.",
     )
     group.add_argument(
         "--q2-no-claim",
         choices=get_args(NoClaim),
         default=NO_CLAIM,
-        help="How responses that claim nothing (\"lol\") or are empty count: as 0, or not at all.",
+        help="How responses that claim nothing (\"lol\") or are empty count: as 0 (zero), or not "
+        "at all (exclude).",
     )
     group.add_argument(
         "--q2-strict", type="bool", default=False,
-        help="Stop where a metric fails; by default its numbers are left out, and the run goes on.",
+        help="Stop if a metric fails. By default its numbers are left out and the run continues.",
     )
     for name in models():
         group.add_argument(f"--q2-{name.replace('_', '-')}", type=str, default=None,
-                           help="Hub name or folder of a model in place of the preset's.")
+                           help="Hub name or folder of a model that replaces the preset's.")
     for setting in _settings():
         kind: Any = "bool" if setting.kind is bool else setting.kind
         group.add_argument(
@@ -118,7 +119,8 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
 
 
 def _settings() -> Iterable[Setting]:
-    """How models run, and the settings of all metrics, each once."""
+    """The fields of :class:`~q2_metric.running.Running` and the settings of all metrics, each
+    once."""
     found: dict[str, Setting] = {}
     for some in (settings_of(Running), *(one.setting_fields() for one in METRICS.values())):
         for one in some:
@@ -127,5 +129,5 @@ def _settings() -> Iterable[Setting]:
 
 
 def keywords_of(opt: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of ``load_metrics`` among ParlAI's options; only what was given."""
+    """The keywords of ``load_metrics`` that were given as options of ParlAI."""
     return {name: opt[f"q2_{name}"] for name in keywords() if opt.get(f"q2_{name}") is not None}

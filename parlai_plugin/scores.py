@@ -1,8 +1,8 @@
-"""A ParlAI metric that scores nothing until its value is asked for, and then all at once.
+"""A ParlAI metric that scores nothing until its value is read, and then scores everything at once.
 
-ParlAI adds metrics up one example at a time. A :class:`LazyMean` only remembers which
-responses it stands for; the first value that is asked for scores every response that waits,
-of all tasks and batches of this process, by all metrics that were asked for, in one call.
+ParlAI adds up metrics one example at a time. A :class:`LazyMean` only remembers its responses. When
+the first value is read, all waiting responses of this process are scored in one call, over all
+tasks and batches and by all requested metrics.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from q2_metric.types import Example, Score
 from q2_metric.types import Metric as Q2Metric
 
 PARLAI_NAMES = ALL_METRICS | {"bleu", "knowledge_f1"}
-"""Names of ParlAI's own metrics: against the human's reply, and, where a task has it, token F1 with
+"""Names of ParlAI's own metrics: against the human's reply, and, if a task has it, token F1 with
 the sentence that the human used."""
 
 
 def reported() -> dict[str, list[str]]:
-    """The metrics that ``--metrics`` may name, and what each adds to a report."""
+    """The metrics that ``--metrics`` may name, and the numbers that each adds to a report."""
     nothing = Score(Example("", ""), None)
     return {
         name: list(scoring.numbers(nothing, name, NO_CLAIM))
@@ -39,9 +39,9 @@ def reported() -> dict[str, list[str]]:
 
 
 def names(metrics: Collection[str] | None = None) -> dict[str, str]:
-    """The metric (of these, or of all) behind each reported name; any may be asked for.
+    """The metric behind each reported name, among these metrics or all. Any name may be requested.
 
-    A share that several metrics have is that of the first.
+    A share that several metrics have belongs to the first of them.
     """
     found: dict[str, str] = {}
     for metric, all_ in reported().items():
@@ -52,7 +52,7 @@ def names(metrics: Collection[str] | None = None) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the options ``--q2-…`` say about scoring."""
+    """The scoring options ``--q2-…``."""
 
     preset: str = "bundled"
     keywords: tuple[tuple[str, Any], ...] = ()
@@ -62,7 +62,7 @@ class Settings:
 
     @classmethod
     def of(cls, opt: Mapping[str, Any]) -> Settings:
-        """The settings in ParlAI's options; explanations are kept for world logs only."""
+        """The settings in ParlAI's options. Explanations are kept only for world logs."""
         batch_size = opt.get("q2_batch_size")
         if batch_size is not None and batch_size < 1:
             raise InputError(f"--q2-batch-size is {batch_size}; it must be at least 1")
@@ -76,7 +76,7 @@ class Settings:
 
 
 class Response:
-    """A response that waits for its scores, and then their numbers by name."""
+    """A response that waits for its scores, and later holds their numbers by name."""
 
     __slots__ = ("__weakref__", "_scorer", "example", "scores", "values")
 
@@ -87,11 +87,11 @@ class Response:
         self._scorer = scorer
 
     def value(self, name: str) -> float | None:
-        """Its number of this name."""
+        """The number of this name."""
         return self.scored()[name]
 
     def scored(self) -> Mapping[str, float | None]:
-        """Its numbers; scores all that waits where this has none yet."""
+        """Its numbers. If it has none yet, all waiting responses are scored."""
         if self.values is None:
             self._scorer.score_waiting()
         assert self.values is not None
@@ -99,13 +99,13 @@ class Response:
 
 
 class Scorer:
-    """Metrics, and the responses of this process that they have not scored yet.
+    """Metrics, and the responses of this process that wait to be scored by them.
 
-    Responses are held weakly: those whose report was thrown away are never scored.
+    Responses are held weakly: responses whose report was dropped are never scored.
 
     Args:
-        metrics: that score.
-        settings: how responses count, and what becomes of a metric that fails.
+        metrics: the metrics that score.
+        settings: how responses count, and what happens if a metric fails.
     """
 
     def __init__(self, metrics: Sequence[Q2Metric], settings: Settings | None = None) -> None:
@@ -114,7 +114,7 @@ class Scorer:
         self._waiting: list[weakref.ref[Response]] = []
 
     def add(self, example: Example) -> Response:
-        """The response, to be scored with the next batch."""
+        """Adds a response to the next batch and returns it."""
         response = Response(example, self)
         self._waiting.append(weakref.ref(response))
         return response
@@ -125,13 +125,13 @@ class Scorer:
             [metric for metric in self.metrics if metric.name in names], self.settings.no_claim)
 
     def score_waiting(self) -> None:
-        """Scores all responses that still wait, in one batch.
+        """Scores all waiting responses in one batch.
 
-        One that the models cannot score is named in a warning and left out of the means, and a
-        metric that fails on all is named in an error and has no mean.
+        If the models cannot score a response, a warning names it and the means leave it out. If a
+        metric fails on all responses, an error names it and it has no mean.
 
         Raises:
-            Exception: what a metric raises, with the setting ``strict``.
+            Exception: a metric fails, with the setting ``strict``.
         """
         how = self.settings
         alive = [response for ref in self._waiting if (response := ref()) is not None]
@@ -153,15 +153,15 @@ class Scorer:
 
 
 broken: set[str] = set()
-"""Metrics that failed on all responses of some report, to name in the lines after a run."""
+"""Metrics that failed on all responses of a report. The lines after a run name them."""
 
 
 def _report_broken(name: str, error: Exception) -> None:
-    """The run goes on without the numbers of a metric that fails on all responses."""
+    """Logs that a metric failed on all responses; the run continues without its numbers."""
     broken.add(name)
     words = " ".join(str(error).split())
-    logging.error(f"q2-metric: {name} has no numbers here, since it failed: "
-                  f"{type(error).__name__}: {words} (--q2-strict true stops there)")
+    logging.error(f"q2-metric: {name} failed and has no numbers here: "
+                  f"{type(error).__name__}: {words} (--q2-strict true stops the run instead)")
 
 
 _scorers: dict[tuple[tuple[str, ...], Settings], Scorer] = {}
@@ -182,11 +182,11 @@ def scorer(metrics: Sequence[str], settings: Settings) -> Scorer:
 
 
 class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
-    """The mean of one reported number over responses, scored when the value is asked for.
+    """The mean of one reported number over responses, which are scored when the value is read.
 
-    Immutable like every ParlAI metric, and ``a + b`` takes no longer the longer ``a`` is:
-    metrics that grow out of one another share a list, of which each knows its own length.
-    Pickling (how workers send their reports) scores this process's share and sends its mean.
+    It is immutable, like every ParlAI metric. The cost of ``a + b`` does not grow with ``a``:
+    metrics that grow out of each other share one list, and each knows its own length. Workers send
+    their reports by pickling, which scores the worker's share and sends its mean.
     """
 
     __slots__ = ("_length", "_name", "_responses", "_settled")
@@ -222,12 +222,12 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
         )
 
     def mean(self) -> Mean:
-        """The mean of all its responses; scores what waits."""
+        """The mean over all its responses. Waiting responses are scored first."""
         return self._settled + Mean.of(
             response.value(self._name) for response in self._responses[: self._length])
 
     def value(self) -> float:
-        """The mean, in [0, 1]; nan where no response has a value."""
+        """The mean, in [0, 1]; nan if no response has a value."""
         return self.mean().number
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -245,7 +245,7 @@ def _settled(name: str, mean: Mean) -> LazyMean:
 
 
 class Explanation:
-    """What a line of a world log says about a response; written out with the log."""
+    """The line of a world log about a response. It is made when the log is written."""
 
     def __init__(self, response: Response) -> None:
         self._response = response

@@ -1,8 +1,8 @@
-"""A user's own ``parlai_internal`` package hides ours; this finds it and says what to add.
+"""Finds a user's own package ``parlai_internal`` that hides ours, and says what to add to it.
 
-``parlai_internal`` is a namespace package here, spread over several folders. A regular one
-(with an ``__init__.py``) that comes first in the search path is the only one that Python
-sees, and ParlAI then finds no plug-in.
+Here ``parlai_internal`` is a namespace package, spread over several folders. If a regular package
+(with an ``__init__.py``) comes first in the search path, Python sees only that one, and ParlAI
+finds no plug-in.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 LINE = "__path__ = __import__('pkgutil').extend_path(__path__, __name__)"
-"""Lets a regular package have parts elsewhere (pkgutil documents it)."""
+"""A line that lets a regular package have parts in other folders (see pkgutil)."""
 
 _PARTS = ("mutators", "scripts")
 _MODULE = "q2_metric_parlai"

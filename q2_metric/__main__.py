@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """The command; Ctrl-C is a line and exit code 130 while it is imported too."""
+    """Runs the command. Ctrl-C gives one line and exit code 130, also during imports."""
     try:
         from q2_metric.cli.main import main as command
     except KeyboardInterrupt:

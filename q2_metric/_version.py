@@ -1,3 +1,3 @@
-"""The version, and nothing else, so that builds read it without importing the package."""
+"""Only the version, so that builds can read it without importing the package."""
 
 __version__ = "0.1.0"

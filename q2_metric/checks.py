@@ -1,7 +1,7 @@
-"""The fields of settings dataclasses: what each may be, what it is for, whether a value fits.
+"""The fields of settings dataclasses: allowed values, descriptions, and checks.
 
-Types are bool, int, float, str and ``Literal``, each also with ``| None``. Options of the command
-line and of frameworks are made of these, and so are the checks of values.
+A field's type is bool, int, float, str or ``Literal``, each also with ``| None``. The options of
+the command line and of the frameworks are made from these fields, and so are the checks of values.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Setting:
     """A field of a settings dataclass.
 
     Attributes:
-        name: of the field.
+        name: name of the field.
         kind: bool, int, float or str.
-        choices: of a ``Literal``; empty where any value of the kind may be.
+        choices: the values of a ``Literal``; empty if any value of the kind is allowed.
         optional: whether it may be ``None``.
-        default: where it is not given.
-        words: the first sentence of its description in the docstring, without a full stop.
-        metadata: of the field.
+        default: the value if none is given.
+        words: the first sentence of its description in the docstring, without the full stop.
+        metadata: metadata of the field.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Setting:
 
     @property
     def sentence(self) -> str:
-        """Its words as a sentence."""
+        """The description as a sentence with a full stop."""
         return f"{self.words[:1].upper()}{self.words[1:]}."
 
     def check(self, value: object) -> None:
-        """Nothing where the field may have this value.
+        """Checks that the field may have this value.
 
         Raises:
-            InputError: it may not; with what it may be.
+            InputError: it may not; the message says which values are allowed.
         """
         if value is None and self.optional:
             return
@@ -73,10 +73,10 @@ def settings_of(kind: type) -> tuple[Setting, ...]:
 
 
 def check_fields(settings: Any) -> None:
-    """Nothing where every field of a settings dataclass has a value of its type.
+    """Checks that every field of a settings dataclass has a value of its type.
 
     Raises:
-        InputError: the first field that has not, and what it may be.
+        InputError: a field has a wrong value; the message says which values are allowed.
     """
     for one in settings_of(type(settings)):  # type: ignore[arg-type]  # types are hashable
         one.check(getattr(settings, one.name))
@@ -92,7 +92,7 @@ def _setting(field: dataclasses.Field[Any], hint: Any, words: str) -> Setting:
 
 
 def _described(kind: type) -> dict[str, str]:
-    """The first sentence of each field's description, out of the docstring of a dataclass."""
+    """The first sentence of each field's description, from the docstring of a dataclass."""
     _, _, section = (kind.__doc__ or "").partition("Attributes:\n")
     found: dict[str, str] = {}
     for names, text in re.findall(
@@ -105,7 +105,8 @@ def _described(kind: type) -> dict[str, str]:
 
 
 def _is(value: object, kind: type) -> bool:
-    """Whether a value is of a type; True and False are no numbers, whole ones are numbers."""
+    """Whether a value has a type. True and False do not count as numbers; an int counts as a
+    float."""
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
     return isinstance(value, (int, float) if kind is float else kind)

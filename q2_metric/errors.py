@@ -2,14 +2,14 @@
 
     Q2Error
     |-- InputError        a row, file or argument is not what it should be (also ValueError)
-    |   |-- BadRowError   a row, where none was to be passed over (q2 score --strict)
-    |   `-- WriteError    a file cannot be written now, whatever its name (a full disk)
+    |   |-- BadRowError   a row that cannot be scored (only with q2 score --strict)
+    |   `-- WriteError    a file cannot be written now, under any name (a full disk)
     |-- MissingExtra      an optional package is not installed (also ImportError)
     |-- ModelError        a model cannot be loaded or does not fit its role (also OSError)
-    |   |-- BrokenModel   whatever the row: its files cannot be read, memory does not suffice
-    |   `-- PicklesRefused  its weights are only to be had as a pickle, which was not allowed
+    |   |-- BrokenModel   the model cannot be opened: damaged files, too little memory
+    |   `-- PicklesRefused  its weights exist only as a pickle, which was not allowed
     `-- DataError         a data set cannot be found or read (also OSError)
-        `-- DownloadError or be downloaded
+        `-- DownloadError a data set cannot be downloaded
 
 Each message is one line: what was wrong, where, and what to do about it.
 """
@@ -23,7 +23,7 @@ class Q2Error(Exception):
     """Base of all errors raised on purpose by this package.
 
     Attributes:
-        whatever_the_row: no row is to blame, and every other would fail as well.
+        whatever_the_row: the error does not depend on the row: every other row would fail as well.
     """
 
     whatever_the_row = False
@@ -34,19 +34,20 @@ class InputError(Q2Error, ValueError):
 
 
 class BadRowError(InputError):
-    """A row that cannot be scored, where none was to be passed over."""
+    """A row that cannot be scored, raised only with ``--strict``."""
 
 
 class WriteError(InputError):
-    """A file cannot be written now: the disk is full, not ours, or another process is at it."""
+    """A file cannot be written now: the disk is full, it is not ours, or another process uses
+    it."""
 
 
 class MissingExtra(Q2Error, ImportError):
     """An optional package is needed.
 
     Args:
-        what: what was asked for ("the preset 'paper'").
-        package: the package that is missing ("torch").
+        what: what needs the package ("the preset 'paper'").
+        package: name of the missing package ("torch").
         extra: the extra of q2-metric that installs it ("torch").
     """
 
@@ -71,11 +72,11 @@ class BrokenModel(ModelError):
 
 
 class PicklesRefused(ModelError):
-    """Models whose weights are only to be had as pickles, which nobody has allowed.
+    """Models whose weights exist only as pickles, which were not allowed.
 
     Args:
-        models: all of them.
-        allow: what allows them in the environment, as "Q2_ALLOW_PICKLES=owner/model".
+        models: names of all such models.
+        allow: the setting of the environment that allows them: "Q2_ALLOW_PICKLES=owner/model".
     """
 
     whatever_the_row = True

@@ -1,7 +1,7 @@
-"""Files: JSON read in one way, an output put in its place at once, and what is not overwritten.
+"""Files: reading JSON, writing outputs atomically, and refusing to overwrite.
 
-A command never overwrites its inputs, and each output needs its own path, whatever the paths are
-called (:func:`check_written`). A file that is there already stays (:func:`check_free`), unless
+A command never overwrites its inputs, and each output needs its own path (:func:`check_written`).
+Two names of the same file count as one path. An existing file is kept (:func:`check_free`), unless
 the command knows that it wrote the file itself.
 """
 
@@ -21,16 +21,16 @@ from typing import Any
 from q2_metric.errors import InputError, Q2Error, WriteError
 
 STDIN = "-"
-"""The path that stands for standard input."""
+"""The path that means standard input."""
 
 # --- reading ---------------------------------------------------------------------------
 
 
 def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
-    """What a JSON file holds; UTF-8, with or without a byte order mark.
+    """The value in a JSON file, in UTF-8 with or without a byte order mark.
 
     Raises:
-        Q2Error: ``wrong``: there is no such file, it cannot be read, or it is not JSON.
+        Q2Error: ``wrong``: the file is missing, cannot be read, or is not JSON.
     """
     text = read_text(path, wrong)
     try:
@@ -40,14 +40,14 @@ def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
 
 
 def parse_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """What a JSON text holds; whole numbers are such that a float can hold them.
+    """The value of a JSON text. Whole numbers must fit into a float.
 
     Args:
-        text: of others, it may be anything.
-        pairs: makes a value of an object's names and values, ``dict`` by default.
+        text: any text from outside.
+        pairs: makes a value from the names and values of an object; the default is ``dict``.
 
     Raises:
-        ValueError: it is not JSON, or has a greater number.
+        ValueError: it is not JSON, or contains a larger number.
         RecursionError: it is nested too deeply.
     """
     return json.loads(text, parse_int=_whole, object_pairs_hook=pairs)
@@ -60,14 +60,14 @@ def _whole(digits: str) -> int:
 
 
 _DIGITS = 300
-"""Of a whole number; a float has less than 309."""
+"""Most digits of a whole number. The largest float has 309."""
 
 
 def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
-    """What a UTF-8 file holds.
+    """The text of a UTF-8 file.
 
     Raises:
-        Q2Error: ``wrong``: there is no such file, or it cannot be read.
+        Q2Error: ``wrong``: the file is missing or cannot be read.
     """
     try:
         return Path(path).read_text(encoding="utf-8-sig")
@@ -80,18 +80,18 @@ def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
 
 
 def json_problem(error: Exception) -> str:
-    """What is wrong with a text that is no JSON, in a few words."""
+    """Why a text is not JSON, in a few words."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} at character {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def fingerprint(path: str | Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits; of a folder, that of its files' names and
-    contents.
+    """The SHA-256 of a file in hexadecimal digits. For a folder, it covers the names and contents
+    of all its files.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the path cannot be read.
     """
     try:
         if os.path.isdir(path):
@@ -104,11 +104,11 @@ def fingerprint(path: str | Path) -> str:
 
 
 def state(path: str | Path) -> tuple[int, ...]:
-    """What changes when a file, or a file of a folder, is written or replaced: device, inode,
+    """Numbers that change if a file (or a file of a folder) is written or replaced: device, inode,
     size, time in ns.
 
     Raises:
-        InputError: it is not there.
+        InputError: the path does not exist.
     """
     try:
         there = [Path(path), *(_inside(path) if os.path.isdir(path) else ())]
@@ -120,12 +120,13 @@ def state(path: str | Path) -> tuple[int, ...]:
 
 
 def _inside(folder: str | Path) -> list[Path]:
-    """The files of a folder and of the folders in it."""
+    """All files of a folder, also of its subfolders."""
     return sorted(one for one in Path(folder).rglob("*") if one.is_file())
 
 
 def rereadable(path: str | Path) -> bool:
-    """Whether reading a file or a folder now leaves it there for later: not of stdin and pipes."""
+    """Whether a path can be read again later: true for files and folders, false for stdin and
+    pipes."""
     return str(path) != STDIN and (os.path.isfile(path) or os.path.isdir(path))
 
 
@@ -135,19 +136,19 @@ def rereadable(path: str | Path) -> bool:
 def check_written(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Refuses outputs that would overwrite an input, one another, or no plain file.
+    """Refuses outputs that overwrite an input or each other, or that are not regular files.
 
-    Paths are compared as they resolve, and files that are there by device and inode, so
-    that symbolic and hard links count as what they lead to. A folder that is read, as a model's,
-    stands for all that is in it, now and later: its files tell which model it is.
+    Paths are resolved, and existing files are compared by device and inode, so links count as their
+    targets. An input folder, such as that of a model, covers all files in it, present and future:
+    they determine which model it is.
 
     Args:
         outputs: files and folders that will be written.
-        inputs: files and folders that are read; ``-`` and ``None`` are none.
+        inputs: files and folders that are read; ``-`` and ``None`` are ignored.
 
     Raises:
-        InputError: an output is read too, is written twice, or is there and no plain file
-            or folder.
+        InputError: an output is an input too, is written twice, or exists and is neither a regular
+            file nor a folder.
     """
     written = [Path(item) for item in outputs]
     read = [Path(item) for item in inputs if item is not None and str(item) != STDIN]
@@ -155,22 +156,23 @@ def check_written(
         if _is_stream(path) or (
             _is_there(path) and not path.is_file() and not path.is_dir()
         ):
-            raise InputError(f"{path}: cannot be written: it is no plain file")
+            raise InputError(f"{path}: cannot be written: it is not a regular file")
         _followed(path)
         for other in read:
             if _same(path, other):
-                raise InputError(f"{path}: is read, so it cannot be written; choose another name")
+                raise InputError(f"{path}: is an input, so it cannot be written; choose another "
+                                 "name")
             if other.is_dir() and within(path, other):
-                raise InputError(f"{path}: lies in {other}, which is read; choose another folder")
+                raise InputError(f"{path}: lies in the input folder {other}; choose another folder")
     for path, other in combinations(written, 2):
         if _same(path, other):
-            raise InputError(f"{path}: is written twice ({other}); choose another name")
+            raise InputError(f"{path}: two outputs have this path ({other}); choose another name")
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path names an open file of a process, as ``/dev/stdout`` does.
+    """Whether a path names an open file of a process, such as ``/dev/stdout``.
 
-    Such a link looks like a file where output goes to one; it would itself be replaced.
+    Such a link looks like a file if the output is redirected to one, and would itself be replaced.
     """
     with suppress(OSError, RuntimeError):
         for _ in range(_LINKS):
@@ -184,7 +186,7 @@ def _is_stream(path: Path) -> bool:
 
 _PROCESSES = Path("/proc")
 _LINKS = 40
-"""That are followed, as by the kernel."""
+"""The most links that are followed, as in the kernel."""
 
 
 def _is_there(path: Path) -> bool:
@@ -205,10 +207,10 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _followed(path: Path) -> Path:
-    """The file behind a link; the path itself where it is none.
+    """The target of a link; the path itself if it is not a link.
 
     Raises:
-        InputError: the link leads to nothing.
+        InputError: the link is dangling.
     """
     if not path.is_symlink():
         return path
@@ -220,7 +222,7 @@ def _followed(path: Path) -> Path:
 
 
 def is_taken(path: str | Path) -> bool:
-    """Whether a path is a file with contents; an empty one, as ``mktemp`` makes it, is free."""
+    """Whether a path is a file with contents. An empty file, as ``mktemp`` makes it, is free."""
     try:
         return os.path.isfile(path) and os.path.getsize(path) > 0
     except OSError:
@@ -228,21 +230,22 @@ def is_taken(path: str | Path) -> bool:
 
 
 def check_free(path: str | Path, what: str = "") -> None:
-    """Refuses the path of a file that has contents already.
+    """Refuses the path of an existing file with contents.
 
     Args:
-        path: of the file.
-        what: what the file is not, in words, where a file of that kind would be replaced.
+        path: path of the file.
+        what: the kind of file that would be replaced, in words; the error says that the file is not
+            of this kind.
 
     Raises:
-        InputError: there is such a file.
+        InputError: the file exists.
     """
     if is_taken(path):
-        raise InputError(f"{path}: exists already{what and f' and is not {what}'}; {CHOOSE}")
+        raise InputError(f"{path}: already exists{what and f' and is not {what}'}; {CHOOSE}")
 
 
 def has_mark(path: str | Path, mark: bytes) -> bool:
-    """Whether a file begins with something that has our mark in it."""
+    """Whether our mark occurs at the beginning of a file."""
     try:
         with open(path, "rb") as file:
             return mark in file.read(_HEAD)
@@ -251,26 +254,26 @@ def has_mark(path: str | Path, mark: bytes) -> bool:
 
 
 _HEAD = 4096
-"""Bytes among which a mark is."""
+"""Bytes at the beginning of a file in which a mark is sought."""
 
 CHOOSE = "choose another name, or replace it with --overwrite"
-"""What to do about an output that stays as it is."""
+"""What to do about an output that exists already."""
 
 
 def within(path: str | Path, folder: str | Path) -> bool:
-    """Whether a path lies in a folder, links followed."""
+    """Whether a path is inside a folder, after following links."""
     return Path(folder).resolve() in Path(path).resolve().parents
 
 
 def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
-    """Refuses a path where no file can be written, without touching it.
+    """Refuses a path to which no file can be written. Nothing is touched.
 
     Args:
-        path: of the file.
-        suffixes: of which it must have one, unless there are none.
+        path: path of the file.
+        suffixes: the allowed suffixes; empty for any.
 
     Raises:
-        InputError: another suffix, no such folder, or a folder has this name.
+        InputError: the suffix is not allowed, the folder does not exist, or the path is a folder.
     """
     path, known = Path(path), tuple(suffixes)
     if known and path.suffix.lower() not in known:
@@ -289,24 +292,24 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
 
 @contextmanager
 def replacing(path: Path, folder: Path | None = None, *, private: bool = False) -> Iterator[Path]:
-    """A name to write to; what was written is ``path`` afterwards, on disk, or not at all.
+    """A temporary path to write to. Afterwards ``path`` has the complete new content, or is
+    unchanged.
 
-    The unfinished file is new and of this call alone: it has a random name, in the folder of
-    ``path`` unless another one on its disk is given, and is made in a way that follows no link.
-    Where ``path`` is a link, the file behind it is replaced. The mode of a file that was there
-    is kept.
+    The temporary file is new and has a random name. It is in the folder of ``path``, unless another
+    folder on the same disk is given, and is created without following links. If ``path`` is a link,
+    its target is replaced. An existing file keeps its mode.
 
     Args:
-        path: of the file.
-        folder: for the unfinished file.
-        private: whether a new file can be read by its owner alone, as texts of users should.
+        path: path of the file.
+        folder: folder of the temporary file.
+        private: make a new file readable by its owner only, as users' texts should be.
 
     Raises:
-        InputError: ``path`` is a stream, or a link that leads to nothing.
-        WriteError: it cannot be written; what ``path`` held stays.
+        InputError: ``path`` is a stream or a dangling link.
+        WriteError: it cannot be written; ``path`` is unchanged.
     """
     if _is_stream(path):
-        raise InputError(f"{path}: cannot be written: it is no plain file")
+        raise InputError(f"{path}: cannot be written: it is not a regular file")
     place = _followed(path)
     if folder is None or place != path:  # a link may lead to another disk
         folder = place.parent
@@ -334,14 +337,14 @@ def replacing(path: Path, folder: Path | None = None, *, private: bool = False) 
 
 
 PRIVATE = 0o600
-"""The mode of a new file that holds texts of users: its owner reads and writes it."""
+"""The mode of a new file with users' texts: only its owner can read and write it."""
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Puts a UTF-8 file in its place; lone surrogates become escapes.
+    """Writes a UTF-8 file atomically. Lone surrogates become escapes.
 
     Raises:
-        WriteError: it cannot be written; what was there stays.
+        WriteError: it cannot be written; an existing file is unchanged.
     """
     path = Path(path)
     check_place(path)

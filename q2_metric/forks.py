@@ -1,10 +1,10 @@
 """Forked processes: what a child must not use, destroy or wait for.
 
-A forked child has a copy of its parent's memory and one thread, the one that forked. So an ONNX
-Runtime session of the parent can neither run nor be destroyed there (both wait for its threads), a
-lock that another thread held is never released, and what another thread was loading is never
-ready. Whoever keeps such a thing says so here: ``DataLoader`` workers, ``datasets.map``,
-``joblib``, lm-eval's bootstrap and ``multiprocessing.Pool`` all fork.
+A forked child has a copy of its parent's memory, but only the thread that forked. So it can neither
+run nor destroy an ONNX Runtime session of the parent, because both wait for the session's threads.
+A lock held by another thread is never released, and anything another thread was loading is never
+ready. Code that keeps such objects registers them here. Forks come from ``DataLoader`` workers,
+``datasets.map``, ``joblib``, lm-eval's bootstrap and ``multiprocessing.Pool``.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ _child = False
 
 
 def keep_in_child(value: T) -> T:
-    """The value; no forked child ever destroys it."""
+    """Returns the value, and keeps every forked child from destroying it."""
     _kept.add(value)
     return value
 
 
 def never_destroy(value: object) -> None:
-    """Adds a reference that nobody gives back, so that it outlives even Python's own shutdown."""
+    """Adds a reference that is never released, so the object outlives even Python's shutdown."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 def tell(one: Inherited) -> None:
-    """Each forked child calls ``one.in_child()``, as long as somebody holds ``one``."""
+    """Lets each forked child call ``one.in_child()``, as long as ``one`` is alive."""
     _inherited.add(one)
 
 
 def is_child() -> bool:
-    """Whether this process was forked after this module was imported."""
+    """Whether this process was forked after the import of this module."""
     return _child
 
 
 @contextmanager
 def held_off() -> Iterator[None]:
-    """Other threads fork only when this block has ended.
+    """Keeps other threads from forking until the block ends.
 
-    For loading: a child could not finish an import, or a native library's set-up, that another
-    thread of its parent had begun.
+    It is for loading: a child could not finish an import, or the set-up of a native library, that
+    another thread of its parent had begun.
     """
     lock = _loading
     with lock:

@@ -39,7 +39,8 @@ def path(name: str) -> str:
         InputError: another name.
     """
     if name not in NAMES:
-        raise InputError(f"there is no evaluate module {name!r}; there are {', '.join(NAMES)}")
+        raise InputError(f"there is no evaluate module {name!r}; the modules are "
+                         f"{', '.join(NAMES)}")
     return str(Path(__file__).parent / "integrations" / "evaluate" / "scripts" / name)
 
 
@@ -100,7 +101,7 @@ def register_quietly() -> None:
     except TakenError as error:
         if not _is_command():
             warnings.warn(
-                f"{error} ({OPT_OUT}=1 ends this warning)", UserWarning, stacklevel=3)
+                f"{error} ({OPT_OUT}=1 turns this warning off)", UserWarning, stacklevel=3)
     # ValueError: find_spec of a module that something put into sys.modules without a spec.
     except (MissingExtra, InputError, ValueError):
         pass
@@ -120,7 +121,7 @@ def _written(name: str) -> Path:
     except OSError as error:
         raise InputError(
             f"{error.filename}: cannot be written: {error.strerror}; set HF_MODULES_CACHE to a "
-            "folder that can, or load by evaluate.load(q2_metric.path(\"q2\"))"
+            "writable folder, or load by path: evaluate.load(q2_metric.path(\"q2\"))"
         ) from error
 
 

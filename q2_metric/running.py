@@ -1,4 +1,4 @@
-"""How models run, as one value; what they compute does not depend on it (but for ``dtype``)."""
+"""How models run, as one value. Only ``dtype`` changes what they compute."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class Running:
     """Where and how the models of a metric run.
 
     Attributes:
-        device: "auto", "cpu", "cuda", "cuda:1", "mps".
-        dtype: "float32", "bfloat16", "float16"; for the bundled models on a CPU also "int8", and
-            "auto" for what is faster of float32 and int8 on this machine
-            (on the command line float32 where a stage has another model).
-        batch_size: rows of a model call; ``None`` for as many as fit into memory (on a
-            CPU, as are fast).
-        attn_implementation: of transformers models: "sdpa", "flash_attention_2", …
+        device: where the models run: "auto", "cpu", "cuda", "cuda:1" or "mps".
+        dtype: number format of the models: "float32", "bfloat16" or "float16"; bundled models on a
+            CPU also run in "int8", or in the faster of float32 and int8 ("auto"). On the command
+            line, "auto" means float32 if a stage has another model.
+        batch_size: rows in one model call; ``None`` takes as many as fit into memory (on a CPU, as
+            many as are fast).
+        attn_implementation: attention of transformers models: "sdpa", "flash_attention_2", …
         compile: compile transformers models with ``torch.compile``.
 
     Raises:
-        InputError: a value of another type, or a batch of no row.
+        InputError: a value has the wrong type, or the batch size is below 1.
     """
 
     device: str = "auto"
@@ -41,7 +41,7 @@ class Running:
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> Running:
-        """The running among keywords; ``None`` there, and what is missing, is the default."""
+        """Takes its fields from keywords. A missing or ``None`` keyword means the default."""
         given = {name: keywords.get(name) for name in RUNNING}
         return cls(**{name: value for name, value in given.items() if value is not None})
 

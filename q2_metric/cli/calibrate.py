@@ -1,4 +1,4 @@
-"""``q2 calibrate``: labelled responses -> a threshold and a calibration."""
+"""``q2 calibrate``: fits a threshold and a calibration to labelled responses."""
 
 from __future__ import annotations
 
@@ -35,28 +35,29 @@ if TYPE_CHECKING:
 @click.argument("file", type=FILE)
 @format_option("FILE")
 @click.option("--out", required=True, metavar="PATH", type=Written(),
-              help="The calibration, as .json.")
+              help="Write the calibration as .json.")
 @click.option(
     "--metric", default=DEFAULT[0], show_default=True, callback=metric_names,
-    help="Whose scores.",
+    help="The metric to calibrate.",
 )
-@click.option("--name", help="Named in signatures.  [default: from --out]")
-@click.option("--label", metavar="COL", help="Column of people's labels.  [default: by name]")
+@click.option("--name", help="Name of the calibration in signatures.  [default: from --out]")
+@click.option("--label", metavar="COL", help="Column of the human labels.  [default: by name]")
 @click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
 @click.option("--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]")
 @click.option("--history", metavar="COL", help='Column of the history; "" for none.')
-@click.option("--column", metavar="COL", help="Scores of another metric, in the file already.")
+@click.option("--column", metavar="COL", help="Column of the file with scores of another metric.")
 @click.option(
     "--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic", show_default=True,
     help="How scores become probabilities.",
 )
 @click.option(
     "--precision", type=click.FloatRange(min=0, max=1, min_open=True),
-    help="Threshold: the most found at this precision.  [default: best balanced accuracy]",
+    help="Choose the threshold of highest recall at this precision.  "
+    "[default: of best balanced accuracy]",
 )
 @click.option("--figures", metavar="DIR", type=FIGURES,
-              help="Draw reliability curves, as PNG and SVG.")
-@click.option("--quiet", is_flag=True, help="No table and no progress bar.")
+              help="Draw reliability curves in this folder, as PNG and SVG.")
+@click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
 @CACHE_OPTIONS
 @MODEL_OPTIONS
 @SETTING_OPTIONS
@@ -77,8 +78,8 @@ def calibrate(
 ) -> None:
     """Fit a threshold and a calibration to labelled responses.
 
-    FILE (.jsonl, .csv, .tsv, .parquet) has people's label (1 = consistent) beside response
-    and knowledge. What is saved is applied by "q2 score --calibration".
+    FILE (.jsonl, .csv, .tsv, .parquet) has a human label (1 = consistent) beside response and
+    knowledge. "q2 score --calibration" applies the result.
     """
     from q2_metric.evaluation import calibrate as fitting
     from q2_metric.evaluation import labels
@@ -88,7 +89,7 @@ def calibrate(
     from q2_metric.rows.columns import Columns as Names
 
     if len(metric) > 1:
-        raise InputError("a calibration is of one metric; fit one for each")
+        raise InputError("--metric takes one metric; run q2 calibrate for each")
     options["outs"] = ()
     name = name or Path(out).stem
     check(options, f"calibration_{name}")

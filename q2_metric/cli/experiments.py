@@ -1,4 +1,4 @@
-"""What ``q2 meta-eval`` and ``q2 calibrate`` share: options, sources of scores, the end."""
+"""What ``q2 meta-eval`` and ``q2 calibrate`` share: options, sources of scores, outputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _drawn(folder: str) -> Iterable[Path]:
-    """The figures that are there already, which are drawn anew."""
+    """The existing figures, which are drawn again."""
     from q2_metric.evaluation.figures import figures_in
 
     return figures_in(folder)
@@ -50,21 +50,21 @@ FILE = Read(exists=True, dir_okay=False, path_type=Path)
 METRICS_OPTION = metrics_option("q2,scale,knowledge_f1,knowledge_bleu,nli")
 OUTPUT_OPTIONS = all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
-                 help="Write .json, .csv, .md."),
+                 help="Write the results as .json, .csv or .md; may be repeated."),
     click.option("--figures", metavar="DIR", type=FIGURES,
-                 help="Draw the figures there, as PNG and SVG."),
-    click.option("--note", type=FILE, help="Markdown to put into a page of --out."),
-    click.option("--quiet", is_flag=True, help="No tables and no progress bar."),
+                 help="Draw the figures in this folder, as PNG and SVG."),
+    click.option("--note", type=FILE, help="Markdown to insert into a page of --out."),
+    click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
 COLUMN_OPTIONS = all_options(
     METRICS_OPTION,
     click.option(
         "--scores", "scores_file", metavar="FILE", type=Read(),
-        help="A file with scores of your own metric, put beside ours.",
+        help="A file with scores of your own metric, shown beside ours.",
     ),
     format_option("--scores"),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
-                 help="With --scores: the column of the scores; may be repeated."),
+                 help="With --scores: a column of scores; may be repeated."),
 )
 EXPERIMENT_OPTIONS = all_options(
     COLUMN_OPTIONS, OUTPUT_OPTIONS, CACHE_OPTIONS, MODEL_OPTIONS, SETTING_OPTIONS
@@ -75,8 +75,8 @@ def check(options: Mapping[str, Any], name: str) -> None:
     """Refuses outputs that cannot be written, before hours of scoring.
 
     Args:
-        options: of the command.
-        name: of the report, after which its figures are called.
+        options: options of the command.
+        name: name of the report, with which the names of its figures begin.
     """
     from q2_metric.evaluation.figures import figures_of
     from q2_metric.evaluation.files import SUFFIXES
@@ -100,15 +100,15 @@ def check(options: Mapping[str, Any], name: str) -> None:
 def columns_of(
     options: Mapping[str, Any], rows: Sequence[Example], kept: Cache | None = None
 ) -> Columns:
-    """The metrics that were asked for, ours and those of a file.
+    """The requested metrics: ours, and those of a file of scores.
 
-    Each set is scored under the reading of its guideline, or all under that of --support; by a
-    preset of the papers as it is.
+    Each set is scored under the reading of its guideline, or all sets under that of --support. With
+    a preset of the papers, the preset's own reading holds.
 
     Args:
-        options: of the command.
-        rows: that will be scored.
-        kept: of :func:`score_cache`, where it is open already.
+        options: options of the command.
+        rows: the examples that will be scored.
+        kept: the cache of :func:`score_cache`, if it is open already.
     """
     from q2_metric.evaluation.readings import USUAL
     from q2_metric.evaluation.scores import ByGuideline, Columns, FileSource
@@ -152,7 +152,7 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
 
 
 def bar_of(options: Mapping[str, Any]) -> Bar:
-    """How progress is shown: not at all where nobody would see it."""
+    """How to show progress: without a bar if nobody would see it."""
     from q2_metric.cli.render import progress_bar
     from q2_metric.evaluation.scores import silent
 
@@ -160,7 +160,7 @@ def bar_of(options: Mapping[str, Any]) -> Bar:
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
-    """Shows the report and writes what was asked for."""
+    """Shows the report and writes the requested files."""
     from q2_metric.cli.tables import print_report
     from q2_metric.evaluation.files import write
 

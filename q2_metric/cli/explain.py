@@ -1,4 +1,4 @@
-"""``q2 explain`` and ``q2 evidence``: one response, and what its score rests on."""
+"""``q2 explain`` and ``q2 evidence``: one response and the evidence of its score."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
 
 FINDERS = [entry for entry in METRICS.values() if entry.details == "sentences"]
-"""Metrics that find each sentence's support."""
+"""Metrics that find the evidence of each claim."""
 
 
 @command("explain")
@@ -32,7 +32,7 @@ FINDERS = [entry for entry in METRICS.values() if entry.details == "sentences"]
 @SETTING_OPTIONS
 @SIGNATURE_OPTION
 def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
-    """Score one response and show what the score rests on."""
+    """Score one response and show the evidence: questions, answers, claims."""
     _explain(metrics, as_json, options)
 
 
@@ -42,9 +42,9 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
 @setting_options(FINDERS)
 @SIGNATURE_OPTION
 def evidence(as_json: bool, **options: Any) -> None:
-    """Show, for each sentence of a response, the knowledge that supports it best.
+    """Show, for each claim of a response, the sentence of the knowledge that supports it best.
 
-    Where nothing supports it, what comes nearest.
+    If no sentence supports a claim, the nearest one is shown.
     """
     _explain([FINDERS[0].name], as_json, options, nearest=True)
 

@@ -1,4 +1,4 @@
-"""``q2 explain`` on the terminal: the response, and under each score what it rests on."""
+"""``q2 explain`` on the terminal: the response, and the evidence of each score."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
 def print_explanation(
     row: OutputRow, signatures: Mapping[str, str], *, whole: bool = False, nearest: bool = False
 ) -> None:
-    """What each score of a response rests on.
+    """Prints the scores of a response, each with its evidence.
 
     Args:
-        row: of the output, with its texts.
-        signatures: by metric.
-        whole: whether signatures are printed whole.
-        nearest: whether a sentence that nothing supports is shown what comes nearest.
+        row: an output row with its texts.
+        signatures: signatures by metric.
+        whole: print signatures in full.
+        nearest: for a sentence without support, show the nearest sentence of the knowledge.
     """
     measured = shipped().covers(signatures.values())
     shown, screen = view(row, measured), console()
@@ -56,7 +56,7 @@ def print_explanation(
 
 
 MEASURED = "[n%]: how many of the responses with such a finding people call supported"
-"""What stands in brackets."""
+"""The meaning of the figures in brackets."""
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -64,7 +64,8 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _marked(row: Mapping[str, Any]) -> Text:
-    """The response with its claims by verdict; without any, what was asked about underlined."""
+    """The response with its claims marked by verdict; without claims, the asked spans are
+    underlined."""
     response = row["response"]
     if row.get("claims"):
         return marked(response, row["claims"])
@@ -92,7 +93,7 @@ def _headline(name: str, row: Mapping[str, Any]) -> Text:
 
 
 def _after(title: str, further: str) -> str:
-    """The title of a further column, without the metric's name before it."""
+    """The title of a further column, without the name of the metric in front."""
     return further.removeprefix(title).strip() or further
 
 
@@ -155,7 +156,7 @@ def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:
-    """Whether the knowledge is the one sentence that would be repeated as support."""
+    """Whether the knowledge is a single sentence, which need not be repeated as support."""
     return all(one["passage"] is None or one["passage"].strip() == row["knowledge"].strip()
                for one in row.get("claims") or ())
 

@@ -1,4 +1,4 @@
-"""``q2 gate``: a release is held back when its answers are less supported than before."""
+"""``q2 gate``: fails if a release's answers are unsupported, or less supported than before."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from q2_metric.report.read import Scored
 
 SHOWN = 10
-"""Failures that the terminal lists."""
+"""Number of failures that the terminal lists."""
 
 
 def _check_junit(path: str) -> None:
-    """Refuses a file that would replace something else than an earlier JUnit file."""
+    """Refuses to replace a file that is not an earlier JUnit file of q2 gate."""
     from q2_metric.files import check_free
     from q2_metric.report.ci import is_junit
 
@@ -37,29 +37,31 @@ def _check_junit(path: str) -> None:
 @command("gate")
 @click.argument("file", metavar="FILE", type=Read())
 @click.option("--baseline", metavar="FILE", type=Read(),
-              help="An earlier run. Only what is new since then fails.")
+              help="Scores or rows of an earlier run. Only new failures count then.")
 @click.option("-m", "--metric", default="groundedness", show_default=True, callback=metric_names,
-              help="The score that decides.")
+              help="The metric that decides.")
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True,
               help="A response with a lower score fails.")
 @click.option("--allow", "allowed", type=click.IntRange(min=0), default=0, show_default=True,
-              metavar="N", help="How many failures still pass.")
+              metavar="N", help="The gate passes with at most N failures.")
 @click.option("--junit", metavar="PATH", type=Written(guard=_check_junit),
-              help="JUnit XML: a test for each response.")
+              help="Write JUnit XML with a test for each response.")
 @click.option("--json", "shows_json", is_flag=True, help="Print a JSON object instead of text.")
 @CACHE_OPTIONS
 def gate(**options: Any) -> None:
-    """Fail when responses are not supported, or less than in an earlier run.
+    """Fail if responses are unsupported, or less supported than in an earlier run.
 
-    FILE and the baseline are outputs of q2 score --out, or files of rows, which are scored first
-    (to choose models, columns or settings, run q2 score). Without --baseline every response under
-    --threshold fails. With it, a response fails only if it passed there, is not in it, or claims
-    nothing now; the gate also fails if the mean fell, by a paired 95 % interval. Rows are matched
-    by id, or by their knowledge and history.
+    FILE and the baseline are outputs of q2 score --out, or files of rows, which are scored first.
+    (To choose models, columns or settings, run q2 score.)
 
-    On GitHub Actions the failures are also shown as annotations and in the step summary.
+    Without --baseline, every response under --threshold fails. With it, a response fails only if
+    it did not fail there too, or if it claims nothing now and had a score there. The gate also
+    fails if the mean fell: the paired 95 % interval is below 0. Rows are matched by id, or by their
+    knowledge and history.
 
-    Exit code 4: the gate failed. The others are those of q2 score.
+    On GitHub Actions, the failures also appear as annotations and in the step summary.
+
+    Exit code 4: the gate failed. The other codes are those of q2 score.
     """
     from q2_metric.report import ci
     from q2_metric.report.gate import gate as decide
@@ -101,7 +103,7 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
 
 @contextmanager
 def _scored(path: str, metric: str, options: dict[str, Any]) -> Iterator[str]:
-    """The path, or where the scores of its rows are if it holds none."""
+    """The path itself if it holds scores, and otherwise a file with the scores of its rows."""
     if _has_scores(path):
         yield path
         return

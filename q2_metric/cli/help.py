@@ -1,4 +1,4 @@
-"""``--help`` with the options that most people need, in groups; ``--help-all`` with all."""
+"""``--help`` shows the common options in groups, ``--help-all`` all options."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from q2_metric.cli.commands import Command
 
 
 class Grouped(Command):
-    """A command with more options than a screen holds.
+    """A command with more options than fit on a screen.
 
     Args:
-        groups: names of the parameters that ``--help`` shows, by the title of their group.
-        keywords: of :class:`~q2_metric.cli.commands.Command`.
+        groups: names of the parameters that ``--help`` shows, by title of their group.
+        keywords: keywords of :class:`~q2_metric.cli.commands.Command`.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Grouped(Command):
                                  "models, settings of the metrics, the cache, Ray.")
 
     def _row(self, ctx: click.Context, name: str | None) -> tuple[str, str] | None:
-        """The line of an option, which click's own ``--help`` has by its flag."""
+        """The help line of an option; click's own ``--help`` is found by its flag."""
         return next((one.get_help_record(ctx) for one in self.get_params(ctx)
                      if one.name == name or (name == "help" and "--help" in one.opts)), None)
 

@@ -1,4 +1,4 @@
-"""What ``q2 select`` and ``q2 respond`` share: options, rankers, and how a training is told."""
+"""What ``q2 select`` and ``q2 respond`` share: options, rankers, and the lines about a training."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NEW_FILE = Written(dir_okay=False, path_type=Path)
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuses a folder that has something, unless a training left it."""
+    """Refuses a folder that is not empty, unless a training made it."""
     from q2_metric.knowledge.training import ABOUT, STATE
 
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / STATE).rglob(ABOUT)):
-        raise InputError(f"{folder}: is not empty and is not the folder of a training; {CHOOSE}")
+        raise InputError(f"{folder}: the folder is not empty and holds no training; {CHOOSE}")
 
 
 NEW_FOLDER = Written(guard=_check_folder, file_okay=False, path_type=Path)
@@ -35,43 +35,49 @@ RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
                  default=["bundled"],
                  show_default=True,
-                 help="bundled, bundled-words, bm25, or a trained RSS; several vote."),
+                 help="bundled, bundled-words, bm25, or the folder of a trained RSS; several "
+                 "rankers vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
-                 show_default=True, help="Entity Guided Reranking: how names are matched."),
+                 show_default=True, help="How Entity Guided Reranking matches names."),
     click.option("--vote", type=click.Choice(["hard", "soft"]), default="hard",
-                 show_default=True, help="Of several rankers."),
+                 show_default=True, help="How several rankers vote."),
 )
 RSS_OPTIONS = all_options(
     click.option("--first", default="bundled", show_default=True, metavar="NAME",
-                 help="RSS: the first stage, bundled or bm25."),
+                 help="RSS: first stage, bundled or bm25."),
     click.option("--narrow", type=click.IntRange(min=1), show_default="20",
-                 help="RSS: snippets that the first stage leaves."),
-    click.option("--device", default="auto", show_default=True),
-    click.option("--batch-size", type=click.IntRange(min=1), help="Rows a model sees at once."),
+                 help="RSS: number of snippets that the first stage keeps."),
+    click.option("--device", default="auto", show_default=True, help="Where the models run."),
+    click.option("--batch-size", type=click.IntRange(min=1), help="Rows in one model call."),
 )
 TRAIN_OPTIONS = all_options(
     click.option("--base", required=True, metavar="MODEL", type=Read(),
-                 help="Hub name or folder."),
+                 help="Hub name or folder of the model to train from."),
     click.option("--out", "folder", type=NEW_FOLDER, required=True,
-                 help="Folder of the trained model; a stopped run goes on there."),
-    click.option("--rate", type=float, default=1e-5, show_default=True, help="Of Adam."),
-    click.option("--train-batch", type=click.IntRange(min=1), default=16, show_default=True),
-    click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True),
+                 help="Folder of the trained model. An interrupted training resumes from it."),
+    click.option("--rate", type=float, default=1e-5, show_default=True,
+                 help="Learning rate of Adam."),
+    click.option("--train-batch", type=click.IntRange(min=1), default=16, show_default=True,
+                 help="Examples of a training step."),
+    click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True,
+                 help="Passes over the training data."),
     click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
-                 help="Steps between judgements (and saved states)."),
+                 help="Steps between evaluations; each saves the state."),
     click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
-                 help="Judgements without a better one that end the training."),
-    click.option("--seed", type=int, default=0, show_default=True),
-    click.option("--device", default="auto", show_default=True),
+                 help="End the training after this many evaluations without improvement."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
+    click.option("--device", default="auto", show_default=True, help="Where the model runs."),
 )
 LABELLED_OPTIONS = all_options(
-    click.option("--pool", "pool_file", type=FILE, required=True, help="Snippets."),
-    click.option("--logs", type=FILE, required=True, help="Dialogues, as DSTC9 has them."),
-    click.option("--labels", type=FILE, required=True, help="Their labels."),
+    click.option("--pool", "pool_file", type=FILE, required=True, help="File of the snippets."),
+    click.option("--logs", type=FILE, required=True, help="Dialogues in the format of DSTC9."),
+    click.option("--labels", type=FILE, required=True, help="Labels of the dialogues."),
 )
 DEV_OPTIONS = all_options(
-    click.option("--dev-logs", type=FILE, required=True, help="Dialogues that choose the model."),
-    click.option("--dev-labels", type=FILE, required=True),
+    click.option("--dev-logs", type=FILE, required=True,
+                 help="Development dialogues, by which the best model is chosen."),
+    click.option("--dev-labels", type=FILE, required=True,
+                 help="Labels of the development dialogues."),
 )
 
 
@@ -99,7 +105,7 @@ def settings_of(options: dict[str, Any]) -> TrainSettings:
 
 
 def reporter(what: str) -> Callable[[Progress, float], None]:
-    """Prints each judgement on stderr."""
+    """A function that prints each evaluation on stderr."""
 
     def report(progress: Progress, value: float) -> None:
         click.echo(f"step {progress.step}: {what} {value:.4f} (best {progress.best:.4f} "
@@ -109,12 +115,13 @@ def reporter(what: str) -> Callable[[Progress, float], None]:
 
 
 def finished(progress: Progress, folder: Path) -> None:
-    """Prints how a training went."""
+    """Prints the result of a training."""
     click.echo(f"{folder}: best {progress.best} at step {progress.best_step} of {progress.step}")
 
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
-    """The rankers of :data:`RANKER_OPTIONS`, each once, run as :data:`RSS_OPTIONS` say."""
+    """The rankers of :data:`RANKER_OPTIONS`, each once, with the settings of
+    :data:`RSS_OPTIONS`."""
     from q2_metric.knowledge.choose import load_ranker
 
     return [
@@ -125,7 +132,7 @@ def load_rankers(options: dict[str, Any]) -> list[Ranker]:
 
 
 def combined_ranker(options: dict[str, Any]) -> Ranker:
-    """They as one, with EGR and votes."""
+    """All rankers combined into one, with EGR and votes."""
     from q2_metric.knowledge.choose import combined
 
     egr = None if options["egr"] == "none" else options["egr"]
@@ -134,7 +141,7 @@ def combined_ranker(options: dict[str, Any]) -> Ranker:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[str]]:
-    """Opens a text file that takes its place when it is complete; a new one is private."""
+    """Opens a text file that appears at its path when it is complete. A new file is private."""
     check_place(path)
     with replacing(path, private=True) as unfinished, \
             open(unfinished, "w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 """The command ``q2``: the group of all commands.
 
-Each command is a file, imported when it is run or the list of commands is asked for, and
-imports in its turn what it runs on: ``q2 --help`` is quick.
+Each command is a file. It is imported when it runs or is listed, and imports its own dependencies
+when it runs, so ``q2 --help`` is fast.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMMANDS = {
     "respond": "q2_metric.cli.respond:respond",
     "doctor": "q2_metric.cli.doctor:doctor",
 }
-"""Where each command is; those of a shell are in the shell."""
+"""Module and name of each command. The command of a shell is in the shell."""
 
 
 class Commands(Group):
@@ -63,4 +63,4 @@ def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) ->
     help="Show the version and exit.",
 )
 def main() -> None:
-    """Is a response supported by the text it should be grounded in?"""
+    """Measure whether responses are supported by the text they should be grounded in."""

@@ -1,7 +1,7 @@
 """Options that commands share, made from the registry of metrics and from their settings.
 
-A setting has an option by itself: its type, default and description are those of the field in
-the settings dataclass. Settings have no default here: what is not given is left to the metric.
+Each setting gets its option automatically: type, default and description come from the field of
+the settings dataclass. Options have no default of their own: a metric fills in what is not given.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Option = Callable[[Wrapped], Wrapped]
 
 
 def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], Wrapped]:
-    """Several options as one decorator, in the order of the help text."""
+    """Combines several options into one decorator, in the order of the help text."""
 
     def decorate(command: Wrapped) -> Wrapped:
         for option in reversed(options):
@@ -46,19 +46,19 @@ def all_options(*options: Callable[[Wrapped], Wrapped]) -> Callable[[Wrapped], W
 
 
 _OWN = {**preset().q2_settings, **preset().scale_settings}
-"""Settings of the default preset that are not the papers'."""
+"""Settings of the default preset that differ from the papers."""
 
 
 def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> Option[Any]:
-    """The option of a field of a settings dataclass.
+    """The option for a field of a settings dataclass.
 
-    A field's metadata may name the option (``option``) and its default (``default``); what the
-    default preset has in its place is said beside it.
+    A field's metadata may name the option (``option``) and the shown default (``default``). If the
+    default preset has another value, the help shows it too.
 
     Args:
         kind: the dataclass.
         setting: its field.
-        titles: of the metrics that it is for.
+        titles: titles of the metrics that use it.
     """
     flag = setting.metadata.get("option", f"--{setting.name.replace('_', '-')}")
     default = setting.metadata.get("default", setting.default)
@@ -82,7 +82,7 @@ def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> 
 
 
 def _checked(kind: type, name: str) -> Callable[..., Any]:
-    """Lets the dataclass itself say what is wrong with a value, before anything is loaded."""
+    """A callback that lets the dataclass check a value, before anything is loaded."""
 
     def check(_ctx: click.Context, _option: click.Parameter, value: Any) -> Any:
         if value is None:
@@ -109,7 +109,7 @@ def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) 
 
 
 def setting_options(entries: Sequence[Entry]) -> Option[Any]:
-    """The options of these metrics' settings; one for a field that several have."""
+    """The options of these metrics' settings. A field that several metrics have has one option."""
     found: dict[str, tuple[type, Setting, list[str]]] = {}
     for one in sorted(entries, key=lambda entry: bool(entry.bases)):
         for setting in one.setting_fields():
@@ -123,7 +123,7 @@ def _model_option(name: str) -> Option[Any]:
     users = ", ".join(one.title for one in METRICS.values() if name in one.models)
     return click.option(
         f"--{name.replace('_', '-')}", metavar="MODEL", type=Read(path_type=str),
-        callback=not_empty, help=f"Hub name or folder, for {users}.",
+        callback=not_empty, help=f"Hub name or folder of a model for {users}.",
     )
 
 
@@ -131,7 +131,7 @@ SETTING_OPTIONS = setting_options(list(METRICS.values()))
 
 MODEL_OPTIONS = all_options(
     click.option("--preset", default="bundled", show_default=True, callback=not_empty,
-                 is_eager=True, help="Which models."),
+                 is_eager=True, help="Models and settings to use (q2 presets)."),
     *(_model_option(name) for name in models()),
     *(setting_option(Running, one) for one in settings_of(Running)),
 )
@@ -140,9 +140,9 @@ MODEL_OPTIONS = all_options(
 def metric_names(
     ctx: click.Context, _option: click.Parameter, text: str | None
 ) -> list[str]:
-    """Names of metrics, in the order of the registry; of ``None`` those of the preset.
+    """Names of metrics, in the order of the registry; for ``None``, the preset's default metrics.
 
-    A module of "package.module:Class" may lie in the current folder, as for ``python -m``.
+    A module of "package.module:Class" may be in the current folder, as for ``python -m``.
     """
     if text is None:
         return list(default_names(ctx.params["preset"]))
@@ -153,24 +153,24 @@ def metric_names(
     except InputError as error:
         raise click.BadParameter(str(error)) from error
     if not names:
-        raise click.BadParameter(f"no metric is named; there are {', '.join(METRICS)}")
+        raise click.BadParameter(f"no metric is named; the metrics are {', '.join(METRICS)}")
     return [name for name in METRICS if name in names]
 
 
 def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
-    """``--metrics``; without a default those of the preset."""
+    """``--metrics``. Without ``default``, the preset's default metrics."""
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
         show_default=default or ",".join(DEFAULT),
         callback=metric_names,
-        help=f"Out of {', '.join(METRICS)}, or package.module:Class.", **more,
+        help=f"Metrics to compute: {', '.join(METRICS)}, or package.module:Class.", **more,
     )
 
 
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of ``load_metrics`` among the command's options; only what was given.
+    """The keywords of ``load_metrics`` that were given as options of the command.
 
-    Models may be loaded after it as in a process that is ours (``english.parser.LIGHT``).
+    It also sets ``english.parser.LIGHT``, because this process is ours.
     """
     from q2_metric.models.english import parser as spacy_parser
 
@@ -179,7 +179,7 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     if found.get("dtype") == "auto":
         from q2_metric.models.bundled.runtimes import settled
 
-        # Here and not where models are loaded: caches and resumed runs go by it.
+        # Settled here, before models are loaded: caches and resumed runs depend on it.
         replaced = [name for name in STAGES if name in found]
         own = preset(options["preset"]).reader.kind == "bundled" and not replaced
         found["dtype"] = settled("auto", found.get("device", "auto")) if own else "float32"
@@ -204,8 +204,7 @@ CACHE_OPTIONS = all_options(
     ),
     click.option(
         "--no-cache", is_flag=True, envvar="Q2_NO_CACHE",
-        help="Score everything anew and keep nothing (unless --cache names a file; what Q2_CACHE "
-        "names is then not used).",
+        help="Use no cache. A file named by Q2_CACHE is ignored; one named by --cache is used.",
     ),
     click.option(
         "--cache-size", metavar="MB", type=click.IntRange(min=1), default=1000,
@@ -216,12 +215,12 @@ CACHE_OPTIONS = all_options(
 
 
 def cache_file(options: Mapping[str, Any]) -> Path | None:
-    """The file of the score cache for the command's options, ``None`` for none."""
+    """The file of the score cache by the command's options; ``None`` without a cache."""
     from q2_metric.engine.cache import default_path
 
     named: Path | None = options["cache"]
     if options["no_cache"]:
-        # Only what is said on the command line is stronger than --no-cache.
+        # Only --cache on the command line overrides --no-cache; Q2_CACHE does not.
         source = click.get_current_context().get_parameter_source("cache")
         return None if source is ParameterSource.ENVIRONMENT else named
     return named or default_path()
@@ -237,15 +236,15 @@ TEXT_OPTIONS = all_options(
 )
 
 def format_option(what: str) -> Option[Any]:
-    """``--format``, which pipes need: ``<(…)`` has no suffix."""
+    """``--format``, which input without a suffix needs, such as ``<(…)``."""
     return click.option(
         "--format", "form", type=click.Choice(FORMS),
-        help=f"Of {what}, where no suffix tells: <(…), a pipe, -.  [default: by suffix]",
+        help=f"Format of {what}, needed without a suffix: <(…), a pipe, -.  [default: by suffix]",
     )
 
 
 SIGNATURE_OPTION = click.option(
-    "--signature", is_flag=True, help="Print the signatures whole: all models and settings."
+    "--signature", is_flag=True, help="Print signatures in full: all models and settings."
 )
 
 COLUMN_OPTIONS = all_options(
@@ -259,5 +258,5 @@ COLUMN_OPTIONS = all_options(
                  help="Column of the question.  [default: by name]"),
     click.option("--id", "id_", metavar="COL", help="Column of the id.  [default: by name]"),
     click.option("--label", metavar="COL",
-                 help="Column of people's label, for the page.  [default: by name]"),
+                 help="Column of the human label, for the page.  [default: by name]"),
 )

@@ -15,17 +15,17 @@ from q2_metric.registration import register as place
 
 @click.command("register")
 def register() -> None:
-    """Make evaluate.load("q2") and evaluate.load("scale") find this package; print the files."""
+    """Let evaluate.load("q2") and evaluate.load("scale") find this package; print the files."""
     for script in place():
         click.echo(script)
 
 
 def state() -> str:
-    """Whether ``evaluate.load("q2")`` finds this package.
+    """A line that says where ``evaluate.load("q2")`` finds this package.
 
     Raises:
         MissingExtra: evaluate is not installed.
-        InputError: it would find nothing, or another script; what to do.
+        InputError: it would find nothing or another script; the message says what to do.
     """
     try:
         found = version("evaluate")

@@ -1,7 +1,7 @@
-"""What the command prints: tables, explanations, the progress bar.
+"""What the commands print: tables, explanations, the progress bar.
 
-Texts of users go through :func:`plain` into rich ``Text``, never into markup: square
-brackets stay what they are, and control characters do not reach the terminal.
+Users' texts pass through :func:`plain` into rich ``Text``, never into markup. So square brackets
+are printed as they are, and control characters do not reach the terminal.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ NONE = "–"
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
-    """A table for each file, a line in it for each metric; then the signatures.
+    """Prints a table for each file with a line for each metric, and then the signatures.
 
     Args:
-        results: of the files.
-        whole: whether signatures are printed whole.
+        results: results of the files.
+        whole: print signatures in full.
     """
     screen = console()
     for result in results:
@@ -62,9 +62,9 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
 
 
 def systems_table(result: FileResult) -> Table:
-    """A line for each metric, at most 80 columns wide: titles of several words are broken.
+    """A table with a line for each metric, at most 80 columns wide. Long titles are wrapped.
 
-    A column without a number is left out.
+    Columns without any number are left out.
     """
     table = bare_table()
     table.add_column("metric", min_width=_longest_word(result))
@@ -85,7 +85,7 @@ _TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\n
 
 
 def _numbers(system: SystemScore) -> dict[str, str]:
-    """The cells of a system's line by title."""
+    """The cells of a system's line, by title."""
     low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
     cells = (value(system.value), low_high or NONE, *map(_percent, shares), f"{system.n:,}")
@@ -93,7 +93,7 @@ def _numbers(system: SystemScore) -> dict[str, str]:
 
 
 def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
-    """A line for each value of a column: its rows, and the means of the metrics."""
+    """A table with a line for each value of a column: number of rows, and means of the metrics."""
     table = bare_table()
     table.add_column(_text(column), overflow="fold")
     names = list(dict.fromkeys(one.name for systems in groups.values() for one in systems))
@@ -108,7 +108,7 @@ def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Ta
 
 
 def print_whole(screen: Console, table: Table) -> None:
-    """A table that runs over a terminal which is too narrow for it, and so loses nothing."""
+    """Prints a table even if the terminal is too narrow for it, so that nothing is cut off."""
     width = screen.width
     needed = Measurement.get(screen, screen.options.update(max_width=1000), table).minimum
     screen.width = max(width, needed)
@@ -117,7 +117,7 @@ def print_whole(screen: Console, table: Table) -> None:
 
 
 def print_presets(presets: Sequence[Preset]) -> None:
-    """A block for each preset: what it is, what it needs, the models of its stages."""
+    """Prints a block for each preset: description, needs, and the models of its stages."""
     from q2_metric.models.presets import Stage
 
     table = bare_table()
@@ -140,7 +140,7 @@ def print_presets(presets: Sequence[Preset]) -> None:
 
 
 def _named(stage: Stage) -> str:
-    """A stage's model with its size; of the package's own, its networks."""
+    """A stage's model with its size; for a bundled stage, its networks."""
     if not stage.model:
         return stage.kind + (f": {' + '.join(stage.networks)}" if stage.networks else "")
     pickle = ", a pickle" if stage.pickled else ""
@@ -148,7 +148,7 @@ def _named(stage: Stage) -> str:
 
 
 def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
-    """A line for each data set with its state."""
+    """Prints a line for each data set with its state."""
     table = bare_table()
     table.add_column("name", no_wrap=True)
     for title in ("state", "description", "licence"):
@@ -161,7 +161,7 @@ def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table of texts, with a line above it where there is a title."""
+    """Prints a table of texts, with its title above if it has one."""
     table = bare_table()
     for name in titles:
         table.add_column(name, overflow="fold")  # an id that is cut names nothing
@@ -174,7 +174,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str
 
 @contextmanager
 def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr; yields the function that moves it by so many rows."""
+    """Shows a bar on stderr. Yields a function that moves it by a number of rows."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -201,12 +201,12 @@ def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None
 
 
 def console() -> Console:
-    """The terminal; texts are never markup."""
+    """The terminal. Texts are never read as markup."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def bare_table(*, header: bool = True) -> Table:
-    """A table without lines, for text that fits the terminal."""
+    """A table without lines, for text that fits into the terminal."""
     return Table(
         box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header
     )
@@ -217,7 +217,7 @@ def _text(text: str) -> Text:
 
 
 def _longest_word(result: FileResult) -> int:
-    """Signs that the column of names needs: a title is broken between words."""
+    """Width that the column of names needs: titles are wrapped between words."""
     return max((len(word) for system in result.systems
                 for word in of_column(system.name)[1].title.split()), default=0)
 
@@ -227,7 +227,7 @@ def _title(name: str) -> Text:
 
 
 def value(number: float | None) -> str:
-    """Three digits, or a dash."""
+    """A number with three decimals, or a dash."""
     return NONE if number is None else f"{number:.3f}"
 
 
@@ -236,12 +236,12 @@ def _percent(share: float | None) -> str:
 
 
 def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:
-    """What made the scores: a short sign for each, or all of it.
+    """Prints the signatures: a short hash for each, or the whole text.
 
     Args:
-        screen: to print on.
-        signatures: some may be the same.
-        whole: print all of each.
+        screen: where to print.
+        signatures: signatures by metric; several may be equal.
+        whole: print them in full.
     """
     unique = list(dict.fromkeys(signatures))
     if whole:
@@ -255,7 +255,7 @@ def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool 
 
 
 def print_next(steps: Sequence[tuple[str, str]]) -> None:
-    """What may be done next: commands or options, and what for."""
+    """Prints suggestions for the next step: commands or options, and what they show."""
     for step, purpose in steps:
         console().print(Text("next  ", style="dim") + _text(f"{step}") +
                         Text(f"  {purpose}", style="dim"), soft_wrap=True)

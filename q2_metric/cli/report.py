@@ -1,4 +1,4 @@
-"""``q2 report``: scores that were written earlier -> the page."""
+"""``q2 report``: makes the page from scores that were written earlier."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from q2_metric.errors import InputError
               type=Written(guard=check_page),
               help="The page to write.")
 @click.option("--texts", metavar="FILE", multiple=True, type=Read(),
-              help="A file that was scored, for scores without texts; may be repeated, in order.")
+              help="The scored file, for scores without texts; may be repeated, in the same order.")
 @click.option("--response", metavar="COL", help="With --texts: column of the response.")
 @click.option("--knowledge", metavar="COL", help="With --texts: column of the knowledge.")
 @click.option("--history", metavar="COL", help="With --texts: column of the history.")
@@ -33,12 +33,12 @@ def report(
     history: str | None,
     id_: str | None,
 ) -> None:
-    """Make one web page of scores, from what q2 score --out wrote.
+    """Make one web page from the scores that q2 score --out wrote.
 
-    Several files, or one with several scored files in it, are also compared: each with the
-    first, response by response, matched by id or by their knowledge and history. Three files
-    or more whose names differ in one number are the checkpoints of a run: curves of each
-    number, and what changed from one to the next.
+    Several systems, in several files or in one, are compared with the first, response by response.
+    Rows are matched by id, or by their knowledge and history. Three or more files whose names
+    differ in one number are checkpoints of a run: the page shows a curve of each number, and what
+    changed from one checkpoint to the next.
     """
     from q2_metric.files import STDIN, check_place
     from q2_metric.report.page import write_page
@@ -48,20 +48,20 @@ def report(
 
     for name in scores:
         if scores.count(name) > 1:
-            raise InputError(f"{name}: is named twice")
+            raise InputError(f"{name}: this file is named twice")
     if STDIN in scores and STDIN in texts:
         raise InputError("standard input (-) can be read only once")
     check_place(out)
     with ExitStack() as files:
         columns = Columns(response, knowledge, history, id_)
-        # Texts go with the scores in the order in which both are named.
+        # Texts and scores are matched in the order in which both are named.
         names = list(scores) if texts else in_order(scores)
         found = read_scores(names, files, texts=texts, columns=columns, form=form)
         write_page(out, found.runs, found)
     bare = sum(run.without_texts for run in found.runs)
     if bare:
         click.echo(
-            f"q2: {bare} rows have no texts, so the page cannot show them; "
-            "--texts FILE takes them from the file that was scored", err=True
+            f"q2: {bare} rows have no texts, so the page cannot show any; "
+            "--texts FILE reads them from the scored file", err=True
         )
     click.echo(out)

@@ -1,4 +1,5 @@
-"""``q2 respond``: answer from the chosen snippet, and train the model that does."""
+"""``q2 respond``: writes answers from the chosen snippets, and trains the model that writes
+them."""
 
 from __future__ import annotations
 
@@ -24,23 +25,26 @@ if TYPE_CHECKING:
 
 @click.group("respond", cls=Group)
 def respond() -> None:
-    """Answer a dialogue from the knowledge that was chosen for it."""
+    """Answer a dialogue from the knowledge chosen for it."""
 
 
 @respond.command("write")
-@click.option("--pool", "pool_file", type=shared.FILE, required=True, help="Snippets.")
-@click.option("--logs", type=shared.FILE, required=True, help="Dialogues, as DSTC9 has them.")
-@click.option("--labels", type=shared.FILE, help="Only turns that need knowledge; gold responses.")
-@click.option("--gold-knowledge", is_flag=True, help="Answer from the labels' snippets.")
+@click.option("--pool", "pool_file", type=shared.FILE, required=True, help="File of the snippets.")
+@click.option("--logs", type=shared.FILE, required=True, help="Dialogues in the format of DSTC9.")
+@click.option("--labels", type=shared.FILE,
+              help="Labels: which turns need knowledge, and their gold responses.")
+@click.option("--gold-knowledge", is_flag=True,
+              help="Answer from the snippets that the labels name.")
 @click.option("--model", default="facebook/bart-base", show_default=True, metavar="MODEL",
               type=Read(),
               help="Hub name, or a folder of q2 respond train.")
-@click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--beam", type=click.IntRange(min=1), default=5, show_default=True,
+              help="Width of the beam search.")
 @click.option("--metrics", show_default=",".join(DEFAULT),
-              help="Scores of the responses with their snippets; \"\" for none.")
-@click.option("--preset", default="bundled", show_default=True, help="Models of the metrics.")
+              help="Metrics that compare each response with its snippet; \"\" for none.")
+@click.option("--preset", default="bundled", show_default=True, help="Preset of the metrics.")
 @click.option("--out", type=shared.NEW_FILE,
-              help="Write .jsonl: a line a response, which q2 score reads.")
+              help="Write .jsonl with a line for each response, which q2 score reads.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @shared.RANKER_OPTIONS
 @shared.RSS_OPTIONS
@@ -147,7 +151,7 @@ def _grounded(
 def _scored(
     items: Sequence[Grounded], responses: Sequence[str], names: Sequence[str], preset: str
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """A line for each response, and the mean of each metric; empty responses have no score."""
+    """A line for each response, and the mean of each metric. Empty responses have no score."""
     from q2_metric import metrics, scoring
     from q2_metric.text.given import is_blank
 

@@ -1,15 +1,15 @@
-"""Texts of users, made safe for a terminal."""
+"""Makes users' texts safe for a terminal."""
 
 from __future__ import annotations
 
 import re
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters but tab and newline, changes of direction, lone surrogates."""
+"""Control characters except tab and newline, changes of direction, lone surrogates."""
 
 
 def plain(text: str) -> str:
-    """The text with what could steer a terminal replaced by U+FFFD.
+    """The text with U+FFFD in place of every character that could control a terminal.
 
     >>> plain("a\\x1b[31mb")
     'a�[31mb'

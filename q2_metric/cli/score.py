@@ -1,4 +1,4 @@
-"""``q2 score``: files -> scores of their rows and of the systems."""
+"""``q2 score``: scores the rows of files and prints the means."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from q2_metric.engine.run import OpenPage
 
 Progress = Callable[[int], None]
-"""Called with the number of rows that were just finished."""
+"""Called with the number of rows that have just been finished."""
 
 
 def _beside(out: str) -> Iterable[str | PathLike[str]]:
-    """What is written beside an output."""
+    """The paths that are written beside an output."""
     from q2_metric.engine.manifest import beside
     from q2_metric.engine.parts import parts_folder
 
@@ -65,57 +65,57 @@ def _beside(out: str) -> Iterable[str | PathLike[str]]:
 
 
 def _replaceable(out: str) -> None:
-    """Refuses an output that is somebody else's, before a model is loaded."""
+    """Refuses to replace a file that is not an earlier output, before a model is loaded."""
     from q2_metric.engine.manifest import check_replaceable
     from q2_metric.engine.parts import left_over
 
-    if not left_over(out):  # else the run knows which file it may replace
+    if not left_over(out):  # otherwise the interrupted run knows which file it may replace
         check_replaceable(out)
 
 
 def _threshold(
     _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[str, float]:
-    """The least mean that is good enough, by the column's name."""
+    """The least mean that passes, by column name ("" for all metrics)."""
     found = {}
     for text in given:
         name, _, value = text.rpartition("=")
         try:
             least = float(value)
         except ValueError:
-            raise click.BadParameter(f"{text!r} is not like q2=0.8 or 0.8") from None
+            raise click.BadParameter(f"{text!r} is not of the form q2=0.8 or 0.8") from None
         if not 0 <= least <= 1:
-            raise click.BadParameter(f"{text!r}: a mean is in 0 to 1")
+            raise click.BadParameter(f"{text!r}: a mean is between 0 and 1")
         found[name.strip()] = least
     return found
 
 
 OUTPUT_OPTIONS = all_options(
     click.option("-o", "--out", metavar="PATH", type=Written(_beside, guard=_replaceable),
-                 help=f"Scores by row: {', '.join(SUFFIXES)}."),
+                 help=f"Write the scores of each row: {', '.join(SUFFIXES)}."),
     click.option(
         "--texts/--no-texts",
         default=True,
         show_default=True,
-        help="With --out: repeat response, knowledge and history, which q2 report shows.",
+        help="With --out: also write response, knowledge and history, which q2 report shows.",
     ),
     click.option("--raw-csv", is_flag=True,
-                 help="With --out as .csv: no ' before texts that a spreadsheet might run."),
+                 help="With --out as .csv: write no ' before texts that a spreadsheet might run."),
     click.option("--report", metavar="PATH", type=Written(guard=check_page),
-                 help="A web page: scores, and what they rest on."),
+                 help="Write a web page: the scores and their evidence."),
     click.option(
         "--calibration",
         "calibrations",
         metavar="FILE",
         type=Read(),
         multiple=True,
-        help="A calibration of q2 calibrate, for the metric that it names; may be repeated.",
+        help="Apply a calibration made by q2 calibrate; may be repeated.",
     ),
     click.option(
         "--evidence/--no-evidence",
         default=True,
         show_default=True,
-        help="With --out or --report: find the knowledge that supports each sentence "
+        help="With --out or --report: find the sentence of the knowledge that decides each claim "
         f"({', '.join(name for name, one in METRICS.items() if one.evidence)}).",
     ),
 )
@@ -124,12 +124,12 @@ KNOWLEDGE_OPTIONS = all_options(
         "--knowledge-pool",
         metavar="FILE|row",
         type=Read(),
-        help="Choose each row's knowledge by its history, out of these snippets, or with "
-        '"row" out of the lines of its own knowledge.',
+        help="Choose each row's knowledge by its history, from the snippets of a file, or "
+        '("row") from the lines of its own knowledge.',
     ),
     click.option(
         "--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
-        help="With --knowledge-pool: as for q2 select rank.  [default: bundled]",
+        help="With --knowledge-pool: a ranker as in q2 select rank.  [default: bundled]",
     ),
 )
 GROUP_OPTIONS = all_options(
@@ -143,13 +143,14 @@ RUN_OPTIONS = all_options(
                  help="Print a JSON object instead of the table."),
     click.option(
         "--no-claim", type=click.Choice(get_args(NoClaim)), default=NO_CLAIM, show_default=True,
-        help="How responses that are empty or claim nothing count in means: as 0, or not at all.",
+        help="How responses that are empty or claim nothing count in means: as 0 (zero), or not "
+        "at all (exclude).",
     ),
     click.option(
         "--fail-under", "--threshold", "thresholds", metavar="[METRIC=]VALUE", multiple=True,
         callback=_threshold,
-        help="Exit with code 4 where a mean is lower, or there is none; without a name, that of "
-        "each metric; may be repeated.",
+        help="Exit with code 4 if the mean of METRIC (default: of any metric) is lower or "
+        "missing; may be repeated.",
     ),
     click.option("--strict", is_flag=True, help="Stop at the first row that cannot be scored."),
     click.option("--quiet", is_flag=True, help="No table and no progress bar."),
@@ -161,15 +162,15 @@ ENGINE_OPTIONS = all_options(
     ),
     click.option(
         "--address", metavar="HOST:PORT",
-        help="ray: a running cluster.  [default: start one here]",
+        help="ray: address of a running cluster.  [default: start one on this machine]",
     ),
     click.option(
         "--actors", type=click.IntRange(min=1), default=1, show_default=True,
-        help="ray: processes that score, each with its own models.",
+        help="ray: number of processes that score, each with its own models.",
     ),
     click.option(
         "--gpus-per-actor", type=click.FloatRange(min=0), default=0, show_default=True,
-        help="ray: GPUs of an actor; 0.5 where two share one.",
+        help="ray: GPUs of each actor; 0.5 lets two actors share one.",
     ),
 )
 
@@ -184,7 +185,7 @@ SHOWN = {
 
 
 @command("score", cls=Grouped, groups=SHOWN,
-         overwrites="Replace what exists already; a run that was broken off begins anew.")
+         overwrites="Replace existing files, and restart an interrupted run from the beginning.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Read())
 @format_option("FILE")
 @COLUMN_OPTIONS
@@ -201,12 +202,11 @@ SHOWN = {
 def score(**options: Any) -> None:
     """Score the rows of files (.jsonl, .json, .csv, .tsv, .parquet, a folder of datasets; -).
 
-    With --out, a run that is broken off goes on where it was when the same command is given
-    again; OUT is there when it is complete.
+    With --out, the same command resumes an interrupted run. OUT appears when it is complete.
 
-    Exit code: 0 all rows were scored, 1 some could not be or a file has none, 2 an option or a
-    file is not what it should be, 3 the machine could not (a package, a model, the disk),
-    4 a mean is under --fail-under, 130 Ctrl-C.
+    Exit codes: 0 all rows were scored; 1 some rows could not be scored; 2 wrong option or file;
+    3 the machine could not do it (package, model, disk, network); 4 a mean is under --fail-under;
+    130 Ctrl-C.
     """
     from q2_metric.engine.parts import parts_folder
     from q2_metric.engine.result import total
@@ -233,7 +233,7 @@ def score(**options: Any) -> None:
             str(error), COULD_NOT)
         same = "the same command without --overwrite" if overwriting() else "the same command"
         raise OneLineError(
-            f"{words}; {parts_folder(out)} keeps what is finished: {same} goes on from there",
+            f"{words}; {parts_folder(out)} keeps what is finished: {same} resumes from there",
             code
         ) from error
     if options["as_json"]:
@@ -263,7 +263,7 @@ def score(**options: Any) -> None:
 def _below(
     results: Sequence[FileResult], thresholds: Mapping[str, float]
 ) -> Iterator[str]:
-    """A line for each mean that is under its threshold, or is none."""
+    """A line for each mean that is under its threshold or missing."""
     for result in results:
         for system in result.systems:
             least = thresholds.get(system.name, thresholds.get("") if system.name in METRICS
@@ -277,7 +277,7 @@ def _below(
 
 
 def _check_together(options: Mapping[str, Any]) -> None:
-    """Refuses options that would do nothing, or could not be followed, beside the others."""
+    """Refuses combinations of options in which one would have no effect."""
     if overwriting() and options["out"] is None and options["report"] is None:
         raise InputError("--overwrite needs --out or --report")
     if options["out"] is None:
@@ -288,20 +288,20 @@ def _check_together(options: Mapping[str, Any]) -> None:
     known = columns(options["metrics"])
     for name in options["thresholds"]:
         if name and name not in known:
-            raise InputError(f"--fail-under: {name!r} is not computed; there is "
-                             f"{', '.join(known)} (--metrics)")
+            raise InputError(f"--fail-under: {name!r} is not computed; --metrics computes "
+                             f"{', '.join(known)}")
 
 
 def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
-    """What may be done after a run."""
+    """Suggestions for what to do after a run: a name or command, and what it shows."""
     if report is not None:
-        return [(report, "in a browser: each response and what its scores rest on")]
-    page = "a page of each response and what its scores rest on"
+        return [(report, "open in a browser: each response with its evidence")]
+    page = "a page of each response with its evidence"
     return [("--report page.html" if out is None else shlex.join(["q2", "report", out]), page)]
 
 
 def _job(options: Mapping[str, Any]) -> Job:
-    """What the options ask for."""
+    """The job that the options describe."""
     from q2_metric.engine.job import Job
     from q2_metric.files import rereadable
     from q2_metric.knowledge.scoring import ROW, Choice
@@ -310,9 +310,9 @@ def _job(options: Mapping[str, Any]) -> Job:
 
     pool, rankers = options["knowledge_pool"], options["rankers"]
     if rankers and pool is None:
-        raise InputError("--ranker is for --knowledge-pool")
+        raise InputError("--ranker needs --knowledge-pool")
     if pool not in (None, ROW) and os.path.exists(pool) and not rereadable(pool):
-        # What is in it tells one run from another, before it is used.
+        # Its content identifies the run, so it is read before it is used.
         raise InputError(f"{pool}: can be read only once; --knowledge-pool needs a file")
     knowledge = options["knowledge"] if pool in (None, ROW) else ""
     return Job(
@@ -338,7 +338,7 @@ def _job(options: Mapping[str, Any]) -> Job:
 
 
 def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
-    """Refuses outputs that could not be written; how the page is opened, if there is one."""
+    """Refuses outputs that cannot be written. Returns how to open the page, if there is one."""
     from q2_metric.engine.parts import parts_folder
     from q2_metric.files import check_place, within
     from q2_metric.rows.writers import check_output
@@ -347,7 +347,8 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
         check_output(out, job.files)
         for path in [*job.files, *([report] if report else [])]:
             if within(path, parts_folder(out)):
-                raise InputError(f"{path}: is where --out keeps its parts; choose another name")
+                raise InputError(f"{path}: lies in the folder in which --out keeps its parts; "
+                                 "choose another name")
     if report is None:
         return None
     from q2_metric.report.page import open_page

@@ -1,4 +1,4 @@
-"""``q2 select``: rank snippets for dialogues, compare rankers, train RSS and the detector."""
+"""``q2 select``: ranks snippets for dialogues, compares rankers, trains RSS and the detector."""
 
 from __future__ import annotations
 
@@ -44,13 +44,15 @@ def select() -> None:
 @click.argument("dialogue_file", metavar="DIALOGUE.json", type=FILE, required=False)
 @click.option("--pool", "pool_file", type=FILE, required=True,
               help="knowledge.json of DSTC9, or a list of passages (.json, .jsonl).")
-@click.option("--turn", type=int, help="The turn to answer, from 0.  [default: the last]")
+@click.option("--turn", type=int,
+              help="Number of the turn to answer, from 0.  [default: the last]")
 @click.option("--say", multiple=True, metavar="TEXT",
-              help="A turn, in place of a file; repeat it, the user's last one last.")
-@click.option("--logs", type=FILE, help="Many dialogues, as DSTC9 has them.")
-@click.option("--domain", help="Only the snippets of this domain.")
-@click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True)
-@click.option("--out", type=NEW_FILE, help="Write .jsonl, one line a dialogue.")
+              help="A turn, instead of a file; repeat it, oldest first.")
+@click.option("--logs", type=FILE, help="Many dialogues in the format of DSTC9.")
+@click.option("--domain", help="Rank only the snippets of this domain.")
+@click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True,
+              help="Number of snippets to show.")
+@click.option("--out", type=NEW_FILE, help="Write .jsonl with one line for each dialogue.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of a table.")
 @RANKER_OPTIONS
 @RSS_OPTIONS
@@ -116,22 +118,24 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 
 
 @select.command("evaluate")
-@click.option("--pool", "pool_file", type=FILE, help="Snippets.  [default: of dstc10]")
-@click.option("--logs", type=FILE, help="Dialogues.  [default: of dstc10]")
-@click.option("--labels", type=FILE, help="Their labels.  [default: of dstc10]")
+@click.option("--pool", "pool_file", type=FILE,
+              help="File of the snippets.  [default: that of dstc10]")
+@click.option("--logs", type=FILE, help="Dialogues.  [default: those of dstc10]")
+@click.option("--labels", type=FILE, help="Labels of the dialogues.  [default: those of dstc10]")
 @click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
               default=["bundled", "bundled-words", "bm25"], show_default=True,
-              help="Each alone, with EGR, and as a vote; repeat it.")
+              help="A ranker to evaluate alone, with EGR and in votes; may be repeated.")
 @RSS_OPTIONS
 @click.option("--detector", metavar="NAME|FOLDER", default="bundled", show_default=True,
-              help='Detection of the turns that need knowledge; "" for none.')
-@click.option("--out", "outs", type=NEW_FILE, multiple=True, help="Write .md or .json.")
-@click.option("--note", type=FILE, help="Markdown to put into a page of --out.")
+              help='Detector of turns that need knowledge; "" for none.')
+@click.option("--out", "outs", type=NEW_FILE, multiple=True,
+              help="Write the results as .md or .json; may be repeated.")
+@click.option("--note", type=FILE, help="Markdown to insert into a page of --out.")
 def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, detector: str,
              outs: tuple[Path, ...], note: Path | None, **options: Any) -> None:
-    """R@1, R@5, MRR@5 and errors of rankers on labelled dialogues.
+    """Show R@1, R@5, MRR@5 and errors of rankers on labelled dialogues.
 
-    Without files, on the data set dstc10 (q2 data download dstc10).
+    The default is the data set dstc10 (q2 data download dstc10).
     """
     from q2_metric.cli.render import print_table
     from q2_metric.knowledge import experiment
@@ -188,9 +192,12 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 @LABELLED_OPTIONS
 @DEV_OPTIONS
 @TRAIN_OPTIONS
-@click.option("--negatives", type=click.IntRange(min=1), default=4, show_default=True)
+@click.option("--negatives", type=click.IntRange(min=1), default=4, show_default=True,
+              help="Wrong snippets for each right one.")
 @click.option("--sampling", type=click.Choice(["mixed", "random"]), default="mixed",
-              show_default=True, help="Negatives of entity, domain and pool, or of the pool.")
+              show_default=True,
+              help="Draw wrong snippets from the entity, the domain and the pool, or from the pool "
+              "only.")
 def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels: Path, base: str,
           folder: Path, negatives: int, sampling: Any, device: str, **options: Any) -> None:
     """Train RSS from an encoder."""

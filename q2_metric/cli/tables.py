@@ -1,4 +1,4 @@
-"""A report of :mod:`q2_metric.evaluation` on the terminal."""
+"""Prints a report of :mod:`q2_metric.evaluation` on the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from q2_metric.evaluation.tables import Report, Table
 
 
 def print_report(report: Report) -> None:
-    """The tables and signatures, on the terminal."""
+    """Prints the tables and signatures on the terminal."""
     console = Console(highlight=False, markup=False, emoji=False)
     screen = console.width
     for table in report.tables:
@@ -42,7 +42,7 @@ _GAP = 2
 
 
 def _widths(table: Table) -> list[int]:
-    """Signs that each column needs at least; titles are broken between words."""
+    """Least width of each column: titles are wrapped between words."""
     shown = table.shown()
     return [
         max(len(text) for text in [*column.title.split(), *(row[i] for row in shown)])

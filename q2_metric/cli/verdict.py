@@ -1,4 +1,4 @@
-"""The verdict on the terminal: claims by their sign and colour, the worst responses first."""
+"""The verdict on the terminal: claims marked by sign and colour, the worst responses first."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ SIGNS: Mapping[str, tuple[str, str]] = {
     "contradicted": ("≠", "bold magenta"),
     "not checked": ("?", "dim"),
 }
-"""Of a claim by its verdict: its sign and its style."""
+"""Sign and style of a claim by its verdict."""
 
 _LONGEST = 200
-"""Characters of a text that are shown."""
+"""Characters of a text that are shown at most."""
 
 
 def print_verdict(screen: Console, verdict: Verdict) -> None:
-    """How many responses have an unsupported claim, and the worst with what the sources say."""
+    """Prints how many responses have an unsupported claim, and the worst ones with the
+    knowledge."""
     if not verdict.headline:
         return
     style = "bold red" if verdict.unsupported else "bold green"
@@ -47,9 +48,9 @@ def _short(text: str) -> str:
 
 
 def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
-    """The response with its claims in the colour of their verdict, and its sign behind each.
+    """The response with each claim in the colour of its verdict and with its sign behind.
 
-    Where the place of a claim lies inside that of another, the inner one has the colour.
+    If a claim lies inside another one, the inner claim has its own colour.
     """
     text = Text(plain(response))
     # By (end, size): of claims that end together the inner comes first.

@@ -1,1 +1,1 @@
-"""Evaluation sets: what there is, how to get it, how to read it."""
+"""Evaluation sets: what exists, how to download it, how to read it."""

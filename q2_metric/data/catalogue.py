@@ -18,7 +18,7 @@ _DSTC10 = (
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a data set: its name, its SHA-256, and where it is published."""
+    """A file of a data set: its name, its SHA-256 and its address."""
 
     name: str
     sha256: str
@@ -27,7 +27,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A data set. Its files lie in ``folder``, below ``Q2_DATA_DIR`` or the cache."""
+    """A data set. Its files are in ``folder``, below ``Q2_DATA_DIR`` or the cache."""
 
     name: str
     folder: str
@@ -37,7 +37,7 @@ class DataSet:
 
     @property
     def published(self) -> bool:
-        """Whether it can be downloaded."""
+        """Whether the set can be downloaded."""
         return all(file.url for file in self.files)
 
 
@@ -143,16 +143,16 @@ _SETS = (
 )
 
 CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _SETS}
-"""Data sets by name."""
+"""The data sets by name."""
 
 
 def select(name: str) -> list[DataSet]:
-    """The set of that name, or all sets below it ("true").
+    """The set of that name, or all sets below it (as for "true").
 
     Raises:
-        DataError: there is none; the message lists the names.
+        DataError: there is no such set; the message lists the names.
     """
     chosen = [item for item in _SETS if name in (item.name, item.folder)]
     if not chosen:
-        raise DataError(f"there is no data set {name!r}; there are {', '.join(CATALOGUE)}")
+        raise DataError(f"there is no data set {name!r}; the sets are {', '.join(CATALOGUE)}")
     return chosen

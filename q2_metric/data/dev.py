@@ -1,7 +1,7 @@
-"""The development sets: what systems really wrote, with people's labels.
+"""The development sets: responses of real systems, with human labels.
 
-Files ``dev/NAME.jsonl.gz`` below ``Q2_DATA_DIR``, one object a line with ``premise``,
-``hypothesis`` and ``label`` ("supported"; any other label is not).
+They are the files ``dev/NAME.jsonl.gz`` below ``Q2_DATA_DIR``. Each line is an object with
+``premise``, ``hypothesis`` and ``label``. "supported" is the only label that counts as supported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def dev_files() -> dict[str, Path]:
     """The files of the sets, by name, in alphabetical order.
 
     Raises:
-        DataError: there is none.
+        DataError: there are no such files.
     """
     folder = Path(os.environ.get(ENVIRONMENT, "")) / "dev"
     found = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
@@ -40,11 +40,11 @@ def read_dev(path: str | Path, limit: int | None = None) -> list[Labelled]:
     """The responses of a set, in order; ids are row numbers, from 0.
 
     Args:
-        path: of the file.
-        limit: rows at most, drawn at random where there are more, always the same ones.
+        path: path of the file.
+        limit: the most rows to read; of more rows, the same random sample is drawn each time.
 
     Raises:
-        DataError: the file is missing or not what it should be.
+        DataError: the file is missing or malformed.
     """
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:

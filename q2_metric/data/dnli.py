@@ -1,8 +1,9 @@
 """Dialogue NLI (Welleck et al., ACL 2019): does an utterance agree with a persona?
 
-A JSON array (the files end in ``.jsonl``) of objects with ``sentence1``, ``sentence2`` and
-``label`` ("positive", "neutral", "negative"). ``dialogue_nli_verified_test.jsonl`` is the test
-set's gold part. https://wellecks.com/dialogue_nli
+A file is a JSON array (although its name ends in ``.jsonl``) of objects with ``sentence1``,
+``sentence2`` and ``label`` ("positive", "neutral", "negative").
+``dialogue_nli_verified_test.jsonl`` is the gold part of the test set.
+https://wellecks.com/dialogue_nli
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ LABELS: Mapping[str, Label] = {
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pair of sentences and how they agree."""
+    """A pair of sentences with its label."""
 
     example: Example
     label: Label
 
     @property
     def consistent(self) -> bool:
-        """Whether the response follows; a neutral pair does not (Q², section 5.3)."""
+        """Whether the response follows. A neutral pair does not (Q², section 5.3)."""
         return self.label == "entailment"
 
 
@@ -39,14 +40,15 @@ def read_dnli(path: str | Path) -> list[Pair]:
     """The pairs of a file, in order: ``sentence1`` is the knowledge, ``sentence2`` the response.
 
     Raises:
-        DataError: the file is missing or not what it should be.
+        DataError: the file is missing or malformed.
     """
     path = Path(path)
     pairs = []
     for number, row in enumerate(read_json(path, ("sentence1", "sentence2", "label")), start=1):
         if row["label"] not in LABELS:
             raise DataError(
-                f"{path}, row {number}: the label is {row['label']!r}, not {', '.join(LABELS)}"
+                f"{path}, row {number}: the label is {row['label']!r}, not one of "
+                f"{', '.join(LABELS)}"
             )
         example = Example(
             response=text_of(row, "sentence2", path, number),

@@ -1,6 +1,6 @@
-"""Where data sets lie, and fetching those that do not lie there yet.
+"""Finds data sets on this machine, and downloads those that are missing.
 
-A file is looked for in the folder that ``Q2_DATA_DIR`` names, then in the user's cache.
+A file is looked up first in the folder that ``Q2_DATA_DIR`` names, then in the user's cache.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ ENVIRONMENT = "Q2_DATA_DIR"
 """The environment variable that names a folder with data sets."""
 
 State = Literal["here", "differs", "missing"]
-"""A file is there with its published checksum, there with another one, or not there."""
+"""Whether a file is there with its published checksum, there with another one, or missing."""
 
 
 def cache_folder() -> Path:
-    """The user's cache folder for data sets, which need not exist."""
+    """The user's cache folder for data sets. It may not exist yet."""
     return Path(_pooch().os_cache("q2-metric"))
 
 
 def folder(name: str) -> Path:
-    """The folder that holds all files of the data set ``name``; nothing is fetched.
+    """The folder that has all files of the data set ``name``. Nothing is downloaded.
 
     Raises:
-        DataError: there is no such set, or it is not there yet.
+        DataError: there is no such set, or it is not on this machine.
     """
     chosen = select(name)
     if len(chosen) > 1:
-        raise DataError(f"{name!r} is {len(chosen)} data sets; name one, as {chosen[0].name!r}")
+        raise DataError(f"{name!r} names {len(chosen)} data sets; choose one, such as "
+                        f"{chosen[0].name!r}")
     place = _place(chosen[0])
     if place is None:
         raise DataError(f"the data set {name!r} is not here yet; {_remedy(chosen[0])}")
@@ -42,14 +43,15 @@ def folder(name: str) -> Path:
 
 
 def download(name: str) -> list[Path]:
-    """Fetches a data set (or all below a name such as "true"); the paths of its files.
+    """Downloads a data set (or all sets below a name such as "true"). Returns the paths of its
+    files.
 
-    A set that lies in ``Q2_DATA_DIR`` is left as it is. Others go to the cache, each file
-    checked against its checksum; of several sets, those that are not published are left out.
+    A set in ``Q2_DATA_DIR`` is left as it is. Other sets go to the cache, and each file is checked
+    against its checksum. Of several sets, those that are not published are left out.
 
     Raises:
-        DataError: there is no such set, it has no public address, or (DownloadError)
-            the download fails.
+        DataError: there is no such set, it has no public address, or (DownloadError) the download
+            fails.
     """
     chosen = select(name)
     if len(chosen) > 1:
@@ -64,7 +66,7 @@ def files_here() -> list[Path]:
 
 
 def state(dataset: DataSet) -> State:
-    """Whether a data set is there, by the checksums of its files."""
+    """Whether a data set is there, judged by the checksums of its files."""
     place = _place(dataset)
     if place is None:
         return "missing"
@@ -73,7 +75,7 @@ def state(dataset: DataSet) -> State:
 
 
 def _place(dataset: DataSet) -> Path | None:
-    """The first folder with all files of the set."""
+    """The first folder that has all files of the set."""
     own = _own_folder()
     roots = [cache_folder()] if own is None else [own, cache_folder()]
     places = (root / dataset.folder for root in roots)
@@ -97,7 +99,7 @@ def _download(dataset: DataSet) -> list[Path]:
 
 
 def _fetch(dataset: DataSet, file: DataFile) -> Path:
-    """The file in the cache; pooch keeps one that has its checksum and fetches any other."""
+    """Downloads a file into the cache, unless the cache has it with its checksum."""
     if file.url is None:
         raise DataError(f"the data set {dataset.name!r} is not here; {_remedy(dataset)}")
     pooch = _pooch()
@@ -139,5 +141,5 @@ def _sha256(path: Path) -> str:
 
 
 def _pooch() -> Any:
-    """pooch, which has no types; imported when data is asked for, since it is slow."""
+    """The library pooch, which has no types. It is imported late because it is slow."""
     return import_module("pooch")

@@ -1,4 +1,5 @@
-"""JSON data sets: an array of objects, one object a line, or columns as pandas writes them."""
+"""Reads JSON data sets: an array of objects, one object a line, or columns as pandas writes
+them."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from q2_metric.files import json_problem, read_text
 
 
 def read_json(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of a JSON file, each with the fields ``needed``.
+    """The rows of a JSON file. Each row must have the fields ``needed``.
 
     Raises:
-        DataError: the file is missing, is no JSON of these forms, or a row lacks a field.
+        DataError: the file is missing, has none of these forms, or a row lacks a field.
     """
     text = read_text(path, DataError)
     try:
@@ -34,10 +35,10 @@ def read_json(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def text_of(row: dict[str, Any], name: str, path: Path, number: int) -> str:
-    """A field that must be a text.
+    """The text in a field of a row.
 
     Raises:
-        DataError: it is something else; ``number`` counts rows from 1.
+        DataError: the field is not a text; ``number`` counts rows from 1.
     """
     value = row[name]
     if not isinstance(value, str):
@@ -58,12 +59,12 @@ def _lines(text: str, path: Path) -> list[Any]:
 
 
 def _columns(found: dict[str, Any], path: Path) -> list[dict[str, Any]]:
-    """The rows of ``{column: {index: value}}``."""
+    """The rows of a table ``{column: {index: value}}``."""
     if not found or not all(isinstance(column, dict) for column in found.values()):
         # One object alone is a file of one row.
         return [found]
     keys = list(next(iter(found.values())))
     for name, column in found.items():
         if list(column) != keys:
-            raise DataError(f"{path}: its columns have different rows: see {name!r}")
+            raise DataError(f"{path}: the column {name!r} has other rows than the first column")
     return [{name: column[key] for name, column in found.items()} for key in keys]

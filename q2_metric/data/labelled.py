@@ -1,4 +1,4 @@
-"""A response with a person's judgement, and the csv that such responses come in."""
+"""A response with a human judgement, and the csv files of such responses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from q2_metric.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """An example that people judged.
+    """An example with a human judgement.
 
-    ``consistent`` is true where they found the response supported by the knowledge.
-    ``system`` names the model that wrote it, where the set says so.
+    ``consistent`` is true if people found the response supported by the knowledge. ``system`` names
+    the model that wrote it, if the set says so.
     """
 
     example: Example
@@ -27,7 +27,7 @@ class Labelled:
 def contexts(items: Iterable[Labelled]) -> list[Example]:
     """Each knowledge once, in order, with its first response that people found consistent.
 
-    The response is "" where they found none; the id is that of the first response.
+    The response is "" if none was found consistent; the id is that of the first response.
     """
     found: dict[str, Example] = {}
     for item in items:
@@ -39,10 +39,10 @@ def contexts(items: Iterable[Labelled]) -> list[Example]:
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a csv file, every value as its text ("nan" too).
+    """The rows of a csv file; every value is a text, also "nan".
 
     Raises:
-        DataError: the file is missing, is no UTF-8 csv, or lacks one of ``columns``.
+        DataError: the file is missing, is not a csv in UTF-8, or lacks one of ``columns``.
     """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -62,10 +62,10 @@ def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 
 def read_label(value: str, path: Path, number: int) -> bool:
-    """True for "1", false for "0".
+    """True for "1", False for "0".
 
     Raises:
-        DataError: anything else; ``path`` and ``number`` (from 1) say where.
+        DataError: it is another value; ``path`` and ``number`` (from 1) say where.
     """
     if value not in ("0", "1"):
         raise DataError(f"{path}, row {number}: the label is {value!r}, not 0 or 1")

@@ -1,9 +1,9 @@
 """ScreenEval (Lattimer et al., EMNLP 2023): sentences about long dialogues.
 
-JSON with the columns ``convo`` (a dialogue: a list of utterances, or one a line),
+A file is JSON with the columns ``convo`` (a dialogue: a list of utterances, or one a line),
 ``inferred_summary`` (a sentence about it), ``agg_label`` (whether the dialogue supports it) and
-``rel_utt`` (places of the utterances that do). Where there is ``original_convo``, the places
-are of its lines, and it is read instead. https://github.com/asappresearch/scale-score
+``rel_utt`` (places of the utterances that do). If the file has ``original_convo``, it is read
+instead, and the places count its lines. https://github.com/asappresearch/scale-score
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from q2_metric.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Supported:
-    """A sentence about a dialogue, whether it is supported, and by which utterances.
+    """A sentence about a dialogue, with whether the dialogue supports it and which utterances do.
 
-    The knowledge is the dialogue, one utterance a line; ``relevant`` are numbers of lines,
-    from 0.
+    The knowledge is the dialogue, one utterance a line; ``relevant`` are line numbers from 0.
     """
 
     example: Example
@@ -39,7 +38,7 @@ def read_screeneval(path: str | Path) -> list[Supported]:
     """The sentences of a file, in order; ids are row numbers, from 0.
 
     Raises:
-        DataError: the file is missing or not what it should be.
+        DataError: the file is missing or malformed.
     """
     path = Path(path)
     found = []

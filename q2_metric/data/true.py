@@ -1,6 +1,6 @@
-"""The TRUE benchmark (Honovich et al., NAACL 2022) in the form SCALE's authors publish.
+"""The TRUE benchmark (Honovich et al., NAACL 2022), in the form that SCALE's authors published.
 
-Columns ``grounding``, ``generated_text``, ``label`` (1 = consistent), for some sets also
+The columns are ``grounding``, ``generated_text``, ``label`` (1 = consistent), and for some sets
 ``model`` or ``id``.
 """
 
@@ -18,12 +18,11 @@ def read_true(source: str | Path) -> list[Labelled]:
     """The responses of a TRUE set, in order; ids are row numbers, from 0.
 
     Args:
-        source: of "true/SET" in the catalogue, SET; or the path of a file of that form
-            (something with a suffix or a slash, as pipes have it).
+        source: SET for "true/SET" of the catalogue, or the path of a file of this form (anything
+            with a suffix or a slash, such as a pipe).
 
     Raises:
-        DataError: there is no such set, or its file is missing, has no rows or is not what it
-            should be.
+        DataError: there is no such set, or its file is missing, empty or malformed.
     """
     name, path = str(source), Path(source)
     if not path.suffix and len(path.parts) == 1:

@@ -1,8 +1,8 @@
 """Topical-Chat responses that people rated (USR: Mehri and Eskenazi, ACL 2020).
 
-``tc_usr_data.json``: an array of 60 dialogue contexts, each with ``context``, ``fact`` and six
-``responses``; a response has ``model`` and a list of ratings for each quality, among them
-"Uses Knowledge" (0 or 1). http://shikib.com/usr
+``tc_usr_data.json`` is an array of 60 dialogue contexts, each with ``context``, ``fact`` and six
+``responses``. A response has ``model`` and a list of ratings for each quality, such as "Uses
+Knowledge" (0 or 1). http://shikib.com/usr
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from q2_metric.types import Example
 QUALITY = "Uses Knowledge"
 
 NO_FACT = "_nofact"
-"""The fact of the contexts that have none: 8 of the 60."""
+"""The fact of contexts without a fact: 8 of the 60."""
 
 REFERENCE = "Original Ground Truth"
-"""The response that reference-based metrics compare with; it is left out, so that 5 stay."""
+"""The response that reference-based metrics compare with. It is left out, so 5 responses remain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Rated:
 def read_usr(
     path: str | Path, *, quality: str = QUALITY, leave_out: Sequence[str] = (REFERENCE,)
 ) -> list[Rated]:
-    """The rated responses of the contexts that have a fact, in order.
+    """The rated responses of the contexts with a fact, in order.
 
-    The knowledge is the fact, the history the turns of the context, the id
+    The knowledge is the fact, the history is the turns of the context, and the id is
     ``context-response``, both from 0.
 
     Args:
-        quality: whose ratings are read.
-        leave_out: models whose responses are not read.
+        quality: the quality whose ratings are read.
+        leave_out: models whose responses are left out.
 
     Raises:
-        DataError: the file is missing or not what it should be.
+        DataError: the file is missing or malformed.
     """
     path = Path(path)
     found = []

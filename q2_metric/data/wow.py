@@ -1,8 +1,8 @@
-"""Wizard of Wikipedia responses judged for consistency (Q², section 3).
+"""Wizard of Wikipedia responses with human labels of consistency (Q², section 3).
 
-``cross_annotation.csv`` holds 544 contexts, each with the responses of dodecaDialogue
-and MemNet; label 1 means **in**consistent there. Four further files hold 150 responses
-each that are all consistent or all inconsistent.
+``cross_annotation.csv`` has 544 contexts, each with a response of dodecaDialogue and of MemNet;
+there, label 1 means **in**consistent. Four further files have 150 responses each, all consistent or
+all inconsistent.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _CONTEXT = ("episode_idx", "round", "message", "knowledge")
 
 
 def read_annotated(path: Path | None = None) -> list[Labelled]:
-    """The 1,088 annotated responses: each context's dodeca, then its memnet response.
+    """The 1,088 annotated responses: for each context the dodeca response, then the memnet
+    response.
 
-    The order and the texts are those of ``true/q2``. The history is the message that
-    is answered, empty where the response opens the dialogue; the id is
-    ``episode-round-system``.
+    Order and texts are those of ``true/q2``. The history is the message that is answered, and empty
+    if the response opens the dialogue. The id is ``episode-round-system``.
 
     Args:
-        path: of ``cross_annotation.csv``; by default that of the downloaded set.
+        path: path of ``cross_annotation.csv``; the default is the downloaded set.
 
     Raises:
-        DataError: the file is missing or not what it should be.
+        DataError: the file is missing or malformed.
     """
     path = path or folder("wow_q2") / "cross_annotation.csv"
     needed = [*_CONTEXT, *(f"{s}_{part}" for s in SYSTEMS for part in ("response", "label"))]
@@ -46,27 +46,27 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
 def read_gold(path: Path | None = None) -> list[Example]:
     """The 544 contexts, each with the response that the person in the dialogue gave.
 
-    In the order of :func:`read_annotated`; the id is ``episode-round``.
+    The order is that of :func:`read_annotated`; the id is ``episode-round``.
 
     Args:
-        path: of ``cross_annotation.csv``; by default that of the downloaded set.
+        path: path of ``cross_annotation.csv``; the default is the downloaded set.
 
     Raises:
-        DataError: the file is missing or not what it should be.
+        DataError: the file is missing or malformed.
     """
     path = path or folder("wow_q2") / "cross_annotation.csv"
     return [_example(row, row["gold"]) for row in read_csv(path, [*_CONTEXT, "gold"])]
 
 
 def read_selected(directory: Path | None = None) -> list[Labelled]:
-    """The 4 x 150 selected responses: per system, the consistent ones first.
+    """The 4 x 150 selected responses: for each system, the consistent ones first.
 
     Args:
-        directory: that holds ``dodeca_consistent.csv`` and its three siblings; by
-            default that of the downloaded set.
+        directory: folder of ``dodeca_consistent.csv`` and its three siblings; the default is the
+            downloaded set.
 
     Raises:
-        DataError: a file is missing or not what it should be.
+        DataError: a file is missing or malformed.
     """
     directory = directory or folder("wow_q2")
     return [

@@ -89,7 +89,7 @@ class Cache:
                 path or ":memory:", timeout=WAITS, check_same_thread=False)
             tables = [name for name, in database.execute("select name from sqlite_master")]
             if tables and "scores" not in tables:
-                raise sqlite3.DatabaseError("it is a database of something else")
+                raise sqlite3.DatabaseError("the file is a database of another program")
             database.execute("pragma auto_vacuum = incremental")
             database.execute("pragma synchronous = normal")
             with database:

@@ -254,7 +254,7 @@ class _Actor:
         if ray.get(self._attempts.begin.remote(number, n)) > 1 + RETRIES:
             raise ModelError(
                 f"{file}, rows {first + 1} to {first + len(block)}: "
-                f"{1 + RETRIES} processes died of them (out of memory?)"
+                f"{1 + RETRIES} processes died while scoring them (out of memory?)"
             )
         if self._loaded is None:
             self._loaded = self.job.load()

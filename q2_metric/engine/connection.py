@@ -189,7 +189,7 @@ def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
         joining.start()
         joining.join(JOINS)
         if joining.is_alive():
-            raise ModelError(f"Ray {where}: no cluster has answered in {JOINS} s")
+            raise ModelError(f"Ray {where}: no cluster answered within {JOINS} s")
     if failed:
         if isinstance(failed[0], KeyboardInterrupt):
             raise failed[0]
@@ -207,22 +207,22 @@ def _answers(address: str) -> None:
     if not colon:
         return
     if not port.isdigit() or not 0 < int(port) < 65536:
-        raise ModelError(f"Ray cannot be reached at {address}: {port!r} is no port")
+        raise ModelError(f"Ray cannot be reached at {address}: {port!r} is not a port")
     asked = "is a cluster running there (ray start --head)?"
     try:
         greeting = _greeting(host.strip("[]"), int(port), ANSWERS)
     except TimeoutError as error:
         raise ModelError(
-            f"Ray cannot be reached at {address}: nobody has answered in {ANSWERS} s; {asked}"
+            f"Ray cannot be reached at {address}: no answer within {ANSWERS} s; {asked}"
         ) from error
     except OSError as error:
         raise ModelError(
-            f"Ray cannot be reached at {address}: nobody answers ({error}); {asked}"
+            f"Ray cannot be reached at {address}: the address does not respond ({error}); {asked}"
         ) from error
     encrypted = os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
     if greeting[3:4] != bytes([_SETTINGS]) and not encrypted:
         raise ModelError(
-            f"Ray cannot be reached at {address}: what answers there is no Ray cluster"
+            f"Ray cannot be reached at {address}: the address is not a Ray cluster"
         )
 
 
@@ -311,7 +311,7 @@ def _next(found: queue.Queue[T], address: str) -> T:
                 lived = time.monotonic()
             elif time.monotonic() - lived > GONE:
                 raise ModelError(
-                    f"Ray's cluster at {address} has died: nobody has answered there for {GONE} s"
+                    f"Ray's cluster at {address} has died: no answer for {GONE} s"
                 ) from None
 
 

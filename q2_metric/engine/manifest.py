@@ -224,7 +224,7 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
         problem = f"is of another command: {other}"
     else:
         return
-    raise InputError(f"{out}: exists already and {problem}; {CHOOSE}")
+    raise InputError(f"{out}: already exists and {problem}; {CHOOSE}")
 
 
 def _of_output(path: Path) -> Manifest | None:

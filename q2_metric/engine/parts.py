@@ -136,7 +136,7 @@ class Parts:
         path = self.path(file, block)
         try:
             if _is_link(path):
-                raise FileExistsError(errno.EEXIST, "it is a link, or lies behind one")
+                raise FileExistsError(errno.EEXIST, "the file or its folder is a link")
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
             raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
@@ -148,7 +148,7 @@ class Parts:
         path = self.path(file, block)
         if not _is_link(path):
             path.unlink(missing_ok=True)
-        return InputError(f"{path}: was damaged; the same command scores its rows anew")
+        return InputError(f"{path}: was damaged; the same command scores its rows again")
 
     def copy(self, blocks: Iterable[tuple[int, int]], out: IO[bytes]) -> None:
         """Writes the parts of these (file, block) one after the other.
@@ -277,8 +277,9 @@ def _begun(parts: Parts, out: str | Path, now: Manifest, done: int) -> Manifest:
         begun = read_json(parts.manifest)
     except InputError as error:
         raise InputError(
-            f"{error}; so nobody knows what the {done} finished blocks in {parts.folder} are of, "
-            "and they are kept; put the file back, move the folder, or start over with --overwrite"
+            f"{error}; without it, the origin of the {done} finished blocks in {parts.folder} is "
+            "unknown, so they are kept; restore the file, move the folder, or start over with "
+            "--overwrite"
         ) from error
     other = difference(begun, now)
     again = "run it as before, or start over with --overwrite"
@@ -287,7 +288,7 @@ def _begun(parts: Parts, out: str | Path, now: Manifest, done: int) -> Manifest:
         again = "start over with --overwrite"
     if other is not None:
         raise InputError(
-            f"{out}: a run that was broken off left {parts.folder}, but {other}; {again}"
+            f"{out}: an interrupted run left {parts.folder}, but {other}; {again}"
         )
     found: Manifest = begun
     return found
@@ -334,8 +335,8 @@ def _hold(folder: Path, out: str | Path) -> int:
                     time.sleep(0.01)
                     continue
                 raise InputError(
-                    f"{folder}: is not of q2 score and stays as it is; move it, or choose "
-                    "another --out"
+                    f"{folder}: this folder was not made by q2 score, so it is not changed; move "
+                    "it, or choose another --out"
                 )
             mark = os.open(folder / MARK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
         except FileNotFoundError:

@@ -160,7 +160,7 @@ class Run:
             return self._complete(out, done)
         if once(now):
             self.listener.note(
-                "standard input cannot be read again: a run that is broken off is lost"
+                "standard input cannot be read again: if this run is interrupted, it cannot resume"
             )
         with open_parts(out) as parts:
             # Another process may have come to its end until now, or a kill have left a rest.
@@ -169,7 +169,7 @@ class Run:
                 return self._complete(out, done)
             held = begin(parts, out, now, overwrite=overwrite)
             if done_before := len(parts.done()):
-                self.listener.note(f"going on: {parts.folder} has {done_before} finished blocks")
+                self.listener.note(f"resuming: {parts.folder} has {done_before} finished blocks")
             results = self._score(page, parts)
             _finish(self.job, out, parts, results, now, held)
         return results
@@ -178,7 +178,7 @@ class Run:
         results = [FileResult.from_json(one) for one in found["systems"]]
         rows, _ = total(results)
         self.listener.note(
-            f"{out} is complete already ({rows} rows); --overwrite scores them anew"
+            f"{out} is complete already ({rows} rows); --overwrite scores them again"
         )
         return results
 
@@ -296,7 +296,7 @@ class Run:
 
     def _check_unchanged(self, file: str) -> None:
         if file in self._states and state(file) != self._states[file]:
-            raise InputError(f"{file}: has changed while it was read; score it anew")
+            raise InputError(f"{file}: changed while it was read; run the command again")
 
     def _count(self, aggregate: Aggregate, rows: Sequence[OutputRow]) -> int:
         """Adds rows to the system's scores and explains the first that have none; how many."""
@@ -312,7 +312,7 @@ class Run:
             if self._bad <= ERRORS_SHOWN:
                 self.listener.warn(row["error"])
             elif self._bad == ERRORS_SHOWN + 1:
-                self.listener.warn("… further rows are only counted; --out has all errors")
+                self.listener.warn("… further errors are only counted; --out has all of them")
         return bad
 
 
@@ -360,8 +360,8 @@ def _finish(
         _assemble(job, parts, results, out, unfinished)
         if contents(out) not in (None, held):
             raise InputError(
-                f"{out}: has changed while it was scored, so it stays; move it away, and the same "
-                f"command puts the scores there ({parts.folder} keeps them)"
+                f"{out}: changed during the run, so it is not replaced; move it away and run the "
+                f"same command again ({parts.folder} keeps the scores)"
             )
         whole["output"] = fingerprint(unfinished)
         write_manifest(beside(out), whole, parts.folder)

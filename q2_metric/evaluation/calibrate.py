@@ -96,7 +96,8 @@ def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
     )
     slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
     if slope < 0:
-        raise InputError("the scores fall as consistency rises; calibrate their negative")
+        raise InputError("higher scores go with inconsistent labels; calibrate the negative of "
+                         "the scores")
     return {"slope": slope, "intercept": intercept}
 
 
@@ -169,7 +170,8 @@ def _cross_validated(
     least = min(labels.sum(), (~labels).sum())
     if least < FOLDS:
         raise InputError(
-            f"there are only {least} responses of one class; a calibration needs {FOLDS} at least"
+            f"only {least} responses have one of the labels; a calibration needs at least "
+            f"{FOLDS} of each"
         )
     applied, decided = np.empty(len(values)), np.empty(len(values), bool)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)

@@ -113,7 +113,8 @@ def compared_with(names: Sequence[str], asked: str | None = None) -> str:
         InputError: what was asked for is not there.
     """
     if asked is not None and asked not in names:
-        raise InputError(f"there is no metric {asked!r} to compare with: {', '.join(names)}")
+        raise InputError(f"there is no metric {asked!r} to compare with; the metrics are "
+                         f"{', '.join(names)}")
     return asked or ("knowledge_f1" if "knowledge_f1" in names else names[0])
 
 

@@ -34,7 +34,7 @@ def read_labelled(
     found = []
     for row, consistent in zip(rows, labels, strict=True):
         if isinstance(row, BadRow):
-            raise InputError(f"{row.error}; a labelled file must be whole")
+            raise InputError(f"{row.error}; every row of a labelled file must be readable")
         found.append(Labelled(row, consistent))
     if not found:
         raise InputError(f"{path}: has no rows")
@@ -70,7 +70,7 @@ def _labels(rows: Rows, label: str | None) -> list[bool]:
             columns = ", ".join(map(repr, fields))
             raise InputError(
                 f"{where}: there is no column {label or 'label'!r}; the columns are {columns}; "
-                "name the one with people's labels with --label"
+                "name the column of the human labels with --label"
             )
         known = as_label(fields[label])
         if known is None:

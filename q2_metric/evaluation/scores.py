@@ -98,7 +98,7 @@ class Columns:
     ) -> None:
         names = [source.name for source in sources]
         if len(set(names)) < len(names):
-            raise InputError(f"a metric comes twice: {', '.join(names)}")
+            raise InputError(f"a metric is named twice: {', '.join(names)}")
         self._sources, self._bar, self._reading = sources, bar or silent, reading
         self._signatures: dict[str, str] = {}
 
@@ -234,7 +234,7 @@ class FileSource:
         else:
             raise InputError(
                 f"{path}: its {len(numbers)} rows cannot be matched to the {len(rows)} responses; "
-                "give it columns response and knowledge, or the ids, or the same order"
+                "add the columns response and knowledge, or ids, or use the same rows in order"
             )
         for example, place in zip(rows, places, strict=True):
             if place is None or not math.isnan(place):

@@ -46,7 +46,7 @@ def best_threshold(
         good = hits / found >= precision - 1e-12
         if not good.any():
             raise InputError(
-                f"no threshold has a precision of {precision:g}; the highest is "
+                f"no threshold reaches a precision of {precision:g}; the highest is "
                 f"{(hits / found).max():.3f}"
             )
         place = int(np.flatnonzero(good)[-1])

@@ -2,7 +2,7 @@
 lm-evaluation-harness, TRL, torchmetrics, lighteval, Inspect AI, MLflow, DeepEval,
 promptfoo, LlamaIndex.
 
-Each turns the framework's rows into examples, and the scores into what the framework wants back;
-``judge`` has what the small ones share. Importing this package loads none of them. The rest of
+Each turns the framework's rows into examples, and the scores into the framework's results.
+``judge`` has what the small ones share. Importing this package loads no framework, and the rest of
 ``q2_metric`` does not import it.
 """

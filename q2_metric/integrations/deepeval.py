@@ -15,21 +15,22 @@ from q2_metric.scoring import given
 
 
 class Grounded(BaseMetric):  # type: ignore[misc]
-    """Scores ``actual_output`` against ``retrieval_context``, or ``context`` where there is none.
+    """Scores ``actual_output`` against ``retrieval_context``, or against ``context`` if that is
+    missing.
 
-    A response that is empty or claims nothing gets 0 and fails; ``score_breakdown`` has all
-    numbers, ``reason`` what they rest on, the claims that the knowledge does not support first,
-    and ``unsupported`` those claims, as ``claims`` of ``q2 score --out``.
+    A response that is empty or claims nothing gets 0 and fails. ``score_breakdown`` has all
+    numbers, ``unsupported`` has the unsupported claims in the form of ``claims`` of ``q2 score
+    --out``, and ``reason`` names them first and then the other evidence.
 
     Args:
         metric: "q2", "scale", "groundedness", ….
-        threshold: a test case passes from this score on.
-        judge: what scores, where it is loaded already: DeepEval copies a metric for each test
-            case by calling its class with the attributes that are named as its arguments.
-        settings: ``preset``, ``device`` and the metric's own.
+        threshold: a test case passes if its score reaches this value.
+        judge: a loaded judge. DeepEval copies a metric for each test case: it calls the class with
+            the attributes that have the names of its arguments.
+        settings: ``preset``, ``device`` and the settings of the metric.
 
     Raises:
-        InputError: an unknown metric, keyword or value.
+        InputError: a metric, keyword or value is unknown.
     """
 
     _required_params: ClassVar = [SingleTurnParams.ACTUAL_OUTPUT]
@@ -46,7 +47,7 @@ class Grounded(BaseMetric):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """Says what the score is: models, settings, version."""
+        """Names the models, settings and version behind the score."""
         return self.judge.signature
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
@@ -72,7 +73,7 @@ class Grounded(BaseMetric):  # type: ignore[misc]
         return value
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
-        """As :meth:`measure`, in a thread."""
+        """Runs :meth:`measure` in a thread."""
         return await asyncio.to_thread(self.measure, test_case)
 
     def is_successful(self) -> bool:

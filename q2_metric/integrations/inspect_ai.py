@@ -19,28 +19,29 @@ def grounded(
     metrics: Sequence[str] | str | None = None, *, knowledge: str = "knowledge",
     history: str = "history", no_claim: NoClaim = NO_CLAIM, **settings: Any,
 ) -> Scorer:
-    """Scores each completion; the explanation says what it rests on.
+    """A scorer that scores each completion and explains it by its evidence.
 
-    The explanation begins with the claims that the knowledge does not support; in the metadata
-    ``unsupported`` has them with their places, as ``claims`` of ``q2 score --out``.
+    The explanation names the unsupported claims first. The metadata has them in ``unsupported``, in
+    the form of ``claims`` of ``q2 score --out``.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
-        knowledge: the field of a sample's metadata with the text, or the list of passages,
-            that its answer must be grounded in.
-        history: the field with the turns before it, if there is one.
+        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
+        knowledge: the field of a sample's metadata with the knowledge: a text or a list of
+            passages.
+        history: the field with earlier turns, if there are any.
         no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
-        settings: ``preset``, ``device`` and the metrics' own.
+        settings: ``preset``, ``device`` and the settings of the metrics.
 
     Raises:
-        InputError: an unknown metric, keyword or value; a sample without knowledge.
+        InputError: a metric, keyword or value is unknown; a sample has no knowledge.
     """
     judge = Judge(metrics, no_claim, settings, evidence=True)
 
     async def score(state: TaskState, target: Target) -> Score:
         if knowledge not in state.metadata:
-            raise InputError(f"sample {state.sample_id} has no {knowledge!r} in its metadata; "
-                             f"there are {', '.join(state.metadata) or 'no fields'}")
+            raise InputError(f"sample {state.sample_id} has no field {knowledge!r} in its "
+                             "metadata; "
+                             f"its fields are {', '.join(state.metadata) or 'none'}")
         answer = state.output.completion
         row = given(answer, state.metadata[knowledge], state.metadata.get(history),
                     f"sample {state.sample_id}")

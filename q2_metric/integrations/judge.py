@@ -1,4 +1,5 @@
-"""What these shells share: a framework's texts in, the numbers of each response and why."""
+"""What the small integrations share: texts in, the numbers of each response and their evidence
+out."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response's numbers by name (see :attr:`Judge.names`), ``None`` where it counts in no
-    mean, in words what they rest on, and the claims that the knowledge does not support, as in
-    ``claims`` of ``q2 score --out``."""
+    """The result of one response: its numbers by name (:attr:`Judge.names`; ``None`` if it counts
+    in no mean), the evidence in words, and the unsupported claims in the form of ``claims`` of ``q2
+    score --out``."""
 
     numbers: Mapping[str, float | None]
     why: str
@@ -29,27 +30,27 @@ class Judged:
 
 
 class Judge:
-    """Metrics, ready to score rows: loaded once, used by one thread at a time.
+    """Loaded metrics that score rows. Only one thread uses them at a time.
 
-    A copy shares the models; pickled it is its arguments, and loads them anew.
+    A copy shares the models. A pickled judge consists of its arguments and loads the models again.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
+        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
         no_claim: how a response that claims nothing counts: as 0 ("zero", the default), or not at
             all ("exclude").
         settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
-        strict: whether a metric that fails on all rows raises. If not, an error is logged, and the
-            rows have no number by it.
-        evidence: whether claims are given with the passage that decides them; takes longer.
+        strict: raise if a metric fails on all rows. Otherwise an error is logged, and the rows have
+            no number by this metric.
+        evidence: find the passage that decides each claim, which takes longer.
 
     Attributes:
-        names: of a row's numbers: the metrics' columns, each in [0, 1], then the shares
-            ``coverage``, ``fallback`` and ``no_claim``, as far as the metrics have them.
-        signature: a line for each metric that says what its mean is: models, settings, version,
-            ``no_claim``.
+        names: names of a row's numbers: the metrics' columns, each in [0, 1], and then those of the
+            shares ``coverage``, ``fallback`` and ``no_claim`` that the metrics have.
+        signature: a line for each metric that names how its mean is made: models, settings,
+            version, ``no_claim``.
 
     Raises:
-        InputError: an unknown metric, keyword or value.
+        InputError: a metric, keyword or value is unknown.
         MissingExtra, ModelError: a model cannot be loaded.
     """
 
@@ -76,7 +77,7 @@ class Judge:
         forks.tell(self)
 
     def in_child(self) -> None:
-        """Another thread of the parent may have been scoring when it forked."""
+        """Replaces the lock: another thread of the parent may have held it when it forked."""
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -89,9 +90,9 @@ class Judge:
         return self
 
     def __call__(self, rows: Sequence[Example]) -> list[Judged]:
-        """What each row gets; one that a metric fails on is named in a warning.
+        """Judges each row. A warning names the rows that a metric fails on.
 
-        Frameworks ask for one number after the other: the last rows are not scored again.
+        Frameworks ask for one number after the other, so the last rows are not scored again.
         """
         with self._lock:
             if self._last[0] != list(rows):
@@ -102,7 +103,7 @@ class Judge:
             return self._last[1]
 
     def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
-        """The mean of each number over these rows, ready to be added to those of other rows."""
+        """The mean of each number over these rows, which can be added to those of other rows."""
         found = self(rows)
         return {name: scoring.Mean.of(one.numbers[name] for one in found) for name in self.names}
 
@@ -117,18 +118,18 @@ class Judge:
 
 
 def _warn(place: int, words: str) -> None:
-    """The other rows of a run that may have taken hours to generate keep their scores."""
+    """Warns about a row without a score; the other rows keep theirs."""
     _LOG.warning("response %d has no score: %s", place + 1, words)
 
 
 def _report_broken(name: str, error: Exception) -> None:
-    """A training goes on without the numbers of a metric that fails on all rows."""
-    _LOG.error("%s has no numbers for these rows, since it failed: %s: %s (strict=True stops "
+    """Logs that a metric failed on all rows; the run continues without its numbers."""
+    _LOG.error("%s failed and has no numbers for these rows: %s: %s (strict=True stops "
                "there)", name, type(error).__name__, " ".join(str(error).split()))
 
 
 def _claim(response: str, claim: Mapping[str, Any]) -> str:
-    """A claim as it was written, its place, and the passage that decides it."""
+    """A claim as written, with its place and the passage that decides it."""
     start, end = claim["start"], claim["end"]
     words = f'"{response[start:end]}" (characters {start} to {end})'
     if claim["passage"] is None:
@@ -138,7 +139,7 @@ def _claim(response: str, claim: Mapping[str, Any]) -> str:
 
 
 def said(score: Score) -> str:
-    """What a score rests on, in one line or one for each question or sentence."""
+    """The evidence of a score, in one line or in one line for each question or claim."""
     if score.reason is not None:
         return REASONS[score.reason]
     if score.value is None:
@@ -160,7 +161,7 @@ def _item(item: Comparison | Judgement | Part) -> str:
 
 
 def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Keywords of the metrics, and the others."""
+    """Separates the keywords of the metrics from the others."""
     ours = {"preset", *known_keywords()}
     return (
         {name: value for name, value in keywords.items() if name in ours},

@@ -15,7 +15,7 @@ from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
 
 
 class _Number(SampleLevelComputation):  # type: ignore[misc]
-    """One number of each response; those of a task are found in one go and shared."""
+    """One number of each response. The numbers of a task are computed together and shared."""
 
     def __init__(self, judge: Judge, name: str) -> None:
         self.judge, self.name = judge, name
@@ -24,7 +24,7 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
         return f"{self.name} ({self.judge.signature})"
 
     def compute(self, responses: Sequence[Any], docs: Sequence[Any], **_: Any) -> list[float]:
-        """NaN for a response that counts in no mean.
+        """The number of a response; NaN if it counts in no mean.
 
         Raises:
             InputError: a document has no ``specific["knowledge"]``.
@@ -44,22 +44,22 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Over the answers that count."""
+    """The mean over the answers that count."""
     return Mean.of(values).number
 
 
 def grounded(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[SampleLevelMetric]:
-    """The metrics of a ``LightevalTaskConfig``: one for each number, scored together.
+    """The metrics for a ``LightevalTaskConfig``: one for each number, all scored together.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
+        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
         no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
-        settings: ``preset``, ``device`` and the metrics' own.
+        settings: ``preset``, ``device`` and the settings of the metrics.
 
     Raises:
-        InputError: an unknown metric, keyword or value.
+        InputError: a metric, keyword or value is unknown.
     """
     judge = Judge(metrics, no_claim, settings)
     return [

@@ -14,19 +14,19 @@ from q2_metric.scoring import given
 
 
 class Grounded(BaseEvaluator):  # type: ignore[misc]
-    """Judges a response by the contexts that it was written from, without a language model.
+    """Judges a response by its contexts, without a language model.
 
-    It stands where ``FaithfulnessEvaluator`` does: ``evaluate``, ``evaluate_response`` and
-    ``BatchEvalRunner`` take it. The feedback begins with the claims that the contexts do not
-    support. A response that is empty or claims nothing has 0 and does not pass.
+    It can replace ``FaithfulnessEvaluator`` in ``evaluate``, ``evaluate_response`` and
+    ``BatchEvalRunner``. The feedback names the unsupported claims first. A response that is empty
+    or claims nothing has 0 and does not pass.
 
     Args:
         metric: "groundedness", "scale", "q2", ….
-        threshold: a response passes from this score on.
-        settings: ``preset``, ``device`` and the metric's own.
+        threshold: a response passes if its score reaches this value.
+        settings: ``preset``, ``device`` and the settings of the metric.
 
     Raises:
-        InputError: an unknown metric, keyword or value.
+        InputError: a metric, keyword or value is unknown.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class Grounded(BaseEvaluator):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """Says what the score is: models, settings, version."""
+        """Names the models, settings and version behind the score."""
         return self.judge.signature
 
     def _get_prompts(self) -> dict[str, Any]:
-        """There are none."""
+        """Returns no prompts, because none are used."""
         return {}
 
     def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        """There are none."""
+        """Does nothing, because no prompts are used."""
 
     async def aevaluate(
         self, query: str | None = None, response: str | None = None,
@@ -54,10 +54,10 @@ class Grounded(BaseEvaluator):  # type: ignore[misc]
         """The result, judged in a thread. Blank contexts make it invalid.
 
         Raises:
-            InputError: there are no contexts, or a text is no text.
+            InputError: there are no contexts, or a value is not a text.
         """
         if contexts is None:
-            raise InputError("there are no contexts: pass the texts that the response rests on")
+            raise InputError("there are no contexts: pass the texts that must support the response")
         row = given(response, list(contexts), query, "the response")
         (judged,) = await asyncio.to_thread(self.judge, [row])
         value = judged.numbers[self.metric]

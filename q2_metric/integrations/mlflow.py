@@ -19,21 +19,21 @@ from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given, g
 def grounded_scorer(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> Scorer:
-    """For ``mlflow.genai.evaluate(scorers=[…])``: a feedback for each number of a row.
+    """A scorer for ``mlflow.genai.evaluate(scorers=[…])``: a feedback for each number of a row.
 
-    The knowledge (and ``history``, if there is one) is a field of the row's ``inputs`` or of
-    its ``expectations``; ``outputs`` is the response. A feedback's rationale begins with the
-    claims that the knowledge does not support; its metadata has the signature and, as JSON text in
-    the form of ``claims`` of ``q2 score --out``, those claims (``unsupported``).
+    The knowledge (and ``history``, if there is one) is a field of the row's ``inputs`` or
+    ``expectations``; ``outputs`` is the response. The rationale of a feedback names the unsupported
+    claims first. Its metadata has the signature and, as JSON text in ``unsupported``, those claims
+    in the form of ``claims`` of ``q2 score --out``.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
+        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
         no_claim: how responses that claim nothing count: as 0 ("zero") or not at all
             ("exclude": no feedback).
-        settings: ``preset``, ``device`` and the metrics' own.
+        settings: ``preset``, ``device`` and the settings of the metrics.
 
     Raises:
-        InputError: an unknown metric, keyword or value.
+        InputError: a metric, keyword or value is unknown.
     """
     judge = Judge(metrics, no_claim, settings, evidence=True)
     source = AssessmentSource(source_type="CODE", source_id="q2-metric")
@@ -65,11 +65,11 @@ def _fields(given: Any) -> Mapping[str, Any]:
 def grounded_metrics(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[EvaluationMetric]:
-    """For ``mlflow.models.evaluate(extra_metrics=…)``: all rows in one batch.
+    """Metrics for ``mlflow.models.evaluate(extra_metrics=…)``, which score all rows in one batch.
 
-    The data needs a column ``knowledge`` (another by ``col_mapping``); arguments as for
-    :func:`grounded_scorer`. Each metric logs its mean and, in the table, each row's number
-    and justification.
+    The data needs a column ``knowledge`` (``col_mapping`` names another). The arguments are those
+    of :func:`grounded_scorer`. Each metric logs its mean, and each row's number and justification
+    in the table.
     """
     judge = Judge(metrics, no_claim, settings)
     return [

@@ -19,25 +19,25 @@ from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import given
 
 _OWN = {"metric": "groundedness", "threshold": 0.5, "knowledge": "context", "question": "query"}
-"""The assertion's ``config`` and what it is where nothing is said; the other keys are ``preset``
-and the metric's settings. The names of the variables are those of promptfoo's own
-``context-faithfulness``."""
+"""Defaults of the assertion's ``config``. Its other keys are ``preset`` and the metric's settings.
+The names of the variables are those of promptfoo's own ``context-faithfulness``."""
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether the variables of a test support the output.
+    """Judges whether the variables of a test support the output.
 
     Args:
-        output: what the provider answered. An output that is empty or claims nothing fails.
-        context: of promptfoo: ``vars`` has the sources (a text or a list of passages) as
-            ``context`` and perhaps the question as ``query``; ``config`` may name others.
+        output: the answer of the provider. An output that is empty or claims nothing fails.
+        context: promptfoo's context: ``vars`` has the sources (a text or a list of passages) as
+            ``context`` and optionally the question as ``query``. ``config`` may name other
+            variables.
 
     Returns:
         ``pass``, ``score`` in [0, 1], ``reason`` (the unsupported claims first) and
-        ``named_scores``, all numbers of the metric.
+        ``named_scores`` with all numbers of the metric.
 
     Raises:
-        InputError: there are no sources, or the ``config`` has a value that cannot be.
+        InputError: there are no sources, or ``config`` has a wrong value.
     """
     config = {**_OWN, **(context.get("config") or {})}
     own = {name: config.pop(name) for name in _OWN}
@@ -47,7 +47,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"threshold must be a number in [0, 1], not {threshold!r}")
     if own["knowledge"] not in variables:
         raise InputError(f"the test has no variable {own['knowledge']!r} with the sources of the "
-                         f"answer; it has {', '.join(variables) or 'none'}")
+                         f"answer; its variables are {', '.join(variables) or 'none'}")
     row = given(output, variables[own["knowledge"]], variables.get(own["question"]), "the test")
     (judged,) = _judge(own["metric"], json.dumps(config, sort_keys=True))([row])
     value = judged.numbers[own["metric"]]

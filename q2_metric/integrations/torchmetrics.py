@@ -16,12 +16,12 @@ class Grounded(Metric):  # type: ignore[misc]
     """Mean scores of responses over all batches and all processes.
 
     Args:
-        metrics: names, as a sequence or as "q2,scale"; ``None`` for groundedness, q2, scale.
+        metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
         no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
             wins by saying nothing, or not at all ("exclude").
-        strict: whether a metric that fails ends the training. By default it is logged as an
-            error, and the batch does not count in its mean.
-        keywords: of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
+        strict: end the training if a metric fails. By default the failure is logged as an error,
+            and the batch does not count in the mean.
+        keywords: keywords of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
             (``dist_sync_on_step``, …).
 
     >>> grounded = Grounded("knowledge_f1")
@@ -30,8 +30,8 @@ class Grounded(Metric):  # type: ignore[misc]
     {'knowledge_f1': tensor(1.)}
 
     Raises:
-        InputError: an unknown metric or value.
-        ValueError: an unknown keyword.
+        InputError: a metric or value is unknown.
+        ValueError: a keyword is unknown.
     """
 
     is_differentiable = False
@@ -51,7 +51,7 @@ class Grounded(Metric):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """A line for each metric that says what its mean is."""
+        """A line for each metric that names how its mean is made."""
         return self.judge.signature
 
     def update(
@@ -62,18 +62,18 @@ class Grounded(Metric):  # type: ignore[misc]
 
         Args:
             preds: the responses.
-            knowledge: what each must be grounded in, a text or a list of passages.
-            histories: the turns before each.
+            knowledge: the knowledge of each response, a text or a list of passages.
+            histories: the turns before each response.
 
         Raises:
-            InputError: the lengths differ, or a value is no text.
+            InputError: the lengths differ, or a value is not a text.
         """
         for name, mean in self.judge.aggregate(given_columns(preds, knowledge, histories)).items():
             setattr(self, f"{name}_sum", getattr(self, f"{name}_sum") + mean.total)
             setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The mean of each number, in [0, 1], for ``self.log_dict``; NaN where there is none."""
+        """The mean of each number, in [0, 1], for ``self.log_dict``; NaN without a value."""
         means = {
             name: Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
             for name in self.judge.names

@@ -13,23 +13,24 @@ from q2_metric.text.given import kind
 
 
 class Reward:
-    """Rewards completions for what the row's knowledge supports.
+    """Rewards completions that the knowledge of their row supports.
 
-    A completion that is empty or claims nothing gets 0; one whose row has blank knowledge, or
-    that the metric fails on, gets ``None``, which the trainers leave out. All completions of a
-    step are scored in one batch. The trainer logs ``rewards/NAME/mean`` and, where it hands
-    over ``log_metric``, the shares ``NAME/no_claim``, ``NAME/coverage`` and ``NAME/fallback``.
+    A completion that is empty or claims nothing gets 0. If its knowledge is blank, or the metric
+    fails on it, it gets ``None``, which the trainers leave out. All completions of a step are
+    scored in one batch. The trainer logs ``rewards/NAME/mean`` and, if it passes ``log_metric``,
+    the shares ``NAME/no_claim``, ``NAME/coverage`` and ``NAME/fallback``.
 
     Args:
         metric: "q2", "scale", "groundedness", ….
-        knowledge: the column of the data set with the text, or the list of passages, that a
-            completion must be grounded in.
-        history: the column with the turns before it, if there is one: what only repeats them
-            claims nothing. The prompt is not taken for it, since it may hold the knowledge.
-        settings: ``preset``, ``device``, ``batch_size`` and the metric's own.
+        knowledge: the column of the data set with the knowledge of each prompt: a text or a list of
+            passages.
+        history: the column with earlier turns, if there are any: a completion that only repeats
+            them claims nothing. The prompt is not used as history, because it may contain the
+            knowledge.
+        settings: ``preset``, ``device``, ``batch_size`` and the settings of the metric.
 
     Raises:
-        InputError: an unknown metric, keyword or value.
+        InputError: a metric, keyword or value is unknown.
     """
 
     def __init__(
@@ -42,24 +43,23 @@ class Reward:
 
     @property
     def signature(self) -> str:
-        """Says what the rewards are: models, settings, version."""
+        """Names the models, settings and version behind the rewards."""
         return self.judge.signature
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], *,
         log_metric: Callable[[str, float], None] | None = None, **columns: Any,
     ) -> list[float | None]:
-        """A reward in [0, 1] for each completion, a text or a list of chat messages.
+        """A reward in [0, 1] for each completion: a text or a list of chat messages.
 
         Raises:
-            InputError: the data set has no column of knowledge; a value is not what it
-                should be.
+            InputError: the data set has no column with the knowledge, or a value is wrong.
         """
         if self.knowledge not in columns:
             there = sorted(name for name, value in columns.items() if isinstance(value, list))
             raise InputError(
-                f"the data set has no column {self.knowledge!r} with what a completion must be "
-                f"grounded in; it has {', '.join(there)} (Reward(knowledge=…) names another)")
+                f"the data set has no column {self.knowledge!r} with the knowledge of each prompt; "
+                f"its columns are {', '.join(there)} (Reward(knowledge=…) names another)")
         rows = scoring.given_columns(
             [text_of(said) for said in completions], columns[self.knowledge],
             columns.get(self.history), "completion")
@@ -72,10 +72,10 @@ class Reward:
 
 
 def text_of(completion: object) -> str:
-    """What the assistant says last; a completion without its words (a tool call) is empty.
+    """The last text of the assistant. A completion without one, such as a tool call, is empty.
 
     Raises:
-        InputError: it is neither text nor messages.
+        InputError: the completion is neither a text nor messages.
     """
     if isinstance(completion, str):
         return completion

@@ -1,4 +1,4 @@
-"""BM25 over a pool: a ranker of its own, and the first stage of the others."""
+"""BM25 over a pool: a ranker, and the first stage of other rankers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked
 from q2_metric.text.alignment import FUNCTION_WORDS
 
 TURNS = 3
-"""Turns at the end of a dialogue that are the query: what is asked, and about what."""
+"""Number of last turns of a dialogue that form the query: the question and its subject."""
 
 
 class Bm25Index:
     """BM25 (Lucene's variant, k1 1.5, b 0.75: the defaults of ``bm25s``) over texts.
 
-    Words are stemmed (Snowball English) and function words left out.
+    Words are stemmed (Snowball English), and function words are left out.
 
     Raises:
         MissingExtra: ``bm25s`` or its stemmer is not installed.
@@ -52,7 +52,7 @@ class Bm25Index:
 class Bm25:
     """Ranks snippets by BM25 with the last turns of the dialogue.
 
-    A snippet is read as its domain, entity name, question and answer.
+    A snippet's text is its domain, entity name, question and answer.
     """
 
     name = "bm25"
@@ -71,7 +71,7 @@ class Bm25:
 
 
 def top(pool: Pool, scores: NDArray[np.float32], k: int) -> list[Ranked]:
-    """The ``k`` best snippets of a pool, equals in pool order."""
+    """The ``k`` best snippets of a pool; equal scores keep the order of the pool."""
     order = np.argsort(-scores, kind="stable")[:k]
     return [Ranked(pool.snippets[i], float(scores[i])) for i in order]
 

@@ -1,10 +1,10 @@
 """The ranker that comes with the package: sentence vectors and the entities of the dialogue.
 
-A score is a log-odds sum of what the paper's cross-encoder reads as one text: how near the
-user's question is to the snippet's question (q–Q) and to its answer (q–A), and whether and
-when the dialogue mentioned the snippet's entity. The weights were learned on dialogues made
-from snippets (:mod:`tools.training.selection`). It has no first stage: all snippets of a
-pool are scored by one matrix product.
+A score is a sum of log-odds. The paper's cross-encoder reads the same evidence as one text: how
+near the user's question is to the snippet's question (q–Q) and to its answer (q–A), and whether and
+when the dialogue mentioned the snippet's entity. The weights were learned on dialogues made from
+snippets (:mod:`tools.training.selection`). There is no first stage: one matrix product scores all
+snippets of a pool.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ MENTION_FEATURES = (
     "mentioned", "closeness", "share", "turns_ago", "latest", "second", "last_turn", "by_system",
     "place",
 )
-"""What is known of a mention: see :func:`mention_features`."""
+"""Features of a mention; see :func:`mention_features`."""
 DOMAIN_FEATURES = ("domain_named", "domain_of_latest")
-"""Of a domain: whether the last turn names it, whether the latest entity is of it."""
+"""Features of a domain: whether the last turn names it, and whether the latest entity belongs to
+it."""
 
 Compare = Literal["vectors", "words"]
 
 EGR_MARGIN = 0.5
-"""Log-odds within which EGR may reorder this ranker's snippets: the best of 0.5, 1, 2, 4 and no
-margin on held-out dialogues of the recipe (it weighs recency itself)."""
+"""Log-odds within which EGR may reorder this ranker's snippets. It is the best of 0.5, 1, 2, 4 and
+no margin on held-out dialogues of the recipe. (The ranker itself weighs recency.)"""
 PLACING = frozenset("in near around by from to of".split())
-"""Words after which a name is a place."""
+"""Words after which a name gives a place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the evidence: ``text`` (q–Q, q–A), ``mention`` and ``domain`` features."""
+    """Weights of the evidence: ``text`` (q–Q, q–A), and the ``mention`` and ``domain`` features."""
 
     text: Floats
     mention: Floats
@@ -61,12 +62,12 @@ class Similar(Protocol):
     """Compares texts with the questions and the answers of a pool."""
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """(snippets, 2): mean similarity of the texts with question and answer, up to 1."""
+        """(snippets, 2): mean similarity of the texts with each question and answer, at most 1."""
         ...
 
 
 class SimilarVectors:
-    """By sentence vectors; ``questions`` and ``answers`` are (snippets, size)."""
+    """Similarity by sentence vectors; ``questions`` and ``answers`` are (snippets, size)."""
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str], vectors: Any) -> None:
         self.questions: Floats = vectors(asked)
@@ -81,7 +82,7 @@ class SimilarVectors:
 
 
 class SimilarWords:
-    """By BM25, as a share of the best score in the pool."""
+    """Similarity by BM25, as a share of the best score in the pool."""
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str]) -> None:
         self._indices = (Bm25Index(asked), Bm25Index(answered))
@@ -95,12 +96,12 @@ class SimilarWords:
 
 
 class PoolIndex:
-    """A pool's texts ready for comparison, its entities and domains.
+    """A pool's texts prepared for comparison, with its entities and domains.
 
-    ``entity`` and ``domain`` are, for each snippet, places in ``entities`` and ``domains``.
+    ``entity`` and ``domain`` hold an index into ``entities`` and ``domains`` for each snippet.
 
     Args:
-        vectors: texts -> unit vectors; words are compared if ``None``.
+        vectors: turns texts into unit vectors; if ``None``, words are compared.
     """
 
     def __init__(self, pool: Pool, vectors: Any = None) -> None:
@@ -124,13 +125,13 @@ class BundledRanker:
     """Scores every snippet of a pool; needs no download and no torch.
 
     Args:
-        compare: texts by "vectors", or by "words" (BM25): another opinion, for ensembles, with
-            the weights that were learned for vectors.
-        weights: of the evidence; the bundled ones if ``None``.
+        compare: how texts are compared: by "vectors", or by "words" (BM25) with the weights that
+            were learned for vectors. The second gives ensembles another opinion.
+        weights: weights of the evidence; the bundled ones if ``None``.
 
     Raises:
-        InputError: another way to compare.
-        MissingExtra: rapidfuzz, or for words bm25s, is not installed (extra ``knowledge``).
+        InputError: ``compare`` is unknown.
+        MissingExtra: rapidfuzz (or bm25s, for words) is not installed (extra ``knowledge``).
         ModelError: the bundled weights are missing.
     """
 
@@ -140,7 +141,7 @@ class BundledRanker:
         from q2_metric.models.bundled import selection
 
         if compare not in ("vectors", "words"):
-            raise InputError(f"texts are compared by 'vectors' or 'words', not {compare!r}")
+            raise InputError(f"compare must be 'vectors' or 'words', not {compare!r}")
         kind = "" if compare == "vectors" else f"-{compare}"
         self.name = f"bundled-selection{kind}-v{selection.VERSION}"
         vectors = selection.text_vectors() if compare == "vectors" else None
@@ -166,7 +167,7 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
 
 
 def bundled_weights() -> Weights:
-    """The weights that the recipe learned, with vectors."""
+    """The weights that the recipe learned with vectors."""
     from q2_metric.models.bundled.selection import learned
 
     found = learned()
@@ -174,7 +175,7 @@ def bundled_weights() -> Weights:
 
 
 def without(text: str, name: str | None) -> str:
-    """The words of a text, without those of a name where it stands in it.
+    """The words of a text, without the words of a name that occurs in it.
 
     >>> without("Is there parking at A and B Guest House?", "A AND B GUEST HOUSE")
     'is there parking at'
@@ -187,7 +188,7 @@ def without(text: str, name: str | None) -> str:
 
 
 def last_words(dialogue: Dialogue, mentions: Iterable[Mention]) -> list[str]:
-    """The readings of the last turn, as words, without the names that it mentions."""
+    """The readings of the last turn as words, without the names that it mentions."""
     place = max(i for i, turn in enumerate(dialogue.turns) if turn is dialogue.last)
     inside = {i for m in mentions if m.turn == place for i in range(m.start, m.end)}
     texts = []
@@ -201,11 +202,11 @@ def last_words(dialogue: Dialogue, mentions: Iterable[Mention]) -> list[str]:
 def mention_features(
     dialogue: Dialogue, mentions: Sequence[Mention]
 ) -> list[tuple[Entity, Floats]]:
-    """The features of each mention, as :data:`MENTION_FEATURES` names them.
+    """The features of each mention, in the order of :data:`MENTION_FEATURES`.
 
-    ``turns_ago`` is the logarithm of the turns since, plus one; ``latest`` and ``second``
-    say that no name, or one place with names, came later; ``place`` that the name follows
-    "in" or "near": it then says where something else is.
+    ``turns_ago`` is the logarithm of one plus the number of turns since. ``latest`` and ``second``
+    say that no later name, or one later place with names, follows. ``place`` says that the name
+    follows "in" or "near", so that it gives the place of something else.
     """
     last = len(dialogue.turns) - 1
     words = {i: spoken_words(dialogue.turns[i].text) for i in {m.turn for m in mentions}}
@@ -229,7 +230,7 @@ def mention_features(
 
 
 def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
-    """Whether the text ends in one of the words, an article aside."""
+    """Whether the text ends in one of the words, ignoring an article."""
     said = [word for word in before[-2:] if word not in ("the", "a", "an")]
     return bool(said) and said[-1] in words
 
@@ -237,7 +238,7 @@ def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
 def by_entity(
     features: Iterable[tuple[Entity, Floats]], index: PoolIndex
 ) -> dict[int, list[Floats]]:
-    """The features of the mentions of each entity, by its place in the index."""
+    """The features of the mentions of each entity, by its index."""
     places = {entity: i for i, entity in enumerate(index.entities)}
     grouped: dict[int, list[Floats]] = {}
     for entity, row in features:

@@ -1,4 +1,4 @@
-"""Rankers and detectors by name, as the command line and ``q2 score`` ask for them."""
+"""Rankers and detectors by name, for the command line and ``q2 score``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def load_ranker(
     name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
     device: str = "auto", batch_size: int | None = None,
 ) -> Ranker:
-    """The ranker of that name: "bundled", "bundled-words", "bm25", or a folder of RSS.
+    """The ranker with a name: "bundled", "bundled-words", "bm25", or a folder of RSS.
 
     Args:
-        first, narrow: the first stage of RSS and how many snippets it leaves.
-        device, batch_size: of RSS.
+        first, narrow: the first stage of RSS, and how many snippets it keeps.
+        device, batch_size: how RSS runs.
 
     Raises:
         InputError: there is no such ranker or folder.
@@ -52,7 +52,7 @@ def load_ranker(
 def combined(
     rankers: Sequence[Ranker], egr: Matching | None = "exact", vote: Vote = "hard"
 ) -> Ranker:
-    """The rankers, each with EGR unless ``None``, voting if there are several."""
+    """The rankers as one: each with EGR (unless ``None``), and voting if there are several."""
     guided: list[Ranker] = [EntityGuided(r, egr) for r in rankers] if egr else list(rankers)
     return guided[0] if len(guided) == 1 else Ensemble(guided, vote)
 
@@ -60,7 +60,7 @@ def combined(
 def load_detector(
     name: str, pool: Pool, *, device: str = "auto", batch_size: int | None = None
 ) -> Detector:
-    """The detector of that name: "bundled" (needs the pool), or a folder.
+    """The detector with a name: "bundled", which needs the pool, or a folder.
 
     Raises:
         InputError: there is no such detector or folder.

@@ -34,17 +34,17 @@ REQUESTS = (
     "do they have any in another area", "is there one that is moderately priced",
     "what is the name of it", "how about something else", "i need to leave after five",
 )
-"""What a dialogue system answers from its database: no snippet is needed."""
+"""Requests that a dialogue system answers from its database, without a snippet."""
 
 
 class BundledDetector:
-    """Is the last turn nearer to a question of the pool than to a database request?
+    """Compares the last turn with the questions of the pool and with database requests.
 
-    P(needs knowledge) is logistic in the two nearest similarities, by the bundled sentence
-    vectors; the weights come from the recipe (:mod:`tools.training.selection`).
+    P(needs knowledge) is a logistic of the two nearest similarities, by the bundled sentence
+    vectors. The weights come from the recipe (:mod:`tools.training.selection`).
 
     Args:
-        pool: whose questions count; snippets without one are left out.
+        pool: the pool whose questions count; snippets without a question are left out.
 
     Raises:
         InputError: no snippet of the pool has a question.
@@ -69,7 +69,7 @@ class BundledDetector:
         return [float(p) for p in 1 / (1 + np.exp(-logits))]
 
     def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(texts, 3): nearest question, nearest request, and 1."""
+        """(texts, 3): similarity of the nearest question, of the nearest request, and 1."""
         from q2_metric.knowledge.mentions import spoken_words
 
         read = self._vectors([" ".join(spoken_words(text)) for text in texts])
@@ -96,7 +96,7 @@ class EncoderDetector:
     """A transformer with one head over the dialogue.
 
     Args:
-        model: folder that :func:`train_detector` wrote.
+        model: a folder that :func:`train_detector` wrote.
 
     Raises:
         MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
@@ -127,10 +127,10 @@ class Detection:
 def evaluate_detection(
     probabilities: Sequence[float], targets: Sequence[bool], threshold: float = THRESHOLD
 ) -> Detection:
-    """The figures of "above the threshold is yes".
+    """Precision, recall and F1, if a probability above the threshold means yes.
 
     Raises:
-        InputError: no turns, or numbers that do not fit.
+        InputError: there are no turns, or the lengths differ.
     """
     if not targets or len(probabilities) != len(targets):
         raise InputError(f"there are {len(probabilities)} decisions for {len(targets)} turns")
@@ -148,10 +148,10 @@ def train_detector(
     settings: TrainSettings | None = None, *, length: int = LENGTH, device: str = "auto",
     stop_at: int | None = None, report: Report | None = None,
 ) -> Progress:
-    """Trains a detector from an encoder; the best model by dev F1 is in ``folder``.
+    """Trains a detector from an encoder. ``folder`` gets the model with the best dev F1.
 
     Raises:
-        InputError: no turns, or bad settings.
+        InputError: there are no turns, or a setting is wrong.
         MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
     """
     import torch

@@ -1,10 +1,9 @@
 """DSTC9 track 1 and DSTC10 track 2: dialogues, their knowledge, and the labels.
 
-``knowledge.json``: domain -> entity id -> ``name`` and ``docs``: doc id -> ``title`` (the
-question) and ``body`` (the answer). ``logs.json``: a list of dialogues, each a list of turns
-with ``speaker`` ("U" or "S"), ``text`` and, where it was spoken, ``nbest`` (``hyp``).
-``labels.json``: for each dialogue whether its last turn needs knowledge (``target``), which
-snippets, and the ``response``.
+``knowledge.json``: domain -> entity id -> ``name`` and ``docs``: doc id -> ``title`` (the question)
+and ``body`` (the answer). ``logs.json``: a list of dialogues, each a list of turns with ``speaker``
+("U" or "S"), ``text`` and, for spoken turns, ``nbest`` (``hyp``). ``labels.json``: for each
+dialogue whether its last turn needs knowledge (``target``), which snippets, and the ``response``.
 https://github.com/alexa/alexa-with-dstc9-track1-dataset,
 https://github.com/alexa/alexa-with-dstc10-track2-dataset
 """
@@ -23,10 +22,10 @@ from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet, Turn
 
 @dataclass(frozen=True, slots=True)
 class TurnLabel:
-    """What people decided about a dialogue's last turn.
+    """The human label of a dialogue's last turn.
 
-    ``knowledge`` are the keys of the snippets it needs, ``response`` the gold answer;
-    both are empty where ``target`` is false.
+    ``knowledge`` has the keys of the snippets that the turn needs, ``response`` is the gold answer.
+    Both are empty if ``target`` is false.
     """
 
     target: bool
@@ -38,14 +37,14 @@ def read_knowledge(path: str | Path) -> Pool:
     """The snippets of a ``knowledge.json``, in its order.
 
     Raises:
-        InputError: the file is not what it should be, or a snippet has no body; the
-            message names domain, entity and doc.
+        InputError: the file is malformed, or a snippet has no body; the message names domain,
+            entity and doc.
     """
     return knowledge_of(read_json(path), path)
 
 
 def knowledge_of(found: object, path: str | Path) -> Pool:
-    """The snippets of what a ``knowledge.json`` holds; see :func:`read_knowledge`.
+    """The snippets in the contents of a ``knowledge.json``; see :func:`read_knowledge`.
 
     Raises:
         InputError: as there, naming ``path``.
@@ -62,7 +61,7 @@ def knowledge_of(found: object, path: str | Path) -> Pool:
                 raise InputError(f"{where} has no 'docs'")
             name = entity.get("name")
             if name is not None and not isinstance(name, str):
-                raise InputError(f"{where} has a 'name' that is no text")
+                raise InputError(f"{where} has a 'name' that is not a text")
             for doc_id, doc in entity["docs"].items():
                 where = f"{path}: snippet {domain}/{entity_id}/{doc_id}"
                 if not isinstance(doc, dict):
@@ -71,7 +70,7 @@ def knowledge_of(found: object, path: str | Path) -> Pool:
                 if not isinstance(answer, str) or not answer.strip():
                     raise InputError(f"{where} has no body")
                 if not isinstance(question, str):
-                    raise InputError(f"{where} has a title that is no text")
+                    raise InputError(f"{where} has a title that is not a text")
                 snippets.append(
                     Snippet(domain, entity_id, name or None, doc_id, question, answer)
                 )
@@ -79,10 +78,10 @@ def knowledge_of(found: object, path: str | Path) -> Pool:
 
 
 def read_logs(path: str | Path) -> list[Dialogue]:
-    """The dialogues of a ``logs.json``; their ids are their places, from 0.
+    """The dialogues of a ``logs.json``. Their ids are their numbers, from 0.
 
     Raises:
-        InputError: the file is not what it should be; the message names dialogue and turn.
+        InputError: the file is malformed; the message names dialogue and turn.
     """
     found = read_json(path)
     if not isinstance(found, list):
@@ -91,25 +90,26 @@ def read_logs(path: str | Path) -> list[Dialogue]:
 
 
 def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
-    """One dialogue from a JSON file: a list of turns, as in logs, or of strings.
+    """One dialogue from a JSON file: a list of turns as in logs, or of strings.
 
     Args:
-        turn: the dialogue up to and with this turn, from 0; all of it if ``None``.
+        turn: the last turn to read, from 0; all turns if ``None``.
 
     Raises:
-        InputError: the file is not what it should be, or it has no such turn.
+        InputError: the file is malformed, or has no such turn.
     """
     found = read_json(path)
     if not isinstance(found, list):
         raise InputError(f"{path}: is not a list of turns")
     if found and isinstance(found[0], list):
-        raise InputError(f"{path}: holds several dialogues; name it as --logs, or give one")
+        raise InputError(f"{path}: holds several dialogues; pass it with --logs, or give a file "
+                         "with one dialogue")
     dialogue = _dialogue(found, str(path), None)
     return dialogue if turn is None else upto(dialogue, turn, str(path))
 
 
 def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
-    """The dialogue up to and with a turn.
+    """The dialogue up to a turn, including it.
 
     Raises:
         InputError: there is no such turn.
@@ -124,10 +124,10 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnL
     """The labels, in the order of the logs.
 
     Args:
-        dialogues: how many there must be, where logs are at hand.
+        dialogues: the number of dialogues, which must equal that of labels, if logs were read.
 
     Raises:
-        InputError: the file is not what it should be; the message names the label.
+        InputError: the file is malformed; the message names the label.
     """
     found = read_json(path)
     if not isinstance(found, list):
@@ -141,7 +141,7 @@ def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
     """Checks that the pool has every snippet that the labels name.
 
     Raises:
-        InputError: it has not; the message names label, domain, entity and doc.
+        InputError: a snippet is missing; the message names label, domain, entity and doc.
     """
     for i, label in enumerate(labels):
         for key in label.knowledge:
@@ -167,7 +167,7 @@ def _turn(found: Any, where: str, from_end: int) -> Turn:
         raise InputError(f"{where} has the speaker {speaker!r}; it must be 'U' or 'S'")
     nbest = found.get("nbest") or []
     if not isinstance(nbest, list):
-        raise InputError(f"{where} has an 'nbest' that is no list")
+        raise InputError(f"{where} has an 'nbest' that is not a list")
     hypotheses: list[str] = []
     for i, item in enumerate(nbest):
         hypothesis = item.get("hyp") if isinstance(item, dict) else item
@@ -195,5 +195,5 @@ def _label(found: Any, where: str) -> TurnLabel:
         keys.append((str(parts[0]), str(parts[1]), str(parts[2])))
     response = found.get("response", "")
     if not isinstance(response, str):
-        raise InputError(f"{where} has a response that is no text")
+        raise InputError(f"{where} has a response that is not a text")
     return TurnLabel(True, tuple(keys), response)

@@ -1,7 +1,7 @@
 """Entity Guided Reranking, Algorithm 1 of Bae et al. (DSTC9 track 1, 2021).
 
-The entities that the dialogue mentions, the most recent first; for each in turn, the first
-snippet of the ranking that is about it moves to the front, and that is all::
+The dialogue's entities are taken in turn, the last mentioned one first. For each, the first snippet
+of the ranking about it moves to the front. The algorithm stops after the first move::
 
     mentioned: [Yale Hotel, El Farolito]
     ranking:   [Artmar/3, El Farolito/1, Yale Hotel/6, ...]
@@ -26,17 +26,17 @@ def rerank(
     top: int = TOP,
     margin: float | None = None,
 ) -> list[Ranked]:
-    """Algorithm 1.
+    """Reranks by Algorithm 1.
 
     Args:
-        ranking: the best first.
-        mentioned: entities of the dialogue, the most recently mentioned first.
-        top: how many of the ranking are looked at; the rest stays as it is.
-        margin: leave out snippets that score lower than the first by more than this; ``None``,
-            as in the paper, looks at all of the top.
+        ranking: the snippets, best first.
+        mentioned: entities of the dialogue, the last mentioned one first.
+        top: how many snippets of the ranking may move; the rest keeps its order.
+        margin: ignore snippets whose score is lower than the first one's by more than this;
+            ``None`` ignores none, as in the paper.
 
     Returns:
-        The same items; the one that moved keeps its own score.
+        The same snippets. The one that moved keeps its own score.
     """
     least = ranking[0].score - margin if ranking and margin is not None else -math.inf
     for entity in mentioned:
@@ -52,11 +52,11 @@ class EntityGuided:
     """A ranker followed by EGR.
 
     Args:
-        ranker: gives the rankings.
+        ranker: the ranker whose rankings are reordered.
         matching: "exact" (the paper) or "fuzzy" (rapidfuzz, for spoken text).
         top: snippets that EGR reorders, 5 in the paper.
-        margin: see :func:`rerank`; by default the ranker's own ``egr_margin`` where it has one
-            (a ranker that weighs entities itself leaves only near ties to EGR), else none.
+        margin: see :func:`rerank`. The default is the ranker's own ``egr_margin`` if it has one,
+            otherwise none. (A ranker that weighs entities itself leaves only near ties to EGR.)
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class EntityGuided:
         self._finder: Callable[[Pool], MentionFinder] = MentionFinder.cached(matching)
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ranker's top snippets, reranked, and of these ``k``."""
+        """The ``k`` best of the ranker's top snippets after reranking."""
         finder = self._finder(pool)
         rankings = self.ranker.rank(dialogues, pool, max(k, self.top))
         return [

@@ -1,7 +1,7 @@
-"""A transformer encoder with scalar heads, over the end of a dialogue and a text.
+"""A transformer encoder with scalar heads, which reads the end of a dialogue and a text.
 
-Shared by RSS (two heads) and the detector (one). Any encoder of the Hub or a local folder is
-a base; what was trained is a folder with the encoder, its tokenizer and ``heads.safetensors``.
+RSS (two heads) and the detector (one) share it. The base is any encoder of the Hub or a local
+folder. A trained model is a folder with the encoder, its tokenizer and ``heads.safetensors``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEADS_FILE = "heads.safetensors"
 ABOUT = "heads.json"
 
 LENGTH = 256
-"""Tokens of an input; the dialogue gives way, from its beginning."""
+"""Most tokens of an input; a longer dialogue loses its beginning."""
 
 
 def written(dialogue: Dialogue) -> str:
@@ -32,18 +32,18 @@ def written(dialogue: Dialogue) -> str:
 
 
 class HeadedEncoder:
-    """An encoder and, on its first token, one logit for each head.
+    """An encoder with one logit for each head on its first token.
 
     Args:
-        model: Hub name or folder: of an encoder, or of what :meth:`save` wrote.
-        heads: their names, in order; new ones where ``model`` is a bare encoder.
+        model: Hub name or folder of an encoder, or a folder that :meth:`save` wrote.
+        heads: names of the heads, in order; they are new if ``model`` is a bare encoder.
         device: "auto", "cpu", "cuda", …
         trained: require that ``model`` has heads already.
-        length: tokens of an input; the model's window where that is shorter.
+        length: most tokens of an input, or the model's window if that is shorter.
 
     Raises:
         MissingExtra: torch is not installed.
-        ModelError: the model cannot be loaded, or has other heads or none.
+        ModelError: the model cannot be loaded, or its heads are missing or others.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class HeadedEncoder:
             self._load_heads(folder)
 
     def logits(self, pairs: Sequence[tuple[Dialogue, str]]) -> Tensor:
-        """(pairs, heads), with gradients where they are on; one batch."""
+        """(pairs, heads) for one batch, with gradients if they are enabled."""
         import torch
 
         from q2_metric.models.hub.batches import pad
@@ -83,7 +83,7 @@ class HeadedEncoder:
     def probabilities(
         self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int
     ) -> list[list[float]]:
-        """For each pair the probability of each head, in [0, 1]."""
+        """The probability of each head for each pair, in [0, 1]."""
         from q2_metric.models.hub.batches import Batches
 
         self.network.eval()
@@ -93,7 +93,7 @@ class HeadedEncoder:
         )
 
     def save(self, folder: Path) -> None:
-        """Writes encoder, tokenizer and heads."""
+        """Writes the encoder, the tokenizer and the heads."""
         from safetensors.torch import save_file
 
         self.loaded.model.save_pretrained(folder)
@@ -163,5 +163,5 @@ def _network(encoder: Any, heads: int) -> Any:
 
 def check_batch_size(batch_size: int) -> int:
     if batch_size < 1:
-        raise InputError(f"batch_size is {batch_size}, but must be at least 1")
+        raise InputError(f"batch_size must be at least 1, not {batch_size}")
     return batch_size

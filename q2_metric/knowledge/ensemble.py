@@ -16,10 +16,11 @@ Vote = Literal["hard", "soft"]
 
 
 def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """Each ranking has a vote for its first snippet, and second votes and so on for the rest.
+    """Orders snippets by the rankings' votes: a ranking votes for its first snippet, then for its
+    second one, and so on.
 
-    Snippets are ordered by their votes for the first place, ties by those for the first two
-    places, and so on; then by the earlier ranking. The score is the share of first votes.
+    Snippets are ordered by their votes for the first place, ties by those for the first two places,
+    and so on, and remaining ties by the earlier ranking. The score is the share of first votes.
     """
     depth = max(len(ranking) for ranking in rankings)
     places: dict[Key, list[int]] = {}
@@ -38,11 +39,11 @@ def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 
 
 def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """Snippets by the mean of the rankings' probabilities.
+    """Orders snippets by the mean of the rankings' probabilities.
 
-    The probabilities are a softmax over the scores of a ranking, handed out in the order
-    of its places, so that what EGR moved to the front has the front's probability. Scores
-    should be log-odds, or alike between the rankers: BM25's are large and so outvote RSS's.
+    The probabilities are a softmax over the scores of a ranking, assigned in the order of its
+    places. So a snippet that EGR moved to the front has the front's probability. Scores should be
+    log-odds, or on the same scale for all rankers: BM25's are large and would outvote RSS's.
     """
     total: dict[Key, float] = {}
     items: dict[Key, Ranked] = {}
@@ -61,19 +62,19 @@ class Ensemble:
     """Rankers that vote.
 
     Args:
-        rankers: at least one.
+        rankers: at least one ranker.
         vote: "hard" or "soft".
-        top: snippets of each ranker that take part, 5 in the paper.
+        top: how many snippets of each ranker take part, 5 in the paper.
 
     Raises:
-        InputError: no ranker, or an unknown vote.
+        InputError: there is no ranker, or the vote is unknown.
     """
 
     def __init__(self, rankers: Sequence[Ranker], vote: Vote = "hard", top: int = TOP) -> None:
         if not rankers:
             raise InputError("an ensemble needs at least one ranker")
         if vote not in ("hard", "soft"):
-            raise InputError(f"the vote is 'hard' or 'soft', not {vote!r}")
+            raise InputError(f"the vote must be 'hard' or 'soft', not {vote!r}")
         self.rankers = tuple(rankers)
         self.vote = vote
         self.top = top

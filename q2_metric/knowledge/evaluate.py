@@ -1,7 +1,7 @@
 """R@1, R@5, MRR@5 and kinds of error of rankings, overall and by domain.
 
-The metrics are those of ``ir_measures``; with several gold snippets for a turn, R@k counts
-turns with at least one of them among the first k, as DSTC9's evaluation does (success at k).
+The metrics come from ``ir_measures``. If a turn has several gold snippets, R@k counts turns with at
+least one of them among the first k, as DSTC9's evaluation does (success at k).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ OVERALL = "all"
 class Selection:
     """The figures of a set of turns, shares in [0, 1].
 
-    ``domain_errors``, ``entity_errors`` and ``document_errors`` are the shares of turns whose
-    first snippet has the wrong domain; the right domain and the wrong entity; or the right
-    entity and the wrong document. They and ``r1`` add up to 1.
+    ``domain_errors``, ``entity_errors`` and ``document_errors`` are the shares of turns whose first
+    snippet has the wrong domain; the right domain but the wrong entity; the right entity but the
+    wrong document. They and ``r1`` add up to 1.
     """
 
     n: int
@@ -42,15 +42,14 @@ class Selection:
 def evaluate(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
 ) -> dict[str, Selection]:
-    """The figures of all turns (:data:`OVERALL`), then of each gold domain.
+    """The figures of all turns (:data:`OVERALL`), and then of each gold domain.
 
     Args:
-        rankings: for each turn the snippets, the best first; those after the fifth are not
-            looked at.
-        gold: for each turn the right snippets, at least one.
+        rankings: the snippets for each turn, best first; only the first five are used.
+        gold: the right snippets for each turn, at least one.
 
     Raises:
-        InputError: no turns, numbers that do not fit, or a turn without gold.
+        InputError: there are no turns, the lengths differ, or a turn has no gold snippet.
         MissingExtra: ``ir_measures`` is not installed.
     """
     if not gold or len(rankings) != len(gold):
@@ -68,9 +67,9 @@ def evaluate(
 
 
 def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | None:
-    """What is wrong with the first snippet (Bae et al., section 4.4); ``None`` if nothing.
+    """What is wrong with the first snippet (Bae et al., section 4.4); ``None`` if it is right.
 
-    An empty ranking has the wrong domain. With several gold snippets the mildest counts.
+    An empty ranking has the wrong domain. With several gold snippets, the smallest error counts.
     """
     if not ranking:
         return "domain"
@@ -119,7 +118,7 @@ def _mean(
 def first_stage_recall(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]], sizes: Sequence[int]
 ) -> dict[int, float]:
-    """Share of turns with a gold snippet among the first so many, for each size."""
+    """For each size k, the share of turns with a gold snippet among the first k."""
     places = [
         next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), None)
         for ranking, keys in zip(rankings, gold, strict=True)

@@ -1,4 +1,4 @@
-"""Rankers side by side on labelled dialogues: each alone, with EGR, and their votes."""
+"""Compares rankers on labelled dialogues: each alone, with EGR, and their votes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LabelledTurns:
     labels: list[TurnLabel]
 
     def seeking(self) -> LabelledTurns:
-        """Those whose last turn needs knowledge.
+        """The turns whose last turn needs knowledge.
 
         Raises:
             InputError: there are none.
@@ -42,10 +42,10 @@ class LabelledTurns:
 
 
 def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledTurns:
-    """Logs with their labels, whose snippets the pool has.
+    """Logs with their labels; the pool must have the snippets that the labels name.
 
     Raises:
-        InputError: a file is not what it should be; the message names file and place.
+        InputError: a file is malformed; the message names file and place.
     """
     dialogues = read_logs(logs)
     read = read_labels(labels, dialogues=len(dialogues))
@@ -55,7 +55,8 @@ def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledT
 
 @dataclass(frozen=True, slots=True)
 class RankerRow:
-    """A ranker's figures by domain, and its seconds a turn (``None``: reuses a row above)."""
+    """A ranker's figures by domain, and its seconds per turn (``None`` if it reuses a row
+    above)."""
 
     ranker: str
     figures: dict[str, Selection]
@@ -64,7 +65,7 @@ class RankerRow:
 
 @dataclass(slots=True)
 class Result:
-    """What :func:`compare` found."""
+    """The result of :func:`compare`."""
 
     turns: int
     snippets: int
@@ -77,7 +78,7 @@ class Result:
 
 
 def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> Result:
-    """Each ranker alone, with exact and with fuzzy EGR; hard and soft votes where several.
+    """Each ranker alone, with exact EGR and with fuzzy EGR; with several, also hard and soft votes.
 
     Turns that need no knowledge are left out. The pool is indexed before the clock starts.
     """

@@ -1,4 +1,4 @@
-"""Where a dialogue mentions the entities of a pool: exactly, or as a recogniser heard them."""
+"""Finds where a dialogue mentions the entities of a pool, exactly or as a recogniser heard them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Entity = tuple[str, str]
 Matching = Literal["exact", "fuzzy"]
 
 CLOSE = 0.8
-"""Similarity (rapidfuzz's ratio, blanks left out) from which a stretch of words is a name."""
+"""Similarity from which a sequence of words is a name (rapidfuzz's ratio, without blanks)."""
 SURE_LENGTH = 5
-"""Letters up to which a name must be met exactly: short words are close to many."""
+"""Names with up to this many letters must match exactly: short words resemble many others."""
 READINGS = 3
-"""Hypotheses of a turn that are looked at."""
+"""Number of hypotheses of a turn that are searched."""
 SLAB = 4096
-"""Stretches of words that are compared at a time, for memory."""
+"""Word sequences that are compared at a time, to bound memory."""
 COMMON = 0.04
-"""Share of the entities whose names or texts have a word, from which it is a common word."""
+"""A word is common if at least this share of the entities have it in their names or texts."""
 
 _DIGITS = "zero one two three four five six seven eight nine".split()
 _TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
@@ -40,9 +40,10 @@ _TEENS = (
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name in a turn: words [start, end) of :func:`spoken_words`, and how close, in (0, 1].
+    """A name in a turn: the words [start, end) of :func:`spoken_words`, and its similarity in (0,
+    1].
 
-    ``share`` is how much of the name was said, in (0, 1].
+    ``share`` is the part of the name that was said, in (0, 1].
     """
 
     entity: Entity
@@ -54,7 +55,7 @@ class Mention:
 
 
 def plain_words(text: str) -> list[str]:
-    """Lower-case words without accents and punctuation; "&" is "and".
+    """Lower-case words without accents and punctuation; "&" becomes "and".
 
     >>> plain_words("Café B&B's")
     ['cafe', 'b', 'and', 'bs']
@@ -65,7 +66,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def spoken_words(text: str) -> list[str]:
-    """As :func:`plain_words`, with numbers as they are said.
+    """Like :func:`plain_words`, with numbers in spoken form.
 
     >>> spoken_words("Nineteen 06, 7D, 24 Hour")
     ['nineteen', 'zero', 'six', 'seven', 'd', 'twenty', 'four', 'hour']
@@ -87,13 +88,13 @@ def _said(digits: str) -> list[str]:
 
 
 def entities_of(pool: Pool) -> dict[Entity, str]:
-    """What each entity of the pool is called in a dialogue; bare passages have none."""
+    """The names by which a dialogue calls each entity of the pool; bare passages have none."""
     named = {(s.domain, s.entity_id): s.subject for s in pool}
     return {entity: name for entity, name in named.items() if name}
 
 
 def latest_first(mentions: Iterable[Mention]) -> list[Entity]:
-    """The entities, the most recently mentioned first, each once."""
+    """The entities, the last mentioned one first, each once."""
     order = sorted(mentions, key=lambda m: (-m.turn, -m.end, -m.closeness * m.share))
     return list(dict.fromkeys(mention.entity for mention in order))
 
@@ -102,20 +103,20 @@ class MentionFinder:
     """Finds the entities of one pool in dialogues.
 
     Args:
-        pool: whose entities.
-        matching: "exact": a name's words stand in the turn as they are (case, accents,
-            punctuation and "06" for "zero six" aside). "fuzzy": also names that were misheard,
-            split or said without their common words ("the yale" for "Yale Hotel"), in the
-            turn or in a recogniser's other hypotheses.
+        pool: the pool with the entities.
+        matching: "exact": the words of a name occur in the turn, ignoring case, accents,
+            punctuation and "06" for "zero six". "fuzzy": also names that were misheard, split or
+            shortened by their common words ("the yale" for "Yale Hotel"), in the turn or in other
+            hypotheses of the recogniser.
 
     Raises:
-        InputError: another matching.
-        MissingExtra: fuzzy without rapidfuzz.
+        InputError: ``matching`` is unknown.
+        MissingExtra: "fuzzy" needs rapidfuzz, which is not installed.
     """
 
     def __init__(self, pool: Pool, matching: Matching = "exact") -> None:
         if matching not in ("exact", "fuzzy"):
-            raise InputError(f"names are matched 'exact' or 'fuzzy', not {matching!r}")
+            raise InputError(f"the matching of names must be 'exact' or 'fuzzy', not {matching!r}")
         self.matching = matching
         named = entities_of(pool)
         self._exact: dict[tuple[str, ...], list[Entity]] = defaultdict(list)
@@ -131,15 +132,15 @@ class MentionFinder:
 
     @staticmethod
     def cached(matching: Matching) -> Callable[[Pool], MentionFinder]:
-        """A finder for each pool, made once (of the last few pools)."""
+        """The finder for a pool, which is kept for the last few pools."""
         return lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:
-        """The mentioned entities, the most recent first."""
+        """The mentioned entities, the last mentioned one first."""
         return latest_first(self.mentions(dialogue))
 
     def mentions(self, dialogue: Dialogue) -> list[Mention]:
-        """The mentions in dialogue order; within a turn a name inside a longer one is none."""
+        """The mentions in dialogue order, without names inside longer names of the same turn."""
         found: list[Mention] = []
         for i, turn in enumerate(dialogue.turns):
             of_turn = self._exact_mentions(i, turn)
@@ -189,7 +190,7 @@ class MentionFinder:
         return list(best.values())
 
     def _near(self, heard: Sequence[str]) -> Iterator[tuple[str, str, float]]:
-        """The stretches of words that are close to a name, with the name and how close."""
+        """The word sequences that resemble a name, with the name and the similarity."""
         for first in range(0, len(heard), SLAB):
             part = heard[first : first + SLAB]
             closeness = self._process.cdist(
@@ -204,7 +205,7 @@ def _strength(mention: Mention) -> float:
 
 
 def _outermost(mentions: Sequence[Mention]) -> list[Mention]:
-    """Without the mentions that overlap a longer or closer one of another name."""
+    """The mentions without those that overlap a longer or closer mention of another name."""
     order = sorted(
         mentions, key=lambda m: (-(m.end - m.start) * _strength(m) ** 8, m.start, m.end)
     )
@@ -220,7 +221,7 @@ def _outermost(mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def _common_words(pool: Pool) -> frozenset[str]:
-    """Words that many entities have in their names or texts: they tell nobody apart."""
+    """Words that many entities have in their names or texts, so that they identify none."""
     texts: dict[Entity, set[str]] = defaultdict(set)
     for snippet in pool:
         texts[snippet.domain, snippet.entity_id].update(spoken_words(snippet.text))
@@ -232,9 +233,10 @@ def _common_words(pool: Pool) -> frozenset[str]:
 def _variants(
     named: dict[Entity, str], common: frozenset[str]
 ) -> tuple[dict[str, list[tuple[Entity, float]]], dict[str, str]]:
-    """Ways to say the names, blanks left out, with the entities and the share that is said.
+    """The ways to say the names, without blanks, with the entities and the share of the name that
+    is said.
 
-    The second result are the letters of each way that are of its rare words.
+    The second result has, for each way, the letters that belong to its rare words.
     """
     variants: dict[str, list[tuple[Entity, float]]] = defaultdict(list)
     rare_of: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""BLEU, METEOR and ROUGE of generated responses against the gold ones."""
+"""BLEU, METEOR and ROUGE of generated responses against gold responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from q2_metric.metrics.overlap import corpus_bleu
 class Overlap:
     """Corpus BLEU, and mean METEOR and ROUGE F1 of the responses; all in [0, 1].
 
-    ``meteor`` is ``None`` where it could not be computed; ``no_meteor`` then says why.
+    ``meteor`` is ``None`` if it cannot be computed; ``no_meteor`` then says why.
     """
 
     n: int
@@ -31,7 +31,7 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> O
     """The figures of responses against one reference each (sacrebleu, rouge-score, nltk).
 
     Raises:
-        InputError: no responses, or numbers that do not fit.
+        InputError: there are no responses, or the lengths differ.
         MissingExtra: ``rouge-score`` is not installed.
     """
     if not responses or len(responses) != len(references):
@@ -46,7 +46,7 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> O
 
 
 def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:
-    """METEOR, or why there is none: its synonyms come from WordNet, a separate download."""
+    """METEOR, or why it is missing: its synonyms come from WordNet, a separate download."""
     try:
         score = import_module("nltk.translate.meteor_score").meteor_score
     except ImportError:

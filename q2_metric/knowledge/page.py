@@ -1,4 +1,4 @@
-"""The result of an experiment with rankers as a page of markdown."""
+"""Writes the result of an experiment with rankers as a markdown page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def markdown(result: Result, command: str, date: str, note: str = "") -> str:
     """The result as a page, with the command that made it.
 
     Args:
-        note: markdown put before the tables.
+        note: markdown to insert before the tables.
     """
     lines = [
         "# Knowledge selection",
@@ -31,7 +31,7 @@ def markdown(result: Result, command: str, date: str, note: str = "") -> str:
 
 
 def _tables(result: Result) -> Iterator[tuple[str, list[str]]]:
-    """The tables that there are, with what is said above each."""
+    """The tables of the result, each with its introduction."""
     yield "", table_lines(["ranker", *_FIGURES, "s a turn"], [
         [row.ranker, *_shares(row.figures[OVERALL]),
          "" if row.seconds is None else f"{row.seconds:.2f}"]

@@ -1,4 +1,4 @@
-"""Pools from files and from lists of passages."""
+"""Reads pools from files and from lists of passages."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "entity_name": ("entity_name", "name", "topic"),
     "doc_id": ("doc_id", "id"),
 }
-"""Names of a snippet's fields in a list; the first that is there is read."""
+"""Possible names of a snippet's fields in a list; the first that occurs is read."""
 
 
 def passages(texts: Sequence[str], source: str = "the pool") -> Pool:
-    """A pool of bare passages, such as the candidates of a Wizard of Wikipedia turn.
+    """A pool of plain passages, such as the candidates of a Wizard of Wikipedia turn.
 
-    A passage's doc id is its place, from 0.
+    The doc id of a passage is its number, from 0.
 
     Raises:
-        InputError: there are none, or one is blank.
+        InputError: there are no passages, or one is blank.
     """
     return Pool([Snippet("", "", None, str(i), "", text) for i, text in enumerate(texts)], source)
 
@@ -36,13 +36,13 @@ def passages(texts: Sequence[str], source: str = "the pool") -> Pool:
 def read_pool(path: str | Path) -> Pool:
     """The pool of a file.
 
-    It is a ``knowledge.json`` of DSTC9, or a list (``.json``, or ``.jsonl`` with one a line) of
-    passages: strings, or objects with the fields of :data:`FIELDS`, of which only the answer
-    must be there.
+    The file is a ``knowledge.json`` of DSTC9, or a list of passages (``.json``, or ``.jsonl`` with
+    one a line). A passage is a string, or an object with the fields of :data:`FIELDS`; only the
+    answer is required.
 
     Raises:
-        InputError: the file is not what it should be, it has no snippets, or one of them has
-            no answer; the message names it.
+        InputError: the file is malformed or has no snippets, or a snippet has no answer; the
+            message names it.
     """
     path = Path(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
@@ -54,7 +54,7 @@ def read_pool(path: str | Path) -> Pool:
 
 
 def pool_of(items: object, source: str) -> Pool:
-    """The pool of a list of passages, strings or objects; see :func:`read_pool`.
+    """The pool of a list of passages: strings or objects, as for :func:`read_pool`.
 
     Raises:
         InputError: as there.
@@ -73,7 +73,7 @@ def _snippet(item: Any, place: int, source: str) -> Snippet:
     for field, names in FIELDS.items():
         value = next((item[name] for name in names if item.get(name) is not None), "")
         if not isinstance(value, (str, int)):
-            raise InputError(f"{source}: snippet {place} has a {field} that is no text")
+            raise InputError(f"{source}: snippet {place} has a {field} that is not a text")
         found[field] = str(value)
     if not found["answer"].strip():
         raise InputError(f"{source}: snippet {place} has no answer (body)")

@@ -1,7 +1,7 @@
-"""A response that is grounded in the chosen snippet (Bae et al., section 3.4).
+"""Writes a response that is grounded in the chosen snippet (Bae et al., section 3.4).
 
-Any encoder–decoder, BART by default, reads the snippet's question and answer and the end of
-the dialogue, and writes the response with a beam of 5.
+Any encoder–decoder (by default BART) reads the snippet's question and answer and the end of the
+dialogue, and writes the response with a beam of 5.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 MODEL = "facebook/bart-base"
 BEAM = 5
 LENGTH = 512
-"""Tokens of an input; the dialogue is cut from its beginning."""
+"""Most tokens of an input; a longer dialogue loses its beginning."""
 LONGEST_RESPONSE = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """A dialogue, the snippet to answer from, and the gold response where there is one."""
+    """A dialogue, the snippet to answer from, and the gold response if there is one."""
 
     dialogue: Dialogue
     snippet: Snippet
@@ -40,13 +40,13 @@ class Responder:
     """Writes responses.
 
     Args:
-        model: Hub name or folder of an encoder–decoder; one that :func:`train_responder` wrote
-            has learned this input.
+        model: Hub name or folder of an encoder–decoder. A model that :func:`train_responder` wrote
+            has been trained on this form of input.
         device, batch_size: how to run.
-        beam: 1 is greedy.
+        beam: width of the beam search; 1 is greedy.
 
     Raises:
-        InputError: a size below 1.
+        InputError: the beam or batch size is below 1.
         MissingExtra: torch is not installed.
         ModelError: the model cannot be loaded.
     """
@@ -88,7 +88,7 @@ class Responder:
     def row(self, item: Grounded) -> dict[str, list[int]]:
         """The input: question, answer, then as much of the dialogue's end as fits.
 
-        The knowledge has at most three quarters of the input.
+        The knowledge takes at most three quarters of the input.
         """
         from q2_metric.models.hub.tokens import cut, raw_offsets
 
@@ -108,7 +108,7 @@ class Responder:
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
     def loss(self, items: Sequence[Grounded]) -> Tensor:
-        """Mean negative log-likelihood of a token of the gold responses; one batch."""
+        """Mean negative log-likelihood of a token of the gold responses, for one batch."""
         import torch
 
         from q2_metric.models.hub.batches import pad
@@ -125,7 +125,7 @@ class Responder:
         return found
 
     def save(self, folder: Path) -> None:
-        """Writes model and tokenizer."""
+        """Writes the model and the tokenizer."""
         self.loaded.model.save_pretrained(folder)
         self.loaded.tokenizer.save_pretrained(folder)
 
@@ -135,13 +135,14 @@ def train_responder(
     settings: TrainSettings | None = None, *, device: str = "auto", length: int = LENGTH,
     stop_at: int | None = None, report: Report | None = None,
 ) -> Progress:
-    """Trains an encoder–decoder on gold responses; the best by dev loss is in ``folder``.
+    """Trains an encoder–decoder on gold responses. ``folder`` gets the model with the best dev
+    loss.
 
-    A stopped run goes on where it was when called again with the same arguments; the
-    judgement that ``report`` is told is the negative dev loss.
+    A call with the same arguments resumes an interrupted run. ``report`` gets the negative dev
+    loss.
 
     Raises:
-        InputError: no items, an item without a response, or bad settings.
+        InputError: there are no items, an item has no response, or a setting is wrong.
         MissingExtra, ModelError: see :class:`Responder`.
     """
     if not items or not dev:

@@ -1,8 +1,8 @@
 """RSS, the Relevance Similarity Scorer of Bae et al. (section 3.1): a cross-encoder.
 
-Two scores for a dialogue and a snippet: the relevance of the answer (q–A), from
-``[dialogue; domain, entity name, answer]``, and the similarity of the question (q–Q), from
-``[dialogue; domain, entity name, question]``. Their sum ranks the snippets.
+A dialogue and a snippet have two scores: the relevance of the answer (q–A), from ``[dialogue;
+domain, entity name, answer]``, and the similarity of the question (q–Q), from ``[dialogue; domain,
+entity name, question]``. Their sum ranks the snippets.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ RELEVANCE, SIMILARITY = 0, 1
 HEADS = ("relevance", "similarity")
 
 NARROW = 20
-"""Snippets that the first stage leaves: a six-layer encoder of hidden size 384 reads them twice in
-2.5 s of one core (recall of first stages: docs/results/knowledge.md)."""
+"""Number of snippets that the first stage keeps. A six-layer encoder of hidden size 384 reads them
+twice in 2.5 s on one core (recall of first stages: docs/results/knowledge.md)."""
 
 
 def relevance_text(snippet: Snippet) -> str:
@@ -27,22 +27,23 @@ def relevance_text(snippet: Snippet) -> str:
 
 
 def similarity_text(snippet: Snippet) -> str:
-    """Domain, entity name and question; the answer where a bare passage has no question."""
+    """Domain, entity name and question; the answer if a plain passage has no question."""
     said = snippet.question or snippet.answer
     return " ".join(filter(None, (snippet.domain, snippet.entity_name, said)))
 
 
 class RssRanker:
-    """RSS over what a first stage leaves of the pool.
+    """RSS over the snippets that a first stage keeps.
 
     Args:
-        model: folder that ``rss_training.train_rss`` wrote.
+        model: a folder that ``rss_training.train_rss`` wrote.
         first: the first stage; the bundled ranker if ``None``.
-        narrow: snippets that it leaves; ``None`` for the whole pool, without a first stage.
+        narrow: number of snippets that it keeps; ``None`` reads the whole pool, without a first
+            stage.
         device, batch_size: how to run.
 
     Raises:
-        InputError: a size below 1.
+        InputError: a size is below 1.
         MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
     """
 
@@ -63,7 +64,7 @@ class RssRanker:
         self.name = f"rss:{self._encoder.name}"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best of the narrowed pool; scores are sums of two probabilities, [0, 2]."""
+        """The ``k`` best of the kept snippets. Scores are sums of two probabilities, in [0, 2]."""
         if self._narrow is None or self._first is None:
             kept = [list(pool.snippets) for _ in dialogues]
         else:
@@ -76,7 +77,7 @@ def score(
     encoder: HeadedEncoder, dialogues: Sequence[Dialogue], kept: Sequence[Sequence[Snippet]],
     k: int, batch_size: int,
 ) -> list[list[Ranked]]:
-    """The ``k`` best of each dialogue's snippets by the sum of the two scores."""
+    """The ``k`` best of each dialogue's snippets, by the sum of the two scores."""
     pairs = [
         (dialogue, text(snippet))
         for dialogue, snippets in zip(dialogues, kept, strict=True)

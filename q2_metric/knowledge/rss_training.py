@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 NEGATIVES = 4
-"""Sampled for each positive (Bae et al., section 4.2)."""
+"""Number of negatives for each positive (Bae et al., section 4.2)."""
 DEV_CANDIDATES = 50
-"""Snippets among which dev R@1 is measured."""
+"""Number of snippets among which dev R@1 is measured."""
 
 Sampling = Literal["mixed", "random"]
 
@@ -47,16 +47,16 @@ class Turns:
 class Negatives:
     """Samples wrong snippets for a right one.
 
-    "random" draws from the whole pool; "mixed" takes in turn one of the same entity, one of the
-    same domain and one of the pool, so that the document, the entity and the domain each
-    have to be told apart.
+    "random" draws from the whole pool. "mixed" takes in turn one of the same entity, one of the
+    same domain and one of the pool, so that the model learns to tell documents, entities and
+    domains apart.
     """
 
     def __init__(self, pool: Pool, sampling: Sampling = "mixed") -> None:
         if sampling not in ("mixed", "random"):
-            raise InputError(f"negatives are sampled 'mixed' or 'random', not {sampling!r}")
+            raise InputError(f"sampling must be 'mixed' or 'random', not {sampling!r}")
         if len(pool) < 2:
-            raise InputError(f"{pool.source}: one snippet alone has no negatives")
+            raise InputError(f"{pool.source}: a single snippet leaves no negatives to sample")
         self._all = pool.snippets
         self._mixed = sampling == "mixed"
         self._entity: dict[tuple[str, str], list[Snippet]] = defaultdict(list)
@@ -66,7 +66,7 @@ class Negatives:
             self._domain[snippet.domain].append(snippet)
 
     def draw(self, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
-        """``count`` snippets other than ``gold``; one may come twice."""
+        """``count`` snippets other than ``gold``; a snippet may be drawn twice."""
         groups: list[Sequence[Snippet]] = [self._all]
         if self._mixed:
             groups = [
@@ -89,21 +89,22 @@ def train_rss(
     dev_candidates: int = DEV_CANDIDATES, stop_at: int | None = None,
     report: Report | None = None,
 ) -> Progress:
-    """Trains RSS from an encoder; the best model by dev R@1 is in ``folder``.
+    """Trains RSS from an encoder. ``folder`` gets the model with the best dev R@1.
 
-    Both scores are trained with binary cross-entropy, the positive against its negatives. A
-    stopped run goes on where it was when called again with the same arguments.
+    Both scores are trained with binary cross-entropy, the positive against its negatives. A call
+    with the same arguments resumes an interrupted run.
 
     Args:
         base: Hub name or folder of an encoder.
-        turns, dev: what is learned, and what chooses the best model and the stop.
-        negatives: for each positive.
+        turns, dev: the turns to learn from, and those that choose the best model and when to stop.
+        negatives: number of negatives for each positive.
         sampling: see :class:`Negatives`.
-        dev_candidates: snippets among which dev R@1 is measured: the right one and drawn ones.
+        dev_candidates: number of snippets among which dev R@1 is measured: the right one and drawn
+            ones.
         stop_at, report: see :func:`~q2_metric.knowledge.training.train`.
 
     Raises:
-        InputError: no turns, a snippet that the pool does not have, or bad settings.
+        InputError: there are no turns, a snippet is not in the pool, or a setting is wrong.
         MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
     """
     if negatives < 1:
@@ -137,7 +138,7 @@ def train_rss(
 def _choices(
     golds: Sequence[Snippet], sample: Negatives, count: int, rng: random.Random
 ) -> list[list[Snippet]]:
-    """For each turn its right snippet among drawn ones."""
+    """The right snippet of each turn among drawn ones."""
     choices = [[gold, *sample.draw(gold, count - 1, rng)] for gold in golds]
     for some in choices:  # the right one is not the first among equals
         rng.shuffle(some)
@@ -145,7 +146,8 @@ def _choices(
 
 
 def _loss(encoder: HeadedEncoder, items: Sequence[tuple[Dialogue, Snippet, float]]) -> Tensor:
-    """Binary cross-entropy of both scores of (dialogue, snippet, 1 where it is the right one)."""
+    """Binary cross-entropy of both scores of triples (dialogue, snippet, 1 for the right
+    snippet)."""
     import torch
     from torch.nn import functional as F
 

@@ -1,4 +1,4 @@
-"""``q2 score --knowledge-pool``: choose each row's knowledge, then score against it."""
+"""``q2 score --knowledge-pool``: chooses each row's knowledge and then scores against it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from q2_metric.text.given import is_blank
 from q2_metric.types import Example
 
 ROW = "row"
-"""A pool of knowledge of its own for each row: the lines of its knowledge."""
+"""Each row has its own pool: the lines of its knowledge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Where the rows' knowledge comes from: a pool, and the rankers that choose out of it.
+    """Where the knowledge of the rows comes from: a pool, and the rankers that choose from it.
 
     Attributes:
         pool: a file (:func:`~q2_metric.knowledge.pools.read_pool`), or :data:`ROW`.
-        rankers: names of rankers or folders, which vote where there are several.
+        rankers: names or folders of rankers; several rankers vote.
     """
 
     pool: str
@@ -33,23 +33,23 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """Says so to people."""
+        """The choice in words."""
         return f"chosen from {self.pool} by {', '.join(self.rankers)}"
 
     @property
     def request(self) -> dict[str, Any]:
-        """All that the chosen knowledge depends on, by what it is of."""
+        """Everything that the chosen knowledge depends on, by name."""
         rankers = {f"ranker {i}": name for i, name in enumerate(self.rankers, start=1)}
         return {"pool": self.pool, **rankers}
 
     @property
     def paths(self) -> list[str]:
-        """Those of its values that may be files or folders: what is known by name is none."""
+        """The values that may be files or folders, without known names."""
         pools = [] if self.pool == ROW else [self.pool]
         return pools + [name for name in self.rankers if name not in NAMES]
 
     def load(self) -> Selector:
-        """What chooses.
+        """The selector.
 
         Raises:
             InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
@@ -59,7 +59,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class SelectedExample(Example):
-    """An example whose knowledge was chosen; ``selected`` says which snippet it is."""
+    """An example whose knowledge was chosen; ``selected`` names the snippet."""
 
     selected: dict[str, Any] | None = field(default=None, compare=False)
 
@@ -70,7 +70,7 @@ class Selector:
     Args:
         pool: a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or
             :data:`ROW`.
-        rankers: names of rankers, which vote where there are several; EGR comes first.
+        rankers: names of rankers; several rankers vote, after EGR.
 
     Raises:
         InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
@@ -89,13 +89,13 @@ class Selector:
         return write_signature(name, {**settings, "knowledge": self.name})
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """The rows with their knowledge, in order; one that has no history becomes bad, one
-        without lines to choose from stays as it is.
+        """The rows with their knowledge, in order. A row without history becomes bad. A row without
+        lines to choose from is unchanged.
 
         Args:
-            rows: of the file.
-            file: named in errors.
-            first: index of the first of the rows in the file.
+            rows: rows of the file.
+            file: name of the file, for errors.
+            first: index of the first of these rows in the file.
         """
         left = [isinstance(row, BadRow) or (self.own and is_blank(row.knowledge)) for row in rows]
         askers = [row for row, leave in zip(rows, left, strict=True)

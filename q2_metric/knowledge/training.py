@@ -1,8 +1,8 @@
 """Training RSS, the detector and the responder with transformers' Trainer.
 
-What is added to it: early stopping, the best model in a folder of its own, and that every random
-choice of a step follows from the seed and the number of the step, so that a run that was stopped
-and resumed ends with the same weights as one that was not.
+It adds three things to the Trainer: early stopping, a folder for the best model, and random choices
+that depend only on the seed and the number of the step. So a run that was stopped and resumed ends
+with the same weights as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
 STATE = "training"
-"""Folder below the model's that holds what a run needs to go on: the Trainer's checkpoint, and when
-it has ended only how it went."""
+"""Subfolder of the model's folder with what a run needs to resume: the Trainer's checkpoint. After
+the end it only has the progress."""
 ABOUT = "progress.json"
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """How to train; the defaults are those of Bae et al. (section 4.2) where it has them.
+    """Settings of a training. The defaults are those of Bae et al. (section 4.2) if the paper has
+    them.
 
-    ``rate`` is Adam's, ``batch_size`` counts examples. Every ``evaluate_every`` steps (an epoch if
-    ``None``) the model is judged and the state saved; ``patience`` judgements without a better
-    one end the training.
+    ``rate`` is Adam's, and ``batch_size`` counts examples. Every ``evaluate_every`` steps (an epoch
+    if ``None``), the model is evaluated and the state saved. ``patience`` evaluations without an
+    improvement end the training.
     """
 
     rate: float = 1e-5
@@ -55,7 +56,7 @@ class TrainSettings:
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands: steps done, the best judgement and how many came after it."""
+    """The state of a run: steps done, the best evaluation, and how many evaluations followed it."""
 
     step: int = 0
     best: float | None = None
@@ -69,15 +70,15 @@ Report = Callable[[Progress, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is trained, and how it is judged.
+    """What is trained, and how it is evaluated.
 
     Args:
-        model: whose parameters are trained.
+        model: the model whose parameters are trained.
         count: number of training examples.
-        loss_of: the loss of the examples at these places; draws from the generator given.
-        judge: how good the model is now (in evaluation mode), higher is better.
+        loss_of: the loss of the examples at these indices; it draws from the given generator.
+        judge: the quality of the model now (in evaluation mode); higher is better.
         save: writes the model into a folder.
-        device: that ``model`` is on.
+        device: the device of ``model``.
     """
 
     model: nn.Module
@@ -96,16 +97,16 @@ def train(
     stop_at: int | None = None,
     report: Report | None = None,
 ) -> Progress:
-    """Trains with Adam until the judgement no longer improves; the best is in ``folder``.
+    """Trains with Adam until the evaluation no longer improves. ``folder`` gets the best model.
 
     Args:
-        folder: of the best model; a run that was stopped goes on from its subfolder.
-        stop_at: stop after this step, saving the state (to go on later).
-        report: told the progress and the last judgement at each judgement.
+        folder: folder of the best model; an interrupted run resumes from its subfolder.
+        stop_at: stop after this step and save the state, to resume later.
+        report: called with the progress and the value at each evaluation.
 
     Raises:
-        InputError: there are no examples, the state is of other settings, or the device is
-            not the first of its kind.
+        InputError: there are no examples, the state belongs to other settings, or the device is not
+            the first of its kind.
         MissingExtra: accelerate is not installed.
     """
     if task.count < 1:
@@ -126,7 +127,7 @@ def train(
 
 
 def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
-    """The places of the examples of each step."""
+    """The indices of the examples of each step."""
     size, found = settings.batch_size, []
     for epoch in range(settings.epochs):
         order = list(range(count))
@@ -136,7 +137,7 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
 
 
 def _trainer(task: Task, state: Path, settings: TrainSettings) -> Trainer:
-    """A Trainer whose data set holds the steps, in order."""
+    """A Trainer whose data set contains the steps, in order."""
     import torch
     from torch.utils.data import SequentialSampler
     from transformers import Trainer
@@ -167,7 +168,8 @@ def _arguments(
 
     if device.endswith(tuple("123456789")):
         raise InputError(
-            f"training runs on the first GPU, not on {device!r}: choose one by CUDA_VISIBLE_DEVICES"
+            f"training runs on the first GPU, not on {device!r}: choose a GPU with "
+            "CUDA_VISIBLE_DEVICES"
         )
     try:
         arguments = TrainingArguments(
@@ -189,7 +191,7 @@ def _judged(
     task: Task, folder: Path, settings: TrainSettings, progress: Progress, stop_at: int | None,
     report: Report | None,
 ) -> Any:
-    """The callback that judges, keeps the best model, and says when to save and to stop."""
+    """The callback that evaluates, keeps the best model, and decides when to save and to stop."""
     import torch
     from transformers import TrainerCallback
 
@@ -235,7 +237,7 @@ def _write(folder: Path, progress: Progress, settings: TrainSettings, count: int
 def _resumed(
     state: Path, settings: TrainSettings, count: int
 ) -> tuple[Path | None, Progress]:
-    """The last whole checkpoint of a run, and how far it is; nothing and the start if new."""
+    """The last complete checkpoint of a run and its progress; a new run has none."""
     saved = sorted(state.glob(f"**/{ABOUT}"), key=lambda path: path.stat().st_mtime_ns)
     if not saved:
         return None, Progress()
@@ -244,15 +246,15 @@ def _resumed(
         about = json.loads(path.read_text(encoding="utf-8"))
         progress, made = Progress(**about["progress"]), about["settings"]
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}; remove it to start anew") from error
+        raise InputError(f"{path}: cannot be read: {error}; remove it to start again") from error
     if made != _identity(settings, count):
         raise InputError(
-            f"{path}: is of a run with other settings or data; remove it to start anew"
+            f"{path}: was written by a run with other settings or data; remove it to start again"
         )
     return path.parent, progress
 
 
 def _identity(settings: TrainSettings, count: int) -> dict[str, Any]:
-    """What must be the same for a run to go on; more epochs or patience are welcome."""
+    """What must be equal for a run to resume. Epochs and patience may grow."""
     kept = asdict(settings)
     return {"count": count, **{k: kept[k] for k in ("rate", "batch_size", "seed")}}

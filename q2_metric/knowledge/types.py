@@ -1,4 +1,4 @@
-"""Dialogues, snippets, and the protocols of what ranks and detects."""
+"""Dialogues, snippets, and the protocols of rankers and detectors."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from q2_metric.errors import InputError
 USER, SYSTEM = "U", "S"
 
 Key = tuple[str, str, str]
-"""(domain, entity id, doc id): what names a snippet."""
+"""(domain, entity id, doc id): the name of a snippet."""
 
 TOP = 5
-"""Snippets that a ranker keeps (Bae et al., section 3.1); EGR reorders these."""
+"""Number of snippets that a ranker keeps (Bae et al., section 3.1); EGR reorders these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker said.
+    """One speaker's words.
 
-    ``speaker`` is "U" (user), "S" (system) or "" where unknown. ``hypotheses`` are the
-    further readings of a speech recogniser, best first, without ``text`` itself.
+    ``speaker`` is "U" (user), "S" (system) or "" if unknown. ``hypotheses`` are the other readings
+    of a speech recogniser, best first, without ``text``.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The turns up to the one that is to be answered, oldest first; at least one."""
+    """The turns up to the one that is answered, oldest first; at least one."""
 
     turns: tuple[Turn, ...]
     id: str | None = field(default=None, compare=False)
@@ -48,14 +48,14 @@ class Dialogue:
 
     @classmethod
     def of(cls, *texts: str, id: str | None = None) -> Dialogue:
-        """A dialogue of written turns; the last is the user's and they alternate."""
+        """A dialogue of written turns. Speakers alternate, and the last turn is the user's."""
         speakers = [USER if (len(texts) - i) % 2 else SYSTEM for i in range(len(texts))]
         turns = (Turn(text, who) for text, who in zip(texts, speakers, strict=True))
         return cls(tuple(turns), id)
 
     @property
     def last(self) -> Turn:
-        """The turn to be answered: the user's last, else the last."""
+        """The turn to answer: the user's last one, or the last one if there is none."""
         spoken = [turn for turn in self.turns if turn.text.strip()]
         return next((turn for turn in reversed(spoken) if turn.speaker == USER), spoken[-1])
 
@@ -64,8 +64,8 @@ class Dialogue:
 class Snippet:
     """One piece of knowledge: an answer, and the question that it answers.
 
-    ``question`` is "" for a bare passage. ``entity_name`` is ``None`` where the snippet is
-    about a domain as a whole (taxi, train), ``domain`` "" where there are no domains.
+    ``question`` is "" for a plain passage. ``entity_name`` is ``None`` if the snippet is about a
+    whole domain (taxi, train); ``domain`` is "" without domains.
     """
 
     domain: str
@@ -86,19 +86,20 @@ class Snippet:
 
     @property
     def subject(self) -> str:
-        """What a dialogue calls the entity: its name, else the domain's (Algorithm 1)."""
+        """The name by which a dialogue calls the entity: its own, or its domain's (Algorithm 1)."""
         return self.entity_name or self.domain
 
 
 class Pool:
-    """The snippets to choose from, in order; equal to itself alone, so indices can be kept.
+    """The snippets to choose from, in order. A pool is equal only to itself, so indexes of it can
+    be kept.
 
     Args:
-        snippets: at least one, with keys of their own.
-        source: names the pool in errors.
+        snippets: at least one snippet, with unique keys.
+        source: name of the pool in errors.
 
     Raises:
-        InputError: the pool is empty, a snippet has no answer, or a key comes twice.
+        InputError: the pool is empty, a snippet has no answer, or a key occurs twice.
     """
 
     def __init__(self, snippets: Sequence[Snippet], source: str = "the pool") -> None:
@@ -111,7 +112,7 @@ class Pool:
             if not snippet.answer.strip():
                 raise InputError(f"{source}: {_named(snippet.key)} has no answer (body)")
             if snippet.key in self.by_key:
-                raise InputError(f"{source}: {_named(snippet.key)} is there twice")
+                raise InputError(f"{source}: {_named(snippet.key)} occurs twice")
             self.by_key[snippet.key] = snippet
 
     def __len__(self) -> int:
@@ -179,16 +180,16 @@ class Ranker(Protocol):
     name: str
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """For each dialogue at most ``k`` snippets, the best first; ``k`` is at least 1."""
+        """At most ``k`` snippets for each dialogue, best first; ``k`` is at least 1."""
         ...
 
 
 @runtime_checkable
 class Detector(Protocol):
-    """Tells which dialogues end in a question that needs knowledge (DSTC9 subtask 1)."""
+    """Says which dialogues end in a question that needs knowledge (DSTC9 subtask 1)."""
 
     name: str
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
-        """P(the last turn needs knowledge) for each dialogue; above 0.5 is yes."""
+        """P(the last turn needs knowledge) for each dialogue; above 0.5 means yes."""
         ...

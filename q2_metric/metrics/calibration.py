@@ -206,7 +206,7 @@ def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) ->
         if other is not calibration:
             raise InputError(
                 f"{calibration.metric} has two calibrations, {other.name!r} and "
-                f"{calibration.name!r}; give one"
+                f"{calibration.name!r}; give only one"
             )
     names = [metric.name for metric in metrics]
     for name, calibration in by_metric.items():
@@ -263,7 +263,7 @@ def _typed(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     known = {field.name: field for field in dataclasses.fields(Calibration)}
     for name, field in known.items():
         if name not in fields and field.default is dataclasses.MISSING:
-            raise InputError(f"{where}: has no field {name!r}; make it anew with q2 calibrate")
+            raise InputError(f"{where}: has no field {name!r}; make it again with q2 calibrate")
     typed: dict[str, Any] = {}
     for name, value in fields.items():
         if name not in known:
@@ -276,7 +276,7 @@ def _typed(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
         else:
             good = _is_number(value) or (value is None and name in ("slope", "intercept"))
         if not good:
-            raise InputError(f"{where}: the field {name!r} is not what it should be: "
+            raise InputError(f"{where}: the field {name!r} has a wrong value: "
                              f"{reprlib.repr(value)}")
         typed[name] = value
     return typed

@@ -131,7 +131,7 @@ class Entry:
                 metric = kind()
             except TypeError as error:
                 raise InputError(
-                    f"{self.loader} is called without arguments, which fails: {error}; an Entry "
+                    f"{self.loader} cannot be called without arguments: {error}; an Entry "
                     "with settings lets from_preset make the metric") from error
         signed = getattr(metric, "signature", None)
         if not isinstance(signed, str) or signed.split("|")[0] != self.name:

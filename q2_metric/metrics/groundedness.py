@@ -80,13 +80,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class GroundednessSettings:
-    """What the probability is of, and what it rests on.
+    """The meaning of the probability, and what it rests on.
 
     Attributes:
-        support: the reading, as of SCALE: "consistent", that nothing claimed is contradicted or
-            invented; "attributable", that every statement stands in the knowledge.
-        asked: what Q²'s questions do: "count", or "skip" (a quarter of the work). By default they
-            count where Q² is among the metrics.
+        support: the reading: "consistent" wants no claim contradicted or invented, "attributable"
+            wants every statement stated in the knowledge.
+        asked: "count" Q²'s questions, or "skip" them, which leaves a quarter of the work. By
+            default they count if Q² is among the metrics.
     """
 
     support: Reading = "consistent"

@@ -72,14 +72,16 @@ def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
         InputError: a name that is another's, or that outputs cannot have.
     """
     if entry.name in others:
-        raise InputError(f"the name {entry.name!r} is that of the metric "
+        raise InputError(f"the name {entry.name!r} already belongs to the metric "
                          f"{others[entry.name].loader}")
     taken = {column.name for one in others.values() for column in one.columns}
     for column in entry.columns:
         if not _NAME.fullmatch(column.name):
-            raise InputError(f"its name is {column.name!r}; a name has small letters, digits and _")
+            raise InputError(f"its name is {column.name!r}; a name may contain only small "
+                             "letters, digits and _")
         if column.name in RESERVED or column.name in taken:
-            raise InputError(f"the name {column.name!r} has another meaning in outputs")
+            raise InputError(f"the name {column.name!r} is a column of outputs already; give it "
+                             "another name")
 
 
 def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:

@@ -12,49 +12,52 @@ from q2_metric.metrics.settings import check_labels
 
 @dataclass(frozen=True, slots=True)
 class Q2Settings:
-    """What the papers leave open or vary; the defaults are the EMNLP paper's.
+    """What the papers leave open or vary. The defaults are the EMNLP paper's.
+
+    ``--help`` shows the first sentence of each.
 
     Attributes:
-        decoding: how questions are generated (section 2.2, and table 8's ablation).
-        questions_per_span: stop at a span's first valid question, or keep all.
-        personal: remove questions about the speakers, or keep them (persona data).
+        decoding: how a question model generates questions (section 2.2; table 8's ablation).
+        questions_per_span: keep a span's first valid question only, or all its valid questions.
+        personal: remove questions about the speakers, or keep them for persona data.
         nli: compare unequal answers by NLI; otherwise by token F1 alone.
-        fallback: score a response without valid question by end-to-end NLI; otherwise
+        fallback: score a response without a valid question by end-to-end NLI; otherwise
             its value is ``None``.
-        drop_unanswerable: leave out the questions that the knowledge does not answer
-            where it answers at least one (v1's Q²*, for persona data).
+        drop_unanswerable: leave out unanswerable questions if at least one question is
+            answerable. This is v1's Q²*, for persona data.
         coreference: resolve the response with its dialogue history first (v1, appendix A).
-        seed: of ``decoding="sample"``.
-        comparison: what two different answers score: "verdict", by the class that NLI gives
-            them (section 2.3), or "expected", the mean of the classes' scores weighted with
-            their probabilities: e + n * token F1.
-        fallback_score: the same for end-to-end NLI: "verdict" gives 1, 0.5 or 0 (section
-            4.2), "expected" e + 0.5 n.
-        reading: what a span's questions are made from (by a model) and read in: "neighbours",
-            its sentence and the ones beside it, or the whole "response" as in the papers. They
-            are the same up to three sentences; beyond, the cost of "response" grows with the
-            square of its length.
-        round_trip: the answer that makes a question valid: "exact", the span; "list", the span
-            or a list that has it as an item; "off", any question is valid, and none is read in
-            the response, which is less than half of the work. Meant for questions made by
-            rule, of which few are invalid.
-        nli_labels: the classes of ``nli_model`` in the order of its outputs, as
-            "entailment,neutral,contradiction", where its config does not name them.
-        recipe: whose spans, answers and comparisons: "paper", the paper's, with what went wrong
-            in the authors' program put right, or the "authors", as their program q-squared has
-            them. It also scores responses that claim nothing.
-        values: how answers with numbers, amounts, dates and times are compared: as "text" (the
-            papers), or by "value", so that "25" and "twenty-five" are equal and "25" and "52"
+        seed: random seed of ``decoding="sample"``.
+        comparison: "verdict" scores two different answers by their most probable NLI class,
+            "expected" by the probabilities of all classes. The first is section 2.3, the second
+            is e + n * token F1.
+        fallback_score: "verdict" scores end-to-end NLI by the most probable class (1, 0.5 or 0),
+            "expected" by the probabilities of all classes. The first is section 4.2, the second
+            is e + 0.5 n.
+        reading: the text in which a span's questions are made and answered: its sentence with its
+            "neighbours", or the whole "response" as in the papers. Both are equal up to three
+            sentences. Beyond that, the cost of "response" grows with the square of its length.
+        round_trip: what the response must answer for a question to be valid: "exact" the span,
+            "list" the span or a list that contains it, "off" anything. With "off" the response is
+            not read. This is meant for questions made by rules, few of which are invalid.
+        nli_labels: the classes of ``nli_model`` in the order of its outputs, such as
+            "entailment,neutral,contradiction", if its config does not name them.
+        recipe: whose spans, answers and comparisons are used: those of the "paper", or those of
+            the "authors" in their program q-squared. "paper" corrects mistakes of that program.
+            "authors" also scores responses that claim nothing.
+        values: compare numbers, amounts, dates and times as "text", as in the papers, or by
+            "value" in any notation. By value, "25" and "twenty-five" are equal, and "25" and "52"
             contradict each other.
-        context: "off" (the papers), or "check" each answer's claim, a sentence of the response: an
-            answer counts for less where NLI finds the claim contradicted, for nothing where the
-            sentence that the knowledge has it in denies the claim, leaves it open or has other
-            values; a claim without any answered question is judged by NLI and counts like one.
-        top_passages: in how many passages of the knowledge, of about 200 tokens, an answer is
-            sought, those that share most words with question and claim; 0 for all (the papers).
-        markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
-            lists in response and knowledge, which claim nothing; the cells of a table of the
-            knowledge are then read with row and column.
+        context: "check" whether the knowledge denies a claim, leaves it open or has other values,
+            or switch this "off" as in the papers. A claim is here a sentence of the response. An
+            answer counts for less if NLI finds its claim contradicted. It counts for nothing if
+            the sentence of the knowledge that contains the answer denies the claim, leaves it
+            open or has other values. A claim without an answered question is judged by NLI and
+            counts like one question.
+        top_passages: number of passages of about 200 tokens in which an answer is sought (0: all,
+            as in the papers). They are those that share most words with question and claim.
+        markup: "keep", as in the papers, or "skip" what claims nothing: citation marks, HTML,
+            Markdown and list numbers. With "skip", the cells of a table of the knowledge are read
+            with their row and column.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -82,16 +85,16 @@ class Q2Settings:
         check_labels(self.nli_labels)
         for name, theirs in _NOT_THEIRS.items() if self.recipe == "authors" else ():
             if (given := getattr(self, name)) != theirs:
-                raise InputError(f"recipe='authors' goes with {name}={theirs!r}, not {given!r}")
+                raise InputError(f"recipe='authors' needs {name}={theirs!r}, not {given!r}")
         if self.top_passages < 0:
             raise InputError(f"top_passages must be at least 0 (all), not {self.top_passages}")
 
 
 _NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip": "exact",
                "values": "text", "context": "off", "top_passages": 0}
-"""Settings that are at their defaults with ``recipe="authors"``, which has its own."""
+"""Settings that ``recipe="authors"`` requires at these values, because it has its own rules."""
 
 FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "reading": "response",
             "round_trip": "exact", "markup": "keep", "recipe": "paper", "values": "text",
             "context": "off", "top_passages": 0}
-"""Settings that the papers do not have: they are signed where they are not as there."""
+"""Settings that the papers do not have. A signature names those with another value than here."""

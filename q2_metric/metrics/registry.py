@@ -175,7 +175,7 @@ def _registered(where: str) -> str:
     if METRICS.get(added.name, added) != added:
         known = METRICS[added.name]
         if known.loader != where:
-            raise InputError(f"{where} has the name {added.name!r}, which is the metric "
+            raise InputError(f"{where} has the name {added.name!r}, which belongs to the metric "
                              f"{known.loader}; give it another name")
         return known.name
     check_name(added, METRICS)
@@ -231,5 +231,5 @@ def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
     for keyword, value in given.items():
         if value is not None and keyword not in used:
             takers = [one.name for one in METRICS.values() if keyword in one.keywords()]
-            _LOG.warning("%s changes nothing here: it is of %s, and computed is %s",
+            _LOG.warning("%s has no effect here: only %s uses it, and this run computes %s",
                          keyword, ", ".join(takers), ", ".join(names))

@@ -11,7 +11,7 @@ from q2_metric.metrics.settings import check_labels
 from q2_metric.text.windows import PAPER_CHUNK_SIZE
 
 OVERLAP = 0.25
-"""Share of a chunk that the next repeats (the authors' code)."""
+"""Share of a chunk that the next chunk repeats (the authors' code)."""
 
 
 Reading = Literal["attributable", "consistent"]
@@ -20,48 +20,51 @@ Reading = Literal["attributable", "consistent"]
 
 @dataclass(frozen=True, slots=True)
 class ScaleSettings:
-    """SCALE's settings.
+    """SCALE's settings. ``--help`` shows the first sentence of each.
 
     Attributes:
         chunk_size: tokens of a chunk, at least 1.
-        overlap: share of a chunk that the next repeats, in [0, 1).
-        chunking: what ``chunk_size`` counts: the tokens of the knowledge (section 3.1); those of
-            the whole "prompt", windows and all as in the authors' package scale-score (of Yes/No
-            backbones only); or the words of whole "sentences", which never overlap (MiniCheck).
-        prompt: of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
-            package's) or "minicheck"; ``None`` for the one that fits the model.
-        unit: what is judged at a time: each "sentence", the whole "response" as it is written
-            (section 3; the authors' runs on TRUE), or each "claim": what of a sentence is true or
-            false by itself (``models/english/claims.py``).
-        aggregate: how a response's sentences make its score: their mean (the paper),
-            the least of them, or their harmonic mean.
-        top_chunks: of how many chunks a sentence is judged by, those that share most of its
-            words, rare ones above all; 0 for all (section 3.1). Where it is not 0, the
-            evidence is sought in the chunk that supports most, not in the whole knowledge.
-        judged_chunks: of how many of those a sentence is judged by the backbone itself, the ones
-            that the package's small entailment network finds to support it most; 0 for all.
-        branches: parts a level of the evidence search, at least 2.
-        support: the reading, what counts as supported. "attributable": every sentence must stand
-            in the knowledge, chat and opinion too; support is e, the probability of entailment (the
-            paper), and with claims as the unit each sentence is one, and a response that claims
-            nothing scores 0. "consistent": chat and
-            opinion do not count where something else is claimed, and what is claimed must not
-            be contradicted or invented; support is e / (e + c + 0.1 n), with n and c the
-            probabilities of neutral and contradiction (of a Yes/No backbone, whose "No" is
-            neither, e).
-        chat: "keep" sentences that claim nothing among the response's sentences (the paper),
-            or "skip" them where another sentence claims something. A response that claims nothing
-            at all has no score, except with "score" (the authors' programs).
-        markup: "keep" (the papers), or "skip" the marks of citations, HTML, Markdown and numbered
-            lists in response and knowledge, which claim nothing; the cells of a table of the
-            knowledge and the values of JSON are then read with row and column.
-        values: how numbers, amounts, dates and times are read: as "text" (the paper), or by
-            "value": a claim is judged with its values as the knowledge writes them, is supported
-            where it follows by them and contradicted where they are others (with ``unit="claim"``).
-        context: "off" (the paper), or "check" the sentence of the knowledge that is nearest to a
-            claim: where it denies the claim or leaves it open, the claim is contradicted.
+        overlap: share of a chunk that the next chunk repeats, in [0, 1).
+        chunking: what ``chunk_size`` counts: tokens of the "knowledge", tokens of the whole
+            "prompt", or words of whole "sentences" that never overlap. The first is section 3.1.
+            The second cuts windows as the authors' package scale-score does, for Yes/No backbones
+            only. The third is MiniCheck's.
+        prompt: prompt of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
+            package's) or "minicheck"; ``None`` chooses the one that fits the model.
+        unit: what is judged at a time: each "sentence", the whole "response", or each "claim"
+            that rules cut from it. "response" is section 3 and the authors' runs on TRUE. A claim
+            is a part of a sentence that is true or false by itself
+            (``models/english/claims.py``).
+        aggregate: how the units of a response make its score: by their mean (the paper), their
+            minimum or their harmonic mean.
+        top_chunks: number of chunks that judge a unit (0: all, as in section 3.1). They are those
+            that share most words with the unit, and rare words count more. If it is not 0,
+            evidence is sought only in the chunk that supports most.
+        judged_chunks: number of those chunks that the backbone itself judges (0: all). They are
+            those that the package's small entailment network finds most supportive.
+        branches: parts at each level of the evidence search, at least 2.
+        support: the reading: "attributable" wants every sentence stated in the knowledge,
+            "consistent" ignores chat and wants no claim contradicted or invented.
+            "attributable": chat and opinion count too, and support is e, the probability of
+            entailment, as in the paper. With claims as the unit, each sentence is one claim, and a
+            response that claims nothing scores 0.
+            "consistent": chat and opinion do not count if something else is claimed, and support is
+            e / (e + c + 0.1 n), where n and c are the probabilities of neutral and contradiction.
+            For a Yes/No backbone it is e, because its "No" is neither of them.
+        chat: "keep" sentences that claim nothing (the paper), "skip" them if another sentence
+            claims something, or "score" responses that claim nothing too. Without "score", which
+            is the authors' programs', a response that claims nothing has no score.
+        markup: "keep", as in the papers, or "skip" what claims nothing: citation marks, HTML,
+            Markdown and list numbers. With "skip", the cells of tables and the values of JSON in
+            the knowledge are read with their row and column.
+        values: read numbers, amounts, dates and times as "text", as in the paper, or by "value" in
+            any notation. By value, with ``unit="claim"``, a claim is judged with its values as the
+            knowledge writes them. It is supported if it follows by its values, and contradicted
+            if the knowledge has other values.
+        context: "check" whether the nearest sentence of the knowledge denies a claim or leaves it
+            open, or switch this "off" as in the paper. Such a claim is contradicted.
         nli_labels: the classes of a classifier as ``scale_model`` in the order of its outputs,
-            as "entailment,neutral,contradiction", where its config does not name them.
+            such as "entailment,neutral,contradiction", if its config does not name them.
     """
 
     chunk_size: int = field(
@@ -91,19 +94,19 @@ class ScaleSettings:
         if not 0 <= self.overlap < 1:
             raise InputError(f"overlap must be at least 0 and below 1, not {self.overlap}")
         if self.overlap and self.chunking == "sentences":
-            raise InputError("chunking='sentences' goes with overlap=0 only")
+            raise InputError("chunking='sentences' needs overlap=0")
         for name in ("top_chunks", "judged_chunks"):
             most = getattr(self, name)
             if most < 0:
                 raise InputError(f"{name} must be at least 0 (all), not {most}")
             if most and self.chunking == "prompt":
-                raise InputError(f"{name} does not go with chunking='prompt'")
+                raise InputError(f"{name} cannot be used with chunking='prompt'")
         if self.branches < 2:
             raise InputError(
                 f"branches must be at least 2, not {self.branches}: the search would never end"
             )
 
     def signed_rules(self) -> dict[str, object]:
-        """What signatures say of the rules that decide beside the backbone."""
+        """The parts of a signature that name the rules beside the backbone."""
         return {**({"values": "value"} if self.values == "value" else {}),
                 **({"context": "check"} if self.context == "check" else {})}

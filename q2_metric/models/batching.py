@@ -57,7 +57,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
-            raise InputError(f"batch_size is {self.rows}, but must be at least 1")
+            raise InputError(f"batch_size must be at least 1, not {self.rows}")
 
     def cost(self, rows: int, width: int) -> int:
         """Padded tokens of so many rows of ``width`` tokens, copies and extra included."""

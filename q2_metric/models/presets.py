@@ -148,7 +148,7 @@ PRESETS: dict[str, Preset] = {
         _BUNDLED,
         replace(
             _BUNDLED, name="bundled-small",
-            description="the smaller of them alone: faster, less memory",
+            description="only the smaller of the package's networks: faster, less memory",
             scale=SMALL, scale_settings=_SCALE, head=_WEIGHTS / "groundedness-small.json",
         ),
         _PAPER,
@@ -206,7 +206,7 @@ def preset(name: str | Preset = DEFAULT) -> Preset:
         return name
     if not isinstance(name, str):
         raise InputError(
-            f"a preset is named by a string, not {kind(name)}: the presets are "
+            f"the name of a preset must be a string, not {kind(name)}; the presets are "
             f"{', '.join(PRESETS)}")
     if name not in PRESETS:
         near = difflib.get_close_matches(name.lower(), PRESETS, n=1)

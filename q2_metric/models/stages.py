@@ -221,8 +221,8 @@ def load_reader(
         from q2_metric.models.bundled.models import BundledReader
 
         if authors:
-            raise InputError("recipe='authors' needs a transformers reader, which the preset "
-                             "'paper-exact' has; or name one: reader_model=, --reader-model")
+            raise InputError("recipe='authors' needs a transformers reader: use the preset "
+                             "'paper-exact', or name one with reader_model= (--reader-model)")
         _transformers_only(running)
         return BundledReader(runtime, running.device, running.dtype, running.batch_size)
     from q2_metric.models.hub.authors import AuthorsReader
@@ -246,7 +246,7 @@ def load_nli(
     """
     stage = preset(chosen).nli
     if options.get("labels") and stage.kind == "bundled" and model is None:
-        raise InputError("nli_labels are of a Hub model; the package's own knows its classes")
+        raise InputError("nli_labels is for Hub models; the bundled models know their classes")
     return _entailment(stage, model, running, **options)
 
 
@@ -323,8 +323,9 @@ def _entailment(
 def _transformers_only(running: Running) -> None:
     if running.attn_implementation is not None or running.compile:
         raise InputError(
-            "attn_implementation and compile are for transformers models; this run has a stage "
-            "of the package's own (choose another preset, or replace the stage's model)"
+            "attn_implementation and compile are for transformers models, but a stage of this "
+            "run is "
+            "bundled (choose another preset, or replace the stage's model)"
         )
 
 
@@ -365,7 +366,7 @@ LARGE = 8.0
 def _say_size(model: str, dtype: str) -> None:
     stage = published_stage(model)
     if stage and dtype == "float32" and stage.gigabytes() >= LARGE:
-        _LOG.warning("%s in float32 needs %.0f GB of memory, and on a GPU as much of the host's "
+        _LOG.warning("%s in float32 needs %.0f GB of memory, and for a GPU as much host memory "
                      "first; --dtype bfloat16 needs %.0f GB",
                      model, stage.gigabytes(), stage.gigabytes(2))
 

@@ -130,7 +130,8 @@ def gate(
         first, second = _column(baseline, old, metric), _column(scored, rows, metric)
         matched = match(first, second)
         if matched is None:
-            raise InputError(f"{name}: no row has an id or knowledge of {old_name}")
+            raise InputError(f"{name}: no row matches a row of {old_name} by id or by knowledge "
+                             "and history")
         pairs = matched[1]
         before = {here: old[there].get(metric) for there, here in pairs}
         change = differences(first, second, pairs)[0]
@@ -145,7 +146,7 @@ def _one(scored: Scored, metric: str) -> tuple[str, list[OutputRow]]:
         raise InputError(f"the gate takes the scores of one file, not of several: {names}")
     [run] = scored.runs
     if metric not in {score.name for score in run.scores}:
-        raise InputError(f"{run.name}: has no scores of {metric}; it has "
+        raise InputError(f"{run.name}: has no scores of {metric}; its scores are "
                          f"{', '.join(score.name for score in run.scores)}")
     return run.name, list(scored)
 

@@ -249,11 +249,11 @@ def _add_texts(
 ) -> OutputRow:
     """The row with the texts of what was scored."""
     if source is None:
-        raise InputError(f"{where}: --texts has no row for it")
+        raise InputError(f"{where}: --texts has no such row")
     file, found = source
     if found.id is not None and found.id != row["id"]:
         raise InputError(
-            f"{where}: has the id {row['id']!r}, the row of {file} in its place {found.id!r}; "
-            "--texts are the files that were scored, in the same order"
+            f"{where}: has the id {row['id']!r}, but the same row of {file} has {found.id!r}; "
+            "--texts needs the scored files, in the same order"
         )
     return with_texts(row, found)

@@ -58,5 +58,5 @@ def _errors() -> Iterator[None]:
     except OSError as error:
         raise WriteError(
             f"the folder for temporary files cannot be written: {error.strerror or error}; "
-            "name another with TMPDIR"
+            "set TMPDIR to a writable folder"
         ) from error

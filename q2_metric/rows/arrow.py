@@ -35,7 +35,7 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{name}: is not an Arrow file that can be read: {error}") from error
+        raise InputError(f"{name}: is not a readable Arrow file: {error}") from error
 
 
 def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
@@ -57,7 +57,7 @@ def arrow_files(folder: Path) -> list[Path]:
         if len(splits) == 1 and (folder / splits[0]).is_dir():
             return arrow_files(folder / splits[0])
         raise InputError(f"{folder}: has the splits {', '.join(splits)}; "
-                         f"name one: {folder / (splits or ['test'])[0]}")
+                         f"name one of them: {folder / (splits or ['test'])[0]}")
     if not (folder / _STATE).exists():
         raise InputError(f"{folder}: is a folder, but not one that datasets saved with "
                          "save_to_disk (it has no state.json); name a file")

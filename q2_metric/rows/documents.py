@@ -74,7 +74,7 @@ def _rows(value: Any, name: str) -> Iterable[Any]:
     if isinstance(value, list):
         return value
     if not isinstance(value, dict):
-        raise InputError(f"{name}: holds {kind(value)}, and not a list of rows")
+        raise InputError(f"{name}: holds {kind(value)}, not a list of rows")
     if isinstance(names := value.get("columns"), list) and isinstance(value.get("data"), list):
         return [dict(zip(names, row, strict=False)) if isinstance(row, list) else row
                 for row in value["data"]]  # orient="split" of pandas

@@ -51,7 +51,7 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
     except (pa.ArrowException, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{name}: is not a parquet file that can be read: {error}") from error
+        raise InputError(f"{name}: is not a readable parquet file: {error}") from error
 
 
 def rows_of(
@@ -115,7 +115,7 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
     if size > max(LONGEST_LINE, _RATIO * chunk.total_compressed_size):
         raise InputError(
             f"{name}: the column {column.path!r} has {chunk.total_compressed_size:,} bytes that "
-            f"unpack to {size:,}; write it anew with smaller row groups"
+            f"unpack to {size:,}; write the file again with smaller row groups"
         )
     return size
 

@@ -123,8 +123,8 @@ def _passage(item: object, where: str, whole: object) -> tuple[str | None, str |
     text = _text_of(item)
     if text is None:
         keys = ", ".join(repr(key) for key in list(item)[:8]) or "no key"
-        raise InputError(f"{where} is an object without a text: it has {keys}, "
-                         f"and not one of {', '.join(_TEXTS)}")
+        raise InputError(f"{where} is an object without a text: its fields are {keys}, "
+                         f"and none of them is {', '.join(_TEXTS)}")
     return text, _id_of(item)
 
 

@@ -38,7 +38,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
     problems = [one for one in found if isinstance(one, str)]
     if len(problems) == len(found) and len(set(examples)) >= SYSTEMIC:
         raise ModelError(
-            f"{name}: none of {len(examples)} responses could be scored: {problems[0]}"
+            f"{name} failed on all {len(examples)} responses: {problems[0]}"
         )
     return [one if isinstance(one, str) else _number(one) for one in found]
 

@@ -65,7 +65,7 @@ def load(
     preset = keywords.pop("preset", None) or "bundled"
     names = check_names(metrics.default_names(preset) if names is None else names)
     if not names:
-        raise InputError(f"no metric is named; there are {', '.join(METRICS)}")
+        raise InputError(f"no metric is named; the metrics are {', '.join(METRICS)}")
     loaded = metrics.load_metrics(names, preset, **keywords)
     return loaded if calibration is None else calibrate(loaded, _calibrations(calibration))
 
@@ -122,18 +122,18 @@ def _as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Sc
     several = list(given) if isinstance(given, Iterable) else given
     if not isinstance(several, list) or len(several) != len(examples):
         what = f"{len(several)} scores" if isinstance(several, list) else kind(several)
-        raise ModelError(f"{name} gave {what} for {len(examples)} responses")
+        raise ModelError(f"{name} returned {what} for {len(examples)} responses")
     return [_as_score(name, one) for one in several]
 
 
 def _as_score(name: str, one: object) -> Score:
     if not isinstance(one, Score):
-        raise ModelError(f"{name} gave {kind(one)}, not a Score")
+        raise ModelError(f"{name} returned {kind(one)}, not a Score")
     value: Any = one.value
     if value is None or type(value) is float:
         return one
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ModelError(f"{name} gave a Score whose value is {kind(value)}, not a number")
+        raise ModelError(f"{name} returned a Score whose value is {kind(value)}, not a number")
     return replace(one, value=float(value))
 
 

@@ -102,7 +102,7 @@ def given_columns(
     turns = ([None] * len(responses) if histories is None
              else check_column(histories, "histories"))
     if not len(responses) == len(knowledge) == len(turns):
-        raise InputError(f"each response needs its own knowledge: there are {len(responses)} "
+        raise InputError(f"each response needs its own knowledge, but there are {len(responses)} "
                          f"responses, {len(knowledge)} knowledge, {len(turns)} histories")
     return [
         given(said, known, before, f"{each} {place}")

@@ -66,7 +66,7 @@ class Server(ThreadingHTTPServer):
             super().__init__(where[:2], _Handler)  # type: ignore[arg-type]
         except OSError as error:
             raise InputError(f"cannot listen on {host}, port {port}: {error.strerror or error}; "
-                             "name another with --port or --host") from error
+                             "choose another with --port or --host") from error
 
     def server_bind(self) -> None:
         """Without the look-up of the machine's name, which may ask the network."""

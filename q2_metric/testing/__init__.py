@@ -56,7 +56,7 @@ def assert_grounded(
     [scores] = scoring.score(_loaded(metric, tuple(sorted(settings.items()))), [row], evidence=True)
     score = scores[metric]
     if score.reason == "no_knowledge":
-        raise InputError("the sources are blank: pass the passages that the answer rests on")
+        raise InputError("the sources are blank: pass the passages that must support the answer")
     if score.value is None:
         raise AssertionError(f"{metric} has no score: the answer is blank or claims nothing\n"
                              f"  answer: {answer!r}")

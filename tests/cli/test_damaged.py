@@ -79,7 +79,7 @@ def test_numbers_that_are_none(folder: Path, words: str, text: str, number: str)
 @pytest.mark.parametrize("name", ["\ud800", "a\x1b[31m", "a\nb"])
 def test_names_that_cannot_be_shown(folder: Path, name: str) -> None:
     (folder / "x.json").write_text(PLATT.replace('"m"', json.dumps(name)))
-    with pytest.raises(InputError, match="the field 'name' is not what it should be"):
+    with pytest.raises(InputError, match="the field 'name' has a wrong value"):
         Calibration.load("x.json")
 
 
@@ -140,9 +140,9 @@ def test_an_open_file_of_a_process_is_no_output(folder: Path) -> None:
     with open(folder / "target", "w") as open_file:
         link.symlink_to(f"/proc/self/fd/{open_file.fileno()}")
         for path in (link, Path(f"/proc/self/fd/{open_file.fileno()}")):
-            with pytest.raises(InputError, match="cannot be written: it is no plain file"):
+            with pytest.raises(InputError, match="cannot be written: it is not a regular file"):
                 check_written([path])
-            with pytest.raises(InputError, match="cannot be written: it is no plain file"):
+            with pytest.raises(InputError, match="cannot be written: it is not a regular file"):
                 write_text(path, "page")
     assert link.is_symlink()
     write_text(folder / "target", "page")
@@ -175,7 +175,7 @@ def test_standard_streams_that_are_closed(
 
 
 def test_no_room_for_temporary_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "temporary files cannot be written: .*No space left.*; name another with TMPDIR"
+    words = "temporary files cannot be written: .*No space left.*; set TMPDIR to a writable folder"
     with small_disk(folder, 65_536) as disk, monkeypatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(disk))
         fill(disk)
@@ -188,5 +188,5 @@ def test_no_room_for_temporary_files(folder: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tempfile, "TemporaryFile", none)
     result = run("score rows.jsonl --metrics knowledge_f1 --quiet --report page.html")
     assert result.exit_code == 3
-    assert "No usable temporary directory found; name another with TMPDIR" in result.stderr
+    assert "No usable temporary directory found; set TMPDIR to a writable folder" in result.stderr
     assert not (folder / "page.html").exists()

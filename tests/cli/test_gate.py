@@ -122,10 +122,11 @@ def test_no_mean_is_too_low(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (("--fail-under", "scale=0.5"), "'scale' is not computed; there is knowledge_f1, word_share"),
-    (("--fail-under", "word_share"), "'word_share' is not like q2=0.8"),
-    (("--fail-under", "word_share=70"), "'word_share=70': a mean is in 0 to 1"),
-    (("--fail-under", "word_share=nan"), "'word_share=nan': a mean is in 0 to 1"),
+    (("--fail-under", "scale=0.5"),
+     "'scale' is not computed; --metrics computes knowledge_f1, word_share"),
+    (("--fail-under", "word_share"), "'word_share' is not of the form q2=0.8"),
+    (("--fail-under", "word_share=70"), "'word_share=70': a mean is between 0 and 1"),
+    (("--fail-under", "word_share=nan"), "'word_share=nan': a mean is between 0 and 1"),
     (("--no-texts",), "--no-texts needs --out"),
     (("--raw-csv",), "--raw-csv needs --out"),
     (("--overwrite",), "--overwrite needs --out"),

@@ -269,7 +269,7 @@ def test_parquet_with_bytes_that_are_no_text(tmp_path: Path) -> None:
     assert found[5] == BadRow(5, None, f"{path}, row 6: is not UTF-8")
 
     path.write_bytes(path.read_bytes().replace(b"response", b"resp\xednse"))
-    with pytest.raises(InputError, match="is not a parquet file that can be read"):
+    with pytest.raises(InputError, match="is not a readable parquet file"):
         list(read_rows(path))
 
 
@@ -298,7 +298,7 @@ def test_a_corrupt_parquet_file_among_others(
     files[1].write_bytes(whole[: len(whole) // 2])
     cut = CliRunner().invoke(main, command)
     assert (cut.exit_code, f1.batches) == (2, [])  # found before anything is scored
-    assert f"{files[1]}: is not a parquet file that can be read" in cut.stderr
+    assert f"{files[1]}: is not a readable parquet file" in cut.stderr
 
     files[1].write_bytes(whole[:place] + b"\xff" * 40 + whole[place + 40 :])
     flipped = CliRunner().invoke(main, command)

@@ -66,7 +66,7 @@ def run(words: str) -> Result:
 def test_an_input_is_not_overwritten(folder: Path, words: str) -> None:
     result = run(words)
     assert result.exit_code == 2
-    assert "is read, so it cannot be written" in result.stderr
+    assert "is an input, so it cannot be written" in result.stderr
     assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
 
 
@@ -83,7 +83,7 @@ def test_an_input_is_not_overwritten(folder: Path, words: str) -> None:
 def test_two_outputs_are_two_files(folder: Path, words: str) -> None:
     result = run(words)
     assert result.exit_code == 2
-    assert "is written twice" in result.stderr
+    assert "two outputs have this path" in result.stderr
     assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
 
 
@@ -97,7 +97,7 @@ def test_a_model_is_not_overwritten(folder: Path, option: str) -> None:
     for output in ("--report model/config.json", "--report ./model/page.html",
                    "--out model/scores.jsonl"):
         result = run(f"{words} {output}")
-        assert (result.exit_code, "lies in model, which is read" in result.stderr) == (2, True)
+        assert (result.exit_code, "lies in the input folder model" in result.stderr) == (2, True)
     assert [path.name for path in (folder / "model").iterdir()] == ["config.json"]
     assert (folder / "model" / "config.json").read_text() == "{}"
 
@@ -109,7 +109,7 @@ def test_a_data_set_that_is_not_named_is_not_overwritten(
     (folder / "data" / "true" / "q2.csv").write_text(TABLE)
     monkeypatch.setenv("Q2_DATA_DIR", str(folder / "data"))
     result = run("meta-eval true q2 --metrics knowledge_f1 --out data/true/q2.csv")
-    assert (result.exit_code, "is read, so it cannot be written" in result.stderr) == (2, True)
+    assert (result.exit_code, "is an input, so it cannot be written" in result.stderr) == (2, True)
     assert (folder / "data" / "true" / "q2.csv").read_text() == TABLE
 
 
@@ -121,7 +121,7 @@ def test_figures_replace_no_input(folder: Path) -> None:
     for note in ("drawn/true_roc.svg", "link.md"):
         result = run(f"meta-eval true lab.csv --metrics knowledge_f1 --note {note} --figures drawn")
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "is read, so it cannot be written" in result.stderr
+        assert "is an input, so it cannot be written" in result.stderr
     assert (drawn / "true_roc.svg").read_text() == "a note"
 
 
@@ -137,11 +137,11 @@ def test_figures_stay_in_their_folder(folder: Path) -> None:
     (folder / "drawn" / names[1]).unlink()
     (folder / "drawn" / names[1]).symlink_to("../lab.csv")
     refused = run(words)
-    assert (refused.exit_code, f"{names[1]}: exists already; choose" in refused.stderr) == (2, True)
+    assert (refused.exit_code, f"{names[1]}: already exists; choose" in refused.stderr) == (2, True)
     assert (folder / "lab.csv").read_text() == TABLE
 
 
-# --- what exists already -------------------------------------------------------------------
+# --- what already exists -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("words", "said"), [
@@ -158,14 +158,15 @@ def test_figures_stay_in_their_folder(folder: Path) -> None:
     ("select rank dialogue.json --pool pool.json --ranker bm25 --out mine.jsonl", ""),
     ("select evaluate --pool pool.json --logs logs.json --labels labels.json --out mine.md", ""),
     ("select train --pool pool.json --logs logs.json --labels labels.json --dev-logs logs.json "
-     "--dev-labels labels.json --base m --out folder", "is not empty and is not the folder of a"),
+     "--dev-labels labels.json --base m --out folder",
+     "the folder is not empty and holds no training"),
     ("respond write --pool pool.json --logs logs.json --out mine.jsonl", ""),
-    ("gate lab.jsonl --junit mine.xml", "exists already and is not a JUnit file of q2 gate"),
-    ("report lab.jsonl --out mine.html", "exists already and is not a report page of q2"),
+    ("gate lab.jsonl --junit mine.xml", "already exists and is not a JUnit file of q2 gate"),
+    ("report lab.jsonl --out mine.html", "already exists and is not a report page of q2"),
     ("score lab.jsonl --metrics knowledge_f1 --out new.jsonl --report thesis.tex",
-     "exists already and is not a report page of q2"),
+     "already exists and is not a report page of q2"),
     ("score lab.jsonl --metrics knowledge_f1 --out mine.csv",
-     "exists already and is not an output of q2 score"),
+     "already exists and is not an output of q2 score"),
 ])
 def test_a_file_of_others_is_not_overwritten(folder: Path, words: str, said: str) -> None:
     name = next(word for word in reversed(words.split()) if word.startswith(("mine", "t", "f")))
@@ -174,7 +175,7 @@ def test_a_file_of_others_is_not_overwritten(folder: Path, words: str, said: str
     mine.write_text("my work")
     result = run(words)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{name}: {said or 'exists already; choose another name, or replace it'}" in (
+    assert f"{name}: {said or 'already exists; choose another name, or replace it'}" in (
         result.stderr)
     assert "--overwrite" in result.stderr
     assert mine.read_text() == "my work"
@@ -275,7 +276,7 @@ def test_links_are_what_they_lead_to(folder: Path, hard: bool) -> None:
         link.symlink_to("lab.jsonl")
     result = run("calibrate lab.jsonl --metric knowledge_f1 --out link.json")
     assert result.exit_code == 2
-    assert "is read, so it cannot be written" in result.stderr
+    assert "is an input, so it cannot be written" in result.stderr
     assert (folder / "lab.jsonl").read_text() == FILES["lab.jsonl"]
 
 

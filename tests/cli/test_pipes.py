@@ -67,7 +67,7 @@ def test_scores_of_a_pipe_and_their_page(folder: Path, pipe: Pipe) -> None:
     assert "r9 is here" in (folder / "page.html").read_text()
     # A suffix that tells is stronger.
     done = run(f"report a.csv --format jsonl --texts {pipe(json.dumps(ROWS[0]))} --out b.html")
-    assert "--texts has no row for it" in done.stderr
+    assert "--texts has no such row" in done.stderr
 
 
 @pytest.mark.parametrize("what", ["--metric knowledge_f1", "--column s"])

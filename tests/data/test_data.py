@@ -133,7 +133,7 @@ def test_catalogue_is_well_formed() -> None:
 def test_select() -> None:
     assert [dataset.name for dataset in catalogue.select("true/q2")] == ["true/q2"]
     assert len(catalogue.select("true")) == len(CATALOGUE) - 2
-    with pytest.raises(DataError, match="no data set 'foo'; there are wow_q2, true/q2"):
+    with pytest.raises(DataError, match="no data set 'foo'; the sets are wow_q2, true/q2"):
         catalogue.select("foo")
 
 
@@ -221,7 +221,7 @@ def test_a_set_that_is_not_published(cache: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_several_sets_have_no_single_folder(cache: Path) -> None:
-    with pytest.raises(DataError, match="'true' is 2 data sets; name one"):
+    with pytest.raises(DataError, match="'true' names 2 data sets; choose one"):
         download.folder("true")
 
 

@@ -265,8 +265,8 @@ def test_a_database_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
         database.execute("create table mine (a)")
     before = path.read_bytes()
     Cache(path, warn=told.append).put({"k": 1})
-    assert told == [f"{path}: cannot be used as a cache of scores (it is a database of something "
-                    "else); going on without"]
+    assert told == [f"{path}: cannot be used as a cache of scores (the file is a database of "
+                    "another program); going on without"]
     assert path.read_bytes() == before
 
 

@@ -88,13 +88,13 @@ def test_a_run_goes_on_after_its_last_block(run: Runner) -> None:
     assert stopped.exit_code == 130
     assert stopped.stderr == (
         f"q2: error: stopped; {run.out}.parts keeps what is finished: the same command without "
-        "--overwrite goes on from there\n"
+        "--overwrite resumes from there\n"
     )
     assert run.out.read_text() == "earlier"  # until the new output is complete
     assert len(list((run.folder / "out.jsonl.parts").glob("*/*.jsonl"))) == 2
     result = run("--json")
     assert run.fakes["knowledge_f1"].batches == [3, 1]
-    assert "going on: " in result.stderr
+    assert "resuming: " in result.stderr
     assert run.values() == list(VALUES.values())
     found = json.loads(result.stdout)["files"][0]
     assert found["rows"] == ROWS
@@ -109,7 +109,7 @@ def test_a_file_of_something_else_is_not_written_over(run: Runner) -> None:
     refused = run()
     assert refused.exit_code == 2
     assert refused.stderr == (
-        f"q2: error: {run.out}: exists already and is not an output of q2 score "
+        f"q2: error: {run.out}: already exists and is not an output of q2 score "
         "(out.jsonl.manifest.json is not beside it); choose another name, or replace it with "
         "--overwrite\n"
     )
@@ -123,7 +123,8 @@ def test_a_file_of_something_else_is_not_written_over(run: Runner) -> None:
 def test_a_run_without_a_finished_block_leaves_nothing(run: Runner) -> None:
     stopped = run(stop_at="r0")
     assert (stopped.exit_code, stopped.stderr) == (130, "q2: error: stopped\n")
-    assert "is in the cache: the same" in run("--cache", str(run.folder / "c"), stop_at="r0").stderr
+    stopped = run("--cache", str(run.folder / "c"), stop_at="r0")
+    assert "are in the cache: the same" in stopped.stderr
     (run.folder / "c").unlink()
     assert [*run.folder.iterdir()] == [run.rows]
 
@@ -145,7 +146,7 @@ def test_a_complete_output_is_not_scored_again(run: Runner) -> None:
     first = run("--json")
     again = run("--json")
     assert run.fakes["knowledge_f1"].batches == []
-    assert "is complete already (10 rows); --overwrite scores them anew" in again.stderr
+    assert "is complete already (10 rows); --overwrite scores them again" in again.stderr
     scores = [json.loads(done.stdout)["files"][0]["scores"] for done in (first, again)]
     assert scores[0] == scores[1]
     run("--overwrite")
@@ -160,7 +161,7 @@ def test_an_output_of_another_command_stays(run: Runner) -> None:
     other = run(names="knowledge_f1,knowledge_bleu")
     assert other.exit_code == 2
     assert other.stderr == (
-        f"q2: error: {run.out}: exists already and is of another command: metrics was "
+        f"q2: error: {run.out}: already exists and is of another command: metrics was "
         "['knowledge_f1'], now ['knowledge_f1', 'knowledge_bleu']; choose another name, or "
         "replace it with --overwrite\n")
     assert run.fakes["knowledge_bleu"].batches == []
@@ -180,7 +181,7 @@ def test_an_output_that_was_edited_stays(run: Runner) -> None:
         refused = run(*arguments)
         assert refused.exit_code == 2
         assert refused.stderr == (
-            f"q2: error: {run.out}: exists already and has changed since q2 score wrote it; choose "
+            f"q2: error: {run.out}: already exists and has changed since q2 score wrote it; choose "
             "another name, or replace it with --overwrite\n")
     assert run.out.read_bytes() == whole + b"\n"
     assert run("--overwrite").exit_code == 0
@@ -199,7 +200,7 @@ def test_what_is_beside_an_output_must_be_our_manifest(
     refused = run()
     assert refused.exit_code == 2
     assert refused.stderr == (
-        f"q2: error: {record}: exists already and is not a manifest of q2 score; choose another "
+        f"q2: error: {record}: already exists and is not a manifest of q2 score; choose another "
         "name, or replace it with --overwrite\n")
     assert record.read_text() == beside
     assert run.out.exists() == (output is not None)
@@ -212,7 +213,7 @@ def test_an_empty_folder_of_parts_frees_no_file(run: Runner) -> None:
     (run.folder / "out.jsonl.parts").mkdir()
     refused = run()
     assert (refused.exit_code, run.out.read_text()) == (2, "my thesis")
-    assert f"{run.out}: exists already and is not an output of q2 score" in refused.stderr
+    assert f"{run.out}: already exists and is not an output of q2 score" in refused.stderr
 
 
 def test_an_output_that_changes_while_it_is_scored_stays(
@@ -228,8 +229,8 @@ def test_an_output_that_changes_while_it_is_scored_stays(
     refused = run()
     assert (refused.exit_code, run.out.read_text()) == (2, "written meanwhile")
     assert refused.stderr == (
-        f"q2: error: {run.out}: has changed while it was scored, so it stays; move it away, and "
-        f"the same command puts the scores there ({run.out}.parts keeps them)\n")
+        f"q2: error: {run.out}: changed during the run, so it is not replaced; move it away and "
+        f"run the same command again ({run.out}.parts keeps the scores)\n")
     run.out.rename(run.folder / "moved")
     assert run().exit_code == 0
     assert run.fakes["knowledge_f1"].batches == []
@@ -566,7 +567,7 @@ def test_a_part_behind_a_link_is_neither_read_nor_written(run: Runner) -> None:
     before = {path.name: path.read_bytes() for path in elsewhere.iterdir()}
     refused = run()
     assert refused.exit_code == 3
-    assert "0.jsonl: cannot be written: it is a link, or lies behind one" in refused.stderr
+    assert "0.jsonl: cannot be written: the file or its folder is a link" in refused.stderr
     assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
 
 
@@ -597,12 +598,12 @@ def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Pa
     given = job.Job((str(rows),), Columns(), ("knowledge_f1",))
     driver = Run(given)
     driver._loaded = None
-    with pytest.raises(InputError, match="was damaged; the same command scores its rows anew"):
+    with pytest.raises(InputError, match="was damaged; the same command scores its rows again"):
         driver._score_file(0, parts, frozenset(), None)
     assert parts.done() == set()
     gone = parts.damaged(0, 3)
     assert str(gone) == (
-        f"{parts.path(0, 3)}: was damaged; the same command scores its rows anew")
+        f"{parts.path(0, 3)}: was damaged; the same command scores its rows again")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -718,7 +719,7 @@ def test_a_folder_of_others_stays_as_it_is(run: Runner) -> None:
     for arguments in ((), ("--overwrite",)):
         result = run(*arguments)
         assert result.exit_code == 2
-        assert "out.jsonl.parts: is not of q2 score and stays as it is" in result.stderr
+        assert "out.jsonl.parts: this folder was not made by q2 score" in result.stderr
     assert {path.read_text() for path in folder.rglob("*") if path.is_file()} == {"mine"}
     assert not run.out.exists()
 
@@ -731,7 +732,7 @@ def test_a_link_to_a_folder_is_not_followed(run: Runner, mark: bool) -> None:
         (elsewhere / MARK).touch()
         (elsewhere / "manifest.json").write_text("mine")
     (run.folder / "out.jsonl.parts").symlink_to(elsewhere)
-    assert "is not of q2 score" in run().stderr
+    assert "was not made by q2 score" in run().stderr
     assert len([*elsewhere.iterdir()]) == 2 * mark
 
 
@@ -774,7 +775,7 @@ def test_an_input_among_the_parts_is_refused(run: Runner) -> None:
     run.rows = run.rows.rename(folder / "rows.jsonl")
     result = run("--overwrite")
     assert result.exit_code == 2
-    assert "is where --out keeps its parts" in result.stderr
+    assert "lies in the folder in which --out keeps its parts" in result.stderr
     assert run.rows.exists()
 
 
@@ -794,7 +795,7 @@ def test_an_input_that_grows_while_it_is_read(
     monkeypatch.setattr(Stopping, "score", grow)
     result = run()
     assert result.exit_code == 2
-    assert result.stderr.endswith("rows.jsonl: has changed while it was read; score it anew\n")
+    assert result.stderr.endswith("rows.jsonl: changed while it was read; run the command again\n")
     assert not run.out.exists()
 
 

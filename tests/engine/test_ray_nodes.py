@@ -105,13 +105,13 @@ def test_a_cluster_that_dies_whole(tmp_path: Path, nodes: Any) -> None:
     said, complained = driver.communicate(timeout=120)
     assert (driver.returncode, said) == (3, "")
     assert complained == (
-        f"q2: error: Ray's cluster at {address} has died: nobody has answered there for "
-        f"6 s; {out}.parts keeps what is finished: the same command goes on from there\n"
+        f"q2: error: Ray's cluster at {address} has died: no answer for "
+        f"6 s; {out}.parts keeps what is finished: the same command resumes from there\n"
     )
     assert not out.exists()
     here = subprocess.run(
         [sys.executable, "-m", "q2_metric", *command], capture_output=True, text=True, check=True)
-    assert "going on: " in here.stderr
+    assert "resuming: " in here.stderr
     alone = tmp_path / "alone.jsonl"
     subprocess.run([sys.executable, "-m", "q2_metric", *words, "--out", str(alone)],
                    capture_output=True, check=True)

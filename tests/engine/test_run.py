@@ -102,7 +102,7 @@ def test_a_run_that_goes_on_says_what_was_there(
     [found] = Run(job, listener=listener).run(str(out))
     assert (found.rows, found.failed, found.resumed, found.resumed_failed) == (10, 2, 6, 1)
     assert found.rows_per_second == pytest.approx((10 - 2 - (6 - 1)) / found.seconds)
-    assert told["note"] == [f"going on: {out}.parts has 2 finished blocks"]
+    assert told["note"] == [f"resuming: {out}.parts has 2 finished blocks"]
     assert told["rows"] == [3, 3, 3, 1]
     assert found.systems[0].value == pytest.approx(sum(SCORED) / 8)
     kept = json.loads(Path(f"{out}.manifest.json").read_text())
@@ -112,7 +112,7 @@ def test_a_run_that_goes_on_says_what_was_there(
     again, told = heard()
     [complete] = Run(job, listener=again).run(str(out))
     assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0, blocks=())
-    assert told["note"] == [f"{out} is complete already (10 rows); --overwrite scores them anew"]
+    assert told["note"] == [f"{out} is complete already (10 rows); --overwrite scores them again"]
     assert complete.rows_per_second == 0
 
 
@@ -150,7 +150,7 @@ def test_the_first_bad_rows_are_explained(
     Run(Job((str(path),), Columns(), ("scale",), block=2), listener=listener).run()
     assert len(heard_["warn"]) == told
     assert heard_["warn"][0].startswith(f"{path}, line 1: ")
-    further = "… further rows are only counted; --out has all errors"
+    further = "… further errors are only counted; --out has all of them"
     assert (heard_["warn"][-1] == further) == (bad > 5)
     with pytest.raises(BadRowError, match=r"line 1: the response .* is a number"):
         Run(Job((str(path),), Columns(), ("scale",)), strict=True).run()

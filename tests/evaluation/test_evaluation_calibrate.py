@@ -93,7 +93,7 @@ def test_platt_on_two_points() -> None:
 
 
 def test_platt_refuses_scores_that_fall() -> None:
-    with pytest.raises(InputError, match="fall as consistency rises"):
+    with pytest.raises(InputError, match="higher scores go with inconsistent labels"):
         fitted([0, 0, 1, 1], [4.0, 3.0, 2.0, 1.0], kind="platt")
 
 
@@ -116,7 +116,7 @@ def test_a_calibration_helps_on_held_out_responses() -> None:
 
 
 def test_too_few_of_a_class() -> None:
-    with pytest.raises(InputError, match="only 4 responses of one class"):
+    with pytest.raises(InputError, match="only 4 responses have one of the labels"):
         fitting.experiment(
             [True] * 4 + [False] * 9, list(range(13)), fitted([0, 1], [0.0, 1.0])
         )
@@ -155,7 +155,8 @@ def test_no_labels(row: dict[str, Any], label: str | None, message: str, tmp_pat
 
 def test_a_labelled_file_must_be_whole(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"response": "", "knowledge": "k", "label": 1})
-    with pytest.raises(InputError, match=r"line 1: the response .* is empty; a labelled file"):
+    with pytest.raises(InputError, match=r"line 1: the response .* is empty; every row of a "
+                                          "labelled file"):
         labels.read_labelled(path, Columns())
 
 
@@ -264,7 +265,7 @@ def test_scores_that_are_in_the_file(labelled: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--metric", "q2,scale"), "a calibration is of one metric"),
+        (("--metric", "q2,scale"), "--metric takes one metric"),
         (("--out", "nowhere/c.json"), "there is no folder 'nowhere'"),
         (("--column", "nothing"), "no column 'nothing'"),
     ],

@@ -126,7 +126,7 @@ def test_edges_that_are_monotone_maps(fields: dict[str, Any], tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        *(({name: value}, f"the field {name!r} is not what it should be: {value!r}")
+        *(({name: value}, f"the field {name!r} has a wrong value: {value!r}")
           for name, value in [
               ("x", [0, "a", 1]), ("x", "text"), ("y", 3), ("y", [None]), ("threshold", None),
               ("threshold", True), ("threshold", "1"), ("n", None), ("slope", "1"),
@@ -155,7 +155,7 @@ def test_a_file_without_a_field(name: str, tmp_path: Path) -> None:
     path.write_text(json.dumps(fields))
     with pytest.raises(InputError) as caught:
         Calibration.load(path)
-    assert str(caught.value) == f"{path}: has no field {name!r}; make it anew with q2 calibrate"
+    assert str(caught.value) == f"{path}: has no field {name!r}; make it again with q2 calibrate"
 
 
 def test_a_file_may_leave_out_what_has_a_default(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_each_calibration_finds_its_metric() -> None:
     with pytest.raises(InputError) as caught:
         calibrate([q2], [fitted, Calibration("d", "q2", "platt", 0.4, q2.signature,
                                              slope=1.0, intercept=0.0)])
-    assert str(caught.value) == "q2 has two calibrations, 'c' and 'd'; give one"
+    assert str(caught.value) == "q2 has two calibrations, 'c' and 'd'; give only one"
     with pytest.raises(InputError) as caught:
         calibrate([f1, FakeMetric("knowledge_bleu")], [fitted])
     assert str(caught.value) == (

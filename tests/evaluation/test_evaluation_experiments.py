@@ -217,7 +217,8 @@ def test_true_refuses(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="two sets have the name 'level'"):
         true.read_sets([level, level])
     good = true.read_sets([true_file(tmp_path / "good.csv", [("a", 1), ("b", 0)])])
-    with pytest.raises(InputError, match="no metric 'x' to compare with: knowledge_f1"):
+    with pytest.raises(InputError, match="no metric 'x' to compare with; the metrics are "
+                                         "knowledge_f1"):
         true.experiment(columns(FakeMetric("knowledge_f1")), good, against="x")
 
 

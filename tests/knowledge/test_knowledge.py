@@ -379,8 +379,8 @@ def test_pools_of_passages(tmp_path: Path) -> None:
         (["a", ""], "p: snippet 1 has no answer"),
         ([{"question": "Q?"}], "p: snippet 0 has no answer"),
         ([3], "p: snippet 0 is neither"),
-        ([{"text": ["a"]}], "p: snippet 0 has a answer that is no text"),
-        ([{"text": "a", "id": "x"}, {"text": "b", "id": "x"}], "snippet //x is there twice"),
+        ([{"text": ["a"]}], "p: snippet 0 has a answer that is not a text"),
+        ([{"text": "a", "id": "x"}, {"text": "b", "id": "x"}], "snippet //x occurs twice"),
         ({}, "p: is not a list"),
     ],
 )

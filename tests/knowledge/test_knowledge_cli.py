@@ -267,4 +267,4 @@ def test_score_without_a_pool_is_as_before(files: dict[str, str]) -> None:
         "score", rows(files["folder"], {"response": "a"}), "--metrics", "knowledge_f1"
     )
     assert "there is no such file" in error("score", file, "--knowledge-pool", "nowhere.json")
-    assert "--ranker is for --knowledge-pool" in error("score", file, "--ranker", "bm25")
+    assert "--ranker needs --knowledge-pool" in error("score", file, "--ranker", "bm25")

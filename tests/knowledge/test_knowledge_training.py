@@ -86,7 +86,7 @@ def test_negatives() -> None:
     same_entity = sum(s.entity_id == "dog" for s in drawn)
     # A third from the entity, of the other two thirds one in seven is of the entity too.
     assert 100 <= same_entity <= 170
-    with pytest.raises(InputError, match="one snippet alone"):
+    with pytest.raises(InputError, match="a single snippet"):
         Negatives(Pool([gold]))
 
 

@@ -110,7 +110,7 @@ def test_the_authors_recipe_is_that_of_every_stage(asked: dict[str, tuple[Any, .
         assert asked[stage][-1]["authors"] is True
     assert metric.settings.reading == "response"
     assert "|recipe:authors|" in metric.signature
-    with pytest.raises(InputError, match="recipe='authors' goes with comparison='verdict'"):
+    with pytest.raises(InputError, match="recipe='authors' needs comparison='verdict'"):
         Q2.from_preset("paper-exact", comparison="expected")
 
 

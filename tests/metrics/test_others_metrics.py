@@ -116,9 +116,10 @@ def test_a_class_of_the_current_folder(own: Path) -> None:
 @pytest.mark.parametrize(("where", "words"), [
     ("letters_of_a_user:Width", "letters_of_a_user has no Width"),
     ("letters_of_a_user:number", "is not a class with a name, a signature and a method score"),
-    ("letters_of_a_user:Taken", "has the name 'q2', which is the metric q2_metric.metrics.q2:Q2"),
-    ("letters_of_a_user:Reserved", "the name 'error' has another meaning in outputs"),
-    ("letters_of_a_user:Capital", "a name has small letters, digits and _"),
+    ("letters_of_a_user:Taken", "has the name 'q2', which belongs to the metric "
+                                "q2_metric.metrics.q2:Q2"),
+    ("letters_of_a_user:Reserved", "the name 'error' is a column of outputs already"),
+    ("letters_of_a_user:Capital", "a name may contain only small letters, digits and _"),
     ("nobody.knows:This", "nobody.knows cannot be imported: ModuleNotFoundError: No module named"),
     ("broken_of_a_user:This", "No module named 'a_package_that_is_not_there'"),
     ("letters_of_a_user:", "is not of the form package.module:Class"),
@@ -135,7 +136,7 @@ def test_what_is_no_metric_is_said(where: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "words"), [
-    ("Needy", "is called without arguments, which fails: .*'model'"),
+    ("Needy", "cannot be called without arguments: .*'model'"),
     ("Unsigned", "has the signature 'letters|version:1'; .* begins with 'unsigned'"),
 ])
 def test_what_cannot_be_made_is_said(name: str, words: str) -> None:
@@ -144,9 +145,9 @@ def test_what_cannot_be_made_is_said(name: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(("gives", "words"), [
-    ("[]", "broken gave 0 scores for 1 responses"),
-    ("None", "broken gave null for 1 responses"),
-    ("[0.5] * len(examples)", "broken gave a number, not a Score"),
+    ("[]", "broken returned 0 scores for 1 responses"),
+    ("None", "broken returned null for 1 responses"),
+    ("[0.5] * len(examples)", "broken returned a number, not a Score"),
     ("[Score(one, 'high') for one in examples]", "whose value is a string, not a number"),
 ])
 def test_what_is_no_score_is_said(gives: str, words: str, own: Path) -> None:

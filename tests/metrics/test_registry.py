@@ -89,7 +89,7 @@ def test_names_and_keywords_are_checked() -> None:
 def test_a_setting_of_another_metric_is_told(caplog: pytest.LogCaptureFixture) -> None:
     load_metrics(["knowledge_f1"], aggregate="min", chunk_size=None, device="cpu")
     assert caplog.messages == [
-        "aggregate changes nothing here: it is of scale, and computed is knowledge_f1"]
+        "aggregate has no effect here: only scale uses it, and this run computes knowledge_f1"]
 
 
 def test_settings_and_running_of_presets_do_not_overlap() -> None:

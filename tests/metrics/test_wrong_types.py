@@ -25,7 +25,8 @@ KINDS: list[Any] = [Q2, Scale, Groundedness, EndToEndNli]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("preset", [None, *STRANGE])
 def test_a_preset_that_is_no_name(kind: Any, preset: Any) -> None:
-    with pytest.raises(InputError, match=r"a preset is named by a string, not .*bundled-small"):
+    with pytest.raises(InputError, match=r"the name of a preset must be a string, not "
+                                          ".*bundled-small"):
         kind.from_preset(preset)
 
 

@@ -121,7 +121,7 @@ def test_numbers_only_for_loops_that_average() -> None:
     assert found == {name: value for name, value in everything.items()
                      if isinstance(value, (int, float))}
     assert found["no_claim"] == 1.0
-    with pytest.raises(InputError, match="numeric_only leaves lists out"):
+    with pytest.raises(InputError, match="numeric_only returns no lists"):
         q2.compute(**rows, numeric_only=True, return_scores=True)
 
 

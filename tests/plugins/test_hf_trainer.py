@@ -240,7 +240,7 @@ def test_a_decoders_prompt_leaves_room_for_the_response(
     assert own.respond.max_prompt_length == room
     lengths = [len(text.split()) for text in generated(own)]
     assert max(lengths) <= longest
-    warned = [line for line in caplog.messages if "nothing says how long" in line]
+    warned = [line for line in caplog.messages if "no setting limits the length" in line]
     assert len(warned) == (longest == 20)
 
 
@@ -323,7 +323,7 @@ def test_training_goes_on_without_a_metric_that_breaks(
     assert all(entry["eval_f1"] > 0 for entry in logged)
     errors = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
     assert len(errors) == 2
-    assert errors[0].startswith("scale has no numbers in this evaluation, since it failed: ")
+    assert errors[0].startswith("scale failed and has no numbers in this evaluation: ")
     assert "the device is lost" in errors[0]
     own.strict = True
     with pytest.raises(RuntimeError, match="the device is lost"):

@@ -224,7 +224,7 @@ def test_a_training_goes_on_without_a_metric_that_breaks(
     found = grounded.compute()
     assert found["q2"].isnan()
     assert float(found["scale"]) == pytest.approx(1.1 / 5)
-    assert "q2 has no numbers for these rows, since it failed" in caplog.text
+    assert "q2 failed and has no numbers for these rows" in caplog.text
     strict = Grounded("q2,scale", strict=True)
     with pytest.raises(ModelError, match="the device is lost"):
         strict.update(SAID, [KNOWLEDGE] * len(SAID))

@@ -154,7 +154,7 @@ def test_inspect_eval(tmp_path: Path) -> None:
         inspect.Task(dataset=[Sample(input="0", metadata={"text": "a"})], solver=say(),
                      scorer=grounded("q2")),
         model="mockllm/model", log_dir=str(tmp_path), display="none")
-    assert "has no 'knowledge' in its metadata; there are text" in failed.error.message
+    assert "has no field 'knowledge' in its metadata; its fields are text" in failed.error.message
 
 
 def test_mlflow_models_evaluate(tmp_path: Path) -> None:

@@ -318,7 +318,8 @@ def test_gold_in_some_rows_counts_there(
                  {"knowledge": "Tea is hot.", "history": "Hot?", "gold": ""})
     table = run(Oracle(), metadata={"data_files": file})["results"]["q2_custom"]
     assert table["f1,none"] == 1.0
-    assert "2 of 3 rows have a gold response: f1 and bleu are of these alone" in caplog.messages
+    assert ("only 2 of 3 rows have a gold response: f1 and bleu are computed on these"
+            in caplog.messages)
 
 
 def test_a_slip_in_an_options_name_is_told(
@@ -366,7 +367,7 @@ def test_cached_requests_of_other_data_are_noticed(
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "requests"))
     run(Oracle(), metadata={"data_files": rows}, cache_requests=True)
     other = write(tmp_path / "other.jsonl", *reversed(ROWS))
-    with pytest.raises(InputError, match=r"row '0' belongs to other data: .*--cache_requests"):
+    with pytest.raises(InputError, match=r"row '0' was made from other data: .*--cache_requests"):
         run(Oracle(), metadata={"data_files": other}, cache_requests=True)
     refreshed: Any = {"cache_requests": True, "rewrite_requests_cache": True}
     run(Oracle(), metadata={"data_files": other}, **refreshed)
@@ -492,7 +493,7 @@ def test_dialfact_is_the_part_that_is_here(
     monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "cache")
     [row] = documents.dialfact()["test"].to_list()
     assert (row["knowledge"], row["response"]) == ("Tea is hot.", "tea is hot")
-    assert "all of it: q2 data download true/dialfact" in caplog.text
+    assert "q2 data download true/dialfact fetches the whole set" in caplog.text
 
 
 @pytest.mark.usefixtures("small_wow")

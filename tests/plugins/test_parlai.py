@@ -513,7 +513,7 @@ def test_training_goes_on_without_a_metric_that_breaks(
     assert all(0 <= report["q2"] <= 1 for report in stats["valid_reports"])
     assert stats["best_valid"] in (None, -math.inf)  # none of them is the best
     errors = [r.getMessage() for r in said.records if r.levelno == logging.ERROR]
-    assert any(line.startswith("q2-metric: scale has no numbers here, since it failed: ")
+    assert any(line.startswith("q2-metric: scale failed and has no numbers here: ")
                and "the device is lost" in line for line in errors)
     assert any("cannot choose the best model: scale has no value" in line
                for line in warnings(said))
@@ -621,7 +621,7 @@ def test_an_export_replaces_no_file_of_others(
     out = tmp_path / "out.jsonl"
     out.write_text("mine")
     options = ["-dp", wow, "-t", WOW, "-m", "repeat_label", "--out", str(out)]
-    assert f"{out}: exists already" in one_line(capsys, "q2_export", *options)
+    assert f"{out}: already exists" in one_line(capsys, "q2_export", *options)
     assert out.read_text() == "mine"
     command("q2_export", *options, "--overwrite", "true")
     assert len(out.read_text().splitlines()) == 4

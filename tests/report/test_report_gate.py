@@ -153,7 +153,7 @@ def test_scores_of_other_settings_are_refused(before: Path, tmp_path: Path) -> N
 def test_a_metric_that_the_file_lacks(before: Path) -> None:
     result = CliRunner().invoke(main, ["gate", str(before)])
     assert result.exit_code == 2
-    assert "has no scores of groundedness; it has word_share" in result.stderr
+    assert "has no scores of groundedness; its scores are word_share" in result.stderr
 
 
 HOSTILE = "Milan <b>&\x1b[31m | %0A::error::x ]]> `rm` \n new"

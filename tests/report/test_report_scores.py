@@ -137,9 +137,9 @@ def test_texts_that_do_not_fit(tmp_path: Path) -> None:
     longer = write(tmp_path / "longer.jsonl", *ROWS, {**ROWS[0], "id": "e"})
     turned = write(tmp_path / "turned.jsonl", *reversed(ROWS))
     for texts, message in (
-        (shorter, r"scores.jsonl, line 4: --texts has no row for it"),
+        (shorter, r"scores.jsonl, line 4: --texts has no such row"),
         (longer, r"longer.jsonl: has more rows than the scores"),
-        (turned, r"line 1: has the id 'a', the row of .*turned.jsonl in its place 'd'"),
+        (turned, r"line 1: has the id 'a', but the same row of .*turned.jsonl has 'd'"),
     ):
         with pytest.raises(InputError, match=message):
             read(out, texts=[texts])
@@ -339,7 +339,7 @@ def test_report_of_two_files(tmp_path: Path) -> None:
 def test_report_that_cannot_be_made(tmp_path: Path) -> None:
     out = scored(tmp_path)
     for args, message in (
-        ([out, "-o", out], "is read, so it cannot be written"),
+        ([out, "-o", out], "is an input, so it cannot be written"),
         ([out, "-o", tmp_path / "none" / "r.html"], "there is no folder"),
         ([out, "-o", tmp_path], "it is a folder"),
         ([out, out, "-o", tmp_path / "r.html"], "is named twice"),

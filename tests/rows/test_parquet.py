@@ -108,7 +108,7 @@ def test_a_large_file_that_is_packed_well_is_read(
     monkeypatch.setattr(reader, "LONGEST_LINE", 5000)
     text = ["the same text of a table that was written without a dictionary"] * 1000
     columns = {"response": text, "knowledge": ["k"] * 1000}
-    with pytest.raises(InputError, match="write it anew with smaller row groups"):
+    with pytest.raises(InputError, match="write the file again with smaller row groups"):
         list(read_rows(write(tmp_path / "a.parquet", columns, use_dictionary=False)))
     path = write(tmp_path / "b.parquet", columns, use_dictionary=False, row_group_size=50)
     assert len(list(read_rows(path))) == 1000

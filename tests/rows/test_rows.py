@@ -98,10 +98,11 @@ WANTED = ", not a string or a list of strings"
         ({**GOOD, "response": ["r"]},
          "the response (field 'response') is a list of strings, not a string"),
         ({**GOOD, "knowledge": {"a": 1}},
-         f"{KNOWLEDGE_IS} an object without a text: it has 'a', and not one of "
+         f"{KNOWLEDGE_IS} an object without a text: its fields are 'a', and none of them is "
          "page_content, text, content, passage, chunk, document, snippet, body"),
         ({**GOOD, "knowledge": ["a", {"url": "u"}]},
-         f"{KNOWLEDGE}, item 2 is an object without a text: it has 'url', and not one of "
+         f"{KNOWLEDGE}, item 2 is an object without a text: its fields are 'url', and none of "
+         "them is "
          "page_content, text, content, passage, chunk, document, snippet, body"),
         ({**GOOD, "knowledge": [None]}, "the knowledge (field 'knowledge') is empty"),
         ({**GOOD, "knowledge": ["a", ["b"]]}, f"{KNOWLEDGE_IS} a list with a list in it{WANTED}"),
@@ -441,7 +442,7 @@ def test_parquet_that_is_none(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra parquet")
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"not parquet at all")
-    with pytest.raises(InputError, match="is not a parquet file"):
+    with pytest.raises(InputError, match="is not a readable parquet file"):
         read(path)
 
 
@@ -702,7 +703,7 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert "there is no folder" in refuse(tmp_path / "none" / "scores.csv")
     data = write_jsonl(tmp_path / "rows.jsonl", GOOD)
     again = tmp_path / "." / "rows.jsonl"
-    assert "is read, so it cannot be written" in refuse(again, inputs=["-", data])
+    assert "is an input, so it cannot be written" in refuse(again, inputs=["-", data])
     assert read(data) == [Example("r", "k")]  # untouched
     (tmp_path / "folder.csv").mkdir()
     assert "cannot be written: it is a folder" in refuse(tmp_path / "folder.csv")

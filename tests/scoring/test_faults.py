@@ -71,7 +71,7 @@ def test_a_score_that_is_no_number_is_reported() -> None:
 
 def test_a_broken_model_is_no_fault_of_a_row() -> None:
     broken = failing(lambda _batch: RuntimeError("no kernel image"))
-    with pytest.raises(ModelError, match=r"nli: none of 8 responses .*no kernel image"):
+    with pytest.raises(ModelError, match=r"nli failed on all 8 responses.*no kernel image"):
         score_each("nli", broken, examples(*"abcdefgh"))
     assert len(score_each("nli", broken, examples(*"abc"))) == 3  # too few to tell
     assert len(score_each("nli", broken, examples(*"a" * SYSTEMIC))) == SYSTEMIC  # one text
@@ -164,7 +164,7 @@ def test_a_broken_model_ends_the_run_and_the_run_goes_on_later(
 ) -> None:
     result, rows = run(tmp_path, monkeypatch, [f"odd {i}" for i in range(SYSTEMIC)])
     assert (result.exit_code, rows) == (3, [])
-    assert "scale: none of 8 responses could be scored: IndexError" in result.stderr
+    assert "scale failed on all 8 responses: IndexError" in result.stderr
     monkeypatch.setattr(Fragile, "score", FakeMetric.score)
     result, rows = run(tmp_path, monkeypatch, [f"odd {i}" for i in range(SYSTEMIC)])
     assert result.exit_code == 0

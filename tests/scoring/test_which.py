@@ -81,7 +81,7 @@ def test_a_metric_that_breaks_leaves_the_others() -> None:
         on_break=lambda name, error: told.append((name, str(error))))
     assert run.system() == {
         "nli": None, "scale": pytest.approx(10 / 11), "no_claim": pytest.approx(1 / 11)}
-    assert told == [("nli", "nli: none of 10 responses could be scored: RuntimeError: no memory")]
+    assert told == [("nli", "nli failed on all 10 responses: RuntimeError: no memory")]
     with pytest.raises(RuntimeError, match="no memory"):
         scoring.Run.over([Broken("nli")], rows)
 

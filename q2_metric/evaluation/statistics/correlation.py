@@ -38,9 +38,10 @@ def _correlation(
 ) -> Correlation:
     x, y = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if len(x) != len(y) or len(x) < 3:
-        raise InputError(f"a correlation needs 3 pairs at least; there are {len(x)} and {len(y)}")
+        raise InputError(f"a correlation needs at least 3 pairs; there are {len(x)} and {len(y)} "
+                         "values")
     if np.ptp(x) == 0 or np.ptp(y) == 0:
-        raise InputError("a correlation is not defined where all values are equal")
+        raise InputError("a correlation is undefined if all values are equal")
 
     def varied(rows: Places) -> Bools:
         both: Bools = (np.ptp(x[rows], axis=1) > 0) & (np.ptp(y[rows], axis=1) > 0)

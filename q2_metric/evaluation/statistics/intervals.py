@@ -35,5 +35,5 @@ def share_interval(hits: ArrayLike) -> Interval:
     values = np.asarray(hits, np.float64)
     ends = bootstrap_interval(list(values))
     if ends is None:
-        raise InputError("a mean needs a value")
+        raise InputError("a mean needs at least one value")
     return Interval(float(values.mean()), *ends)

@@ -59,7 +59,7 @@ def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
     found = reliability(truth, scores, bins=bins)
     n = sum(one.n for one in found)
     if not n:
-        raise InputError("a calibration error needs responses")
+        raise InputError("a calibration error needs at least one response")
     return float(sum(one.n * abs(one.consistent - one.score) for one in found) / n)
 
 

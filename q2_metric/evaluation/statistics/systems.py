@@ -54,7 +54,8 @@ def system_correlation(
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if len(good) != len(bad) or not len(good):
-        raise InputError(f"{len(good)} consistent and {len(bad)} inconsistent responses: no pairs")
+        raise InputError(f"{len(good)} consistent and {len(bad)} inconsistent responses make no "
+                         "pairs")
     rng = np.random.default_rng(SEED)
     quality = -np.asarray(drawn.shares)
     found = np.empty(drawn.repeats)

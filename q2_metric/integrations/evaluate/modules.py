@@ -1,6 +1,6 @@
 """``evaluate.load("q2")`` and ``evaluate.load("scale")``: the metrics as ``evaluate`` modules.
 
-Inputs are checked before ``evaluate`` stores them: its own conversion turns some wrong
+Inputs are checked before ``evaluate`` stores them, because its own conversion turns some wrong
 values into text and names no row.
 """
 
@@ -34,7 +34,8 @@ Szpektor, Idan and Abend, Omri",
 """
 
 LOCK_SECONDS = 3600.0
-"""How long a process waits for the others' rows; evaluate's 100 s are short for models."""
+"""How long a process waits for the rows of the others. evaluate's 100 s are too short for
+models."""
 
 INPUTS = """
 Args:
@@ -88,14 +89,14 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "knowledge": ("knowledge",),
     "dialog_knowledge": ("histories", "knowledge"),
 }
-"""The inputs of each beside predictions and references."""
+"""The inputs of each config, beside predictions and references."""
 
 _MEANT = {"histories": "a list of turns a response",
           "knowledge": "the text, or a list of passages, of each response"}
 
 
 class _Grounded(evaluate.Metric):  # type: ignore[misc]
-    """What the two modules share. The loader names a module by its class."""
+    """The common part of the two modules. evaluate's loader names a module by its class."""
 
     own: str
 
@@ -116,7 +117,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def _info(self) -> evaluate.MetricInfo:
         if self.config_name not in CONFIGS:
             raise InputError(
-                f"there is no config {self.config_name!r}; there are {', '.join(CONFIGS)}")
+                f"there is no config {self.config_name!r}; the configs are {', '.join(CONFIGS)}")
         columns = {"predictions": datasets.Value("string"), "references": _strings()}
         columns |= {name: _strings() for name in CONFIGS[self.config_name]}
         return evaluate.MetricInfo(
@@ -134,7 +135,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def compute(
         self, *, predictions: Any = None, references: Any = None, **kwargs: Any
     ) -> dict[str, Any] | None:
-        """Scores what was added, or the rows given."""
+        """Scores the added rows, or the rows that are given here."""
         given = {"predictions": predictions, "references": references}
         given |= {name: kwargs.pop(name) for name in _MEANT if name in kwargs}
         # Before anything that was added is consumed: a typing error must not lose it.
@@ -155,7 +156,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         sizes = {name: len(values) for name, values in rows.items()}
         if len(set(sizes.values())) > 1:
             listed = ", ".join(f"{size} {name}" for name, size in sizes.items())
-            raise InputError(f"each response needs its own inputs: there are {listed}")
+            raise InputError(f"each response needs its own inputs, but there are {listed}")
         if sizes["predictions"]:
             before = len(self)
             checked = [
@@ -167,7 +168,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
         """Adds one response and its knowledge.
 
-        ``evaluate.combine`` names them in the plural.
+        ``evaluate.combine`` passes them under plural names.
         """
         if "history" in kwargs:
             kwargs["histories"] = kwargs.pop("history")
@@ -175,7 +176,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         self.add_batch(**{name: [value] for name, value in one.items()})
 
     def _more(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The inputs of a call beside responses and references, as its config has them."""
+        """The further inputs that the config has, as given in a call."""
         wanted = CONFIGS[self.config_name]
         for name in given:
             if name not in _MEANT:
@@ -209,14 +210,14 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
 
 
 class Q2(_Grounded):
-    """Q²: asks questions about a response, answers them from the knowledge that it should be
-    grounded in, and compares the answers (Honovich et al., EMNLP 2021)."""
+    """Q²: asks questions about a response, answers them from the knowledge, and compares the
+    answers (Honovich et al., EMNLP 2021)."""
 
     own = "q2"
 
 
 class Scale(_Grounded):
-    """SCALE: whether large chunks of the knowledge entail each sentence of a response
+    """SCALE: whether large chunks of the knowledge entail each claim or sentence of a response
     (Lattimer et al., EMNLP 2023)."""
 
     own = "scale"
@@ -224,19 +225,19 @@ class Scale(_Grounded):
 
 _OWN = ("metrics", "preset", "return_scores", "return_explanations", "return_claims",
         "numeric_only", "no_claim", "calibration")
-"""Keywords of ``compute`` beside its inputs, models and settings."""
+"""Keywords of ``compute`` that are neither inputs nor models nor settings."""
 
 
 class _Plan:
-    """What one ``compute`` was asked for, with its metrics loaded.
+    """The keywords of one call of ``compute``, with its metrics loaded.
 
     Args:
         own: the module's metric.
-        keywords: of ``compute``.
-        gold: whether there are people's responses, which f1 and bleu then are against.
+        keywords: keywords of ``compute``.
+        gold: whether there are reference responses by people, with which f1 and bleu then compare.
 
     Raises:
-        InputError: an unknown keyword or value.
+        InputError: a keyword or value is unknown.
     """
 
     def __init__(self, own: str, keywords: Mapping[str, Any], *, gold: bool) -> None:
@@ -249,8 +250,8 @@ class _Plan:
         self.numeric_only = _flag("numeric_only", settings)
         if self.numeric_only and (
                 self.return_scores or self.return_explanations or self.return_claims):
-            raise InputError("numeric_only leaves lists out: not with return_scores, "
-                             "return_explanations or return_claims")
+            raise InputError("numeric_only returns no lists: leave out return_scores, "
+                             "return_explanations and return_claims")
         self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None))
         names = listed(settings.pop("metrics", None) or [own])
         calibration = settings.pop("calibration", None)
@@ -266,7 +267,7 @@ class _Plan:
     def results(
         self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None
     ) -> dict[str, Any]:
-        """What ``compute`` returns; ``golds`` are people's responses, where there are any."""
+        """The result of ``compute``; ``golds`` are the reference responses, if there are any."""
         run = scoring.Run.over(
             self.metrics, rows, no_claim=self.no_claim,
             evidence=self.return_explanations or self.return_claims)
@@ -300,7 +301,7 @@ def _column(name: str, values: Any) -> list[Any]:
 
 
 def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
-    """A row with its texts checked; ``before`` rows were added by earlier calls."""
+    """A row whose texts have been checked; ``before`` counts the rows of earlier calls."""
     total = f" (row {before + index} of all that were added)" if before else ""
 
     def where(name: str) -> str:
@@ -313,12 +314,12 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
         else:
             checked[name] = check_texts(value, where(name))
             if name == "references" and "knowledge" in row and not checked[name]:
-                raise InputError(f"{where(name)} is missing: f1 and bleu need a person's response")
+                raise InputError(f"{where(name)} is missing: f1 and bleu need a reference response")
     return checked
 
 
 def _made(kind: type[_Grounded], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Grounded:
-    """The copy of a pickled metric."""
+    """Makes the copy of a pickled metric."""
     return kind(*args, **kwargs)
 
 

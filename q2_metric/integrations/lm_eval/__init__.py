@@ -3,10 +3,10 @@
 ::
 
     tasks/*.yaml   the tasks: data, prompt, stop sequences, decoding, metrics
-    documents.py   the rows of each task, out of q2_metric.data or the user's file
-    task.py        the task class: options by --metadata, the filter that scores, few-shot
+    documents.py   the rows of each task, from q2_metric.data or the user's file
+    task.py        the task class: options from --metadata, the filter that scores, few-shot
     options.py     how the metrics run
-    tables.py      the lines of the tables, out of the registry of metrics
+    tables.py      the lines of the tables, from the registry of metrics
     scoring.py     from a model's answers to their numbers
     judge.py       the model as a judge
     ranks.py       what several ranks must agree on

@@ -16,7 +16,7 @@ def lm_eval_path() -> None:
 
 
 def state() -> str:
-    """How the tasks are found.
+    """A line that says where the tasks are.
 
     Raises:
         MissingExtra: lm-evaluation-harness is not installed.

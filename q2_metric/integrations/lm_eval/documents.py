@@ -1,11 +1,11 @@
-"""The rows of the tasks, as lm-evaluation-harness asks for them (``custom_dataset``).
+"""The rows of the tasks, as lm-evaluation-harness requests them (``custom_dataset``).
 
-Each function takes the metadata of the run (most of it is for others) and gives a split
-``test`` whose rows have the columns that ``q2 score`` reads: ``id``, ``knowledge``,
-``history`` (oldest turn first), ``response``. The response is the gold one, or "" where
-there is none; in :func:`detect` it is the one to judge, with ``consistent`` beside it.
+Each function takes the metadata of the run (most of it is for other parts) and returns a split
+``test``. Its rows have the columns that ``q2 score`` reads: ``id``, ``knowledge``, ``history``
+(oldest turn first) and ``response``. The response is the gold one, or "" without one. In
+:func:`detect` it is the response to judge, and ``consistent`` is its label.
 
-All raise :class:`~q2_metric.errors.DataError` where the set is neither here nor can be
+All raise :class:`~q2_metric.errors.DataError` if the set is not on this machine and cannot be
 downloaded.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 LONG = 250
-"""Words from which a document counts as long: two chunks and more of 200 tokens."""
+"""A document with this many words is long: it has at least two chunks of 200 tokens."""
 
 CUSTOM_ALIASES = {
     **ALIASES,
@@ -52,13 +52,13 @@ def wow(**_: Any) -> dict[str, Dataset]:
 
 
 def dialfact(**_: Any) -> dict[str, Dataset]:
-    """Each evidence of DialFact; the response is one that people found supported.
+    """Each evidence of DialFact, with a response that people found supported.
 
-    Where only a part of the set is on this machine, it is that part, and a warning says so.
+    If only a part of the set is on this machine, that part is used, and a warning says so.
     """
     whole, part = CATALOGUE["true/dialfact"], CATALOGUE["true/dialfact_a"]
     if state(whole) == "missing" and state(part) != "missing":
-        _LOG.warning("q2_dialfact is %s here; all of it: q2 data download %s",
+        _LOG.warning("q2_dialfact uses only %s; q2 data download %s fetches the whole set",
                      part.description, whole.name)
         return _test_split(contexts(read_true(folder(part.name) / "dialfact_a.csv")))
     return _test_split(contexts(read_true(_file("true/dialfact", "dialfact.csv"))))
@@ -84,14 +84,15 @@ def custom(
 ) -> dict[str, Dataset]:
     """The rows of the user's file (.jsonl, .csv, .tsv, .parquet).
 
-    A row has the file's other columns too, for a ``doc_to_text`` of the user's: as they are where
-    all values of a column are text, truth values, whole numbers or fractions, else as JSON.
+    A row also has the other columns of the file, for the user's own ``doc_to_text``. A column keeps
+    its values if all of them are texts, truth values, whole numbers or fractions. Otherwise they
+    are JSON texts.
 
     Args:
-        data_files: the file, or several.
-        knowledge_column, history_column, response_column: where the names are not among
-            :data:`CUSTOM_ALIASES`; the response is the gold one and may be missing, in some
-            rows or in all (a warning tells how many have one).
+        data_files: one file, or several.
+        knowledge_column, history_column, response_column: names of columns that are not among
+            :data:`CUSTOM_ALIASES`. The response is the gold one and may be missing, in some rows or
+            in all; a warning says how many rows have one.
 
     Raises:
         InputError: no file is named, it cannot be read, or a row lacks its knowledge.
@@ -115,13 +116,13 @@ def custom(
         raise InputError(f"{', '.join(files)}: there are no rows")
     with_gold = sum(bool(row["response"]) for row in rows)
     if 0 < with_gold < len(rows):
-        _LOG.warning("%d of %d rows have a gold response: f1 and bleu are of these alone",
+        _LOG.warning("only %d of %d rows have a gold response: f1 and bleu are computed on these",
                      with_gold, len(rows))
     return _split(rows)
 
 
 def detect(**_: Any) -> dict[str, Dataset]:
-    """The 1,088 annotated Wizard of Wikipedia responses, with people's judgement."""
+    """The 1,088 annotated Wizard of Wikipedia responses, with their human labels."""
     items = read_annotated(_file("wow_q2", "cross_annotation.csv"))
     rows = [_row(str(i), item.example) for i, item in enumerate(items)]
     labels = [item.consistent for item in items]
@@ -129,7 +130,7 @@ def detect(**_: Any) -> dict[str, Dataset]:
 
 
 def _file(data_set: str, name: str) -> Path:
-    """The file of a data set, fetched where it is not here yet."""
+    """A file of a data set, downloaded if it is not on this machine."""
     return next(path for path in download(data_set) if path.name == name)
 
 
@@ -162,7 +163,7 @@ def _split(rows: Sequence[Mapping[str, Any]]) -> dict[str, Dataset]:
 
 
 def _cells(values: Sequence[object]) -> tuple[str, list[object]]:
-    """The type of a column, as ``datasets`` calls it, and its values; JSON where they differ."""
+    """The type of a column, as ``datasets`` calls it, and its values. Mixed types become JSON."""
     types = {type(value) for value in values if value is not None}
     for one, kind in ((bool, "bool"), (int, "int64"), (float, "float64")):
         if types == {one} and not any(isinstance(value, int) and abs(value) >= 2**63

@@ -15,7 +15,7 @@ THRESHOLD = 0.5
 
 
 class Likelihood(tuple[Any, ...]):
-    """The harness's (log-likelihood, is greedy) of Yes or No, with the row's scores."""
+    """The harness's pair (log-likelihood, is greedy) of Yes or No, with the row's scores."""
 
     scores: dict[str, float | None]
 
@@ -26,9 +26,9 @@ class Likelihood(tuple[Any, ...]):
 def score_judged(
     answers: Sequence[tuple[float, bool]], documents: Sequence[Document], options: Options
 ) -> tuple[list[Likelihood], Signatures]:
-    """The likelihoods, with the scores of the responses that were judged, and signatures.
+    """The likelihoods with the scores of the judged responses, and the signatures.
 
-    A row comes once for each choice and is scored once.
+    A row occurs once for each choice but is scored only once.
     """
     rows = {document["id"]: document for document in documents}
     examples = [example_of(document, document["response"]) for document in rows.values()]
@@ -48,10 +48,10 @@ def score_judged(
 
 
 def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
-    """``process_results`` of the tasks whose model judges; choices are Yes, then No.
+    """``process_results`` of the tasks on which the model judges. The choices are Yes, then No.
 
-    The model's score is the difference of the two log-likelihoods, above 0 for Yes. Values
-    are pairs (consistent, score), or (consistent, judged consistent).
+    The model's score is the difference of the two log-likelihoods, above 0 for Yes. Values are
+    pairs (consistent, score) or (consistent, judged consistent).
     """
     yes, no = results
     label = bool(document["consistent"])
@@ -69,7 +69,7 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
 
 
 def auc(items: Sequence[tuple[bool, float] | None]) -> float:
-    """ROC-AUC of (consistent, score) pairs; NaN where all rows have one label."""
+    """ROC-AUC of (consistent, score) pairs; NaN if all rows have one label."""
     from sklearn.metrics import roc_auc_score
 
     there = present(items)
@@ -80,7 +80,7 @@ def auc(items: Sequence[tuple[bool, float] | None]) -> float:
 
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
-    """Mean of the shares of consistent and inconsistent rows judged right; NaN as above."""
+    """Mean of the shares of consistent and inconsistent rows judged right; NaN as for AUC."""
     shares: list[list[bool]] = [
         [judged == label for label, judged in present(items) if label == kind]
         for kind in (True, False)
@@ -93,11 +93,11 @@ def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
 AGGREGATIONS: Mapping[str, Callable[..., float]] = {
     "auc": auc, "balanced_acc": balanced_accuracy
 }
-"""What is shown of each metric."""
+"""The shown numbers of each metric."""
 
 
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """``metric_list`` of a task whose model judges, beside these metrics."""
+    """``metric_list`` of a task on which the model judges beside these metrics."""
     return [*own, *(
         {"metric": f"{name}_{what}", "aggregation": function, "higher_is_better": True}
         for name in names for what, function in AGGREGATIONS.items()

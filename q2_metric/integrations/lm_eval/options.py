@@ -1,4 +1,4 @@
-"""How the metric runs, out of the metadata of a run."""
+"""How the metric runs, read from the metadata of a run."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 _LOG = logging.getLogger(__name__)
 
 _PLAIN = ("metrics", "preset", *(name for name in signature(custom).parameters if name != "_"))
-"""Options without ``metric_``: what is measured, and of the task ``q2_custom``."""
+"""Options without the prefix ``metric_``: what is measured, and those of the task ``q2_custom``."""
 _OF_MODELS = frozenset(
     ["device", "dtype", "batch_size", "compile", "attn_implementation", "seed"])
-"""Our settings that an evaluated model has under the same name."""
+"""Our settings whose names are also arguments of evaluated models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How the metric runs.
 
-    The harness mixes the evaluated model's own arguments (``device``, ``dtype``, …) into
-    the metadata, so the metric's have names of their own: ``metric_`` and the keyword of
+    The harness mixes the arguments of the evaluated model (``device``, ``dtype``, …) into the
+    metadata. So the options of the metric have their own names: ``metric_`` and the keyword of
     ``load_metrics``.
 
     Attributes:
-        metrics: names ("metrics").
-        preset: which models ("preset").
-        evidence: ``metric_evidence``, whether to look for each sentence's support.
-        no_claim: ``metric_no_claim``, how answers that claim nothing count.
-        keywords: of ``load_metrics``: ``metric_device`` (by default the CPU: a GPU belongs to
-            the evaluated model), ``metric_decoding``, …, and models in place of the preset's
-            under their own names (``reader_model``).
+        metrics: names of metrics ("metrics").
+        preset: the preset ("preset").
+        evidence: ``metric_evidence``: find the sentence that decides each claim.
+        no_claim: ``metric_no_claim``: how answers that claim nothing count.
+        keywords: keywords of ``load_metrics``: ``metric_device`` (by default the CPU, because a GPU
+            belongs to the evaluated model), ``metric_decoding``, …, and models that replace the
+            preset's, under their own names (``reader_model``).
     """
 
     metrics: tuple[str, ...] = PAPERS
@@ -51,11 +51,10 @@ class Options:
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
-        """The options among the metadata.
+        """Reads the options from the metadata.
 
         Raises:
-            InputError: an unknown metric or preset, a ``metric_…`` that does not exist, or a
-                value that is not what it should be.
+            InputError: a metric, a preset or a ``metric_…`` is unknown, or a value is wrong.
         """
         from q2_metric.models.presets import preset
 
@@ -87,7 +86,7 @@ class Options:
 
 
 def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
-    """Tells of names that look like an option's: they could be the evaluated model's own."""
+    """Warns about names that resemble an option's; they could belong to the evaluated model."""
     names = {name.removeprefix("metric_"): name for name in known} | {name: name for name in known}
     for key in metadata:
         if key in known or key in _OF_MODELS or key.startswith("metric_"):
@@ -98,6 +97,6 @@ def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
 
 @cache
 def _warn_of_slip(key: str, meant: str) -> None:
-    """Once, however many tasks of a group read the metadata."""
-    _LOG.warning("%r in the metadata is no option of q2 and changes nothing here; "
+    """Warns once, even if several tasks of a group read the metadata."""
+    _LOG.warning("%r in the metadata is not an option of q2 and has no effect; "
                  "did you mean %r?", key, meant)

@@ -1,7 +1,7 @@
-"""What several ranks must agree on, and a mean that bears what they agree on.
+"""Keeps the metrics of several ranks in step, and a mean that allows for missing values.
 
-The harness takes the names of the first rank's metrics and looks each up on every other rank: one
-that is missing there ends the first rank with a KeyError, and the others wait.
+The harness takes the names of the first rank's metrics and looks them up on every other rank. If a
+name is missing there, the first rank ends with a KeyError and the others wait for ever.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from q2_metric.scoring import Mean
 def on_every_rank(
     results: Sequence[dict[str, Any]], fill: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Gives this rank an entry for each metric that only other ranks have a value of.
+    """Gives this rank an entry for each metric that has values only on other ranks.
 
-    It stands in the first of the results. All ranks call this at the same time.
+    The entry is in the first result. All ranks call this function at the same time.
 
     Args:
-        results: by metric, of each document of this rank.
-        fill: the entries that are not ``None``.
+        results: the values by metric, for each document of this rank.
+        fill: the entries to add.
     """
     own = {name for one in results for name in one}
     for name in sorted(_on_any_rank(own) - own):
@@ -44,15 +44,16 @@ def _on_any_rank(own: set[str]) -> set[str]:
 
 
 def present(items: Sequence[Any]) -> list[Any]:
-    """The values among the entries."""
+    """The values of the entries that are not ``None``."""
     return [item for item in items if item is not None]
 
 
 class PresentMean:
-    """The harness's mean, over the values that there are.
+    """The harness's mean, over the values that are not ``None``.
 
-    The harness next takes the standard error of the same list, which it knows of its own mean
-    alone: entries without a value leave the list itself, and this equals that mean.
+    The harness then computes the standard error of the same list, which it can do only for its own
+    mean. So entries without a value are removed from the list itself, and this class equals the
+    harness's mean.
     """
 
     def __call__(self, items: list[Any]) -> float:

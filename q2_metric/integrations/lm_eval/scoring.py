@@ -1,8 +1,8 @@
-"""From a model's answers to their numbers.
+"""From the answers of a model to their numbers.
 
-The task's filter calls :func:`score_responses` (or ``score_judged`` in ``judge.py``)
-once for all of a rank's documents. What comes back are the answers, each with its numbers
-attached, which the harness then asks for one by one (``process_results``).
+The filter of a task calls :func:`score_responses` (or ``score_judged`` in ``judge.py``) once for
+all documents of a rank. It returns the answers with their numbers attached. The harness then asks
+for the numbers one by one (``process_results``).
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ Document = Mapping[str, Any]
 """A row of a task: id, knowledge, history, response (see ``documents.py``)."""
 
 Results = dict[str, Any]
-"""What a document adds to each metric of the table."""
+"""The values that a document adds to each metric of the table."""
 
 Signatures = Mapping[str, str]
-"""By metric."""
+"""Signatures by metric."""
 
 
 _loadable: set[str] = set()
-"""Options whose metrics were loaded in this process."""
+"""Options whose metrics have been loaded once in this process."""
 
 
 def check_loads(options: Options) -> None:
-    """Loads the metrics and lets them go: what is missing shows before hours of generation.
+    """Loads the metrics and releases them, so that a missing model shows before hours of
+    generation.
 
     Raises:
         ModelError, MissingExtra: the preset's models cannot be loaded.
@@ -65,23 +66,24 @@ def score(
 ) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
     """The scores of each example by metric, and the signatures of the metrics' means.
 
-    They are loaded, score all examples in one batch, and are let go. A response that the
-    models cannot score is named in a warning. Where nothing can be scored any more, an error
-    says where the answers are kept, and there are no scores: the run, which may hold other
-    tasks and hours of work, goes on to its end.
+    The metrics are loaded, score all examples in one batch, and are released. A warning names each
+    response that the models cannot score. If nothing can be scored, an error says where the answers
+    are kept, and there are no scores. The run continues, because it may hold other tasks and hours
+    of work.
     """
     try:
         return _score(examples, options, evidence)
     except Exception as error:
         words = " ".join(str(error).split())
         _LOG.error(
-            "the answers were not scored: %s: %s; they are kept in %s: q2 score %s",
+            "the answers were not scored: %s: %s; they are kept in %s; score them with: q2 score "
+            "%s",
             type(error).__name__, words, *[_kept(examples)] * 2)
         return [{} for _ in examples], {}
 
 
 def _kept(examples: Sequence[Example]) -> str:
-    """A new file with the answers, as ``q2 score`` reads them."""
+    """Writes the answers to a new file, as ``q2 score`` reads them."""
     with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
                             encoding="utf-8") as file:
         file.writelines(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in examples)
@@ -105,7 +107,7 @@ def _score(
 
 
 def _release() -> None:
-    """Frees the memory of models that nobody holds any more."""
+    """Frees the memory of models that are no longer referenced."""
     from q2_metric.models.stages import clear_cache
 
     clear_cache()
@@ -116,10 +118,10 @@ def _release() -> None:
 
 
 class Answer(str):
-    """A generated answer with what it adds to each metric of the table.
+    """A generated answer with the values that it adds to each metric of the table.
 
-    To pickle it (the harness gathers the logged samples of all ranks) leaves the numbers
-    behind: they travel in the samples themselves.
+    Pickling drops the numbers. The harness pickles answers to gather the samples of all ranks, and
+    the samples carry the numbers themselves.
     """
 
     results: Results
@@ -137,15 +139,15 @@ def score_responses(
 ) -> tuple[list[Answer], Signatures]:
     """The answers with their numbers, and the signatures of the metrics.
 
-    ``f1`` and ``bleu`` compare with the gold response and are left out where there is none;
-    ``bleu`` is the pair (gold, answer), since BLEU is of a whole system. ``empty`` is 1 for
-    an answer without a visible character.
+    ``f1`` and ``bleu`` compare with the gold response and are left out without one. ``bleu`` is the
+    pair (gold, answer), because BLEU belongs to a whole system. ``empty`` is 1 for an answer
+    without a visible character.
 
     Args:
-        answers: as the model gave them.
-        documents: what each answers.
+        answers: the answers of the model.
+        documents: the document that each answers.
         options: how the metric runs.
-        reported: the metrics of the task's table; others are left out.
+        reported: the metrics in the task's table; others are left out.
     """
     # Lone surrogates, which a server's JSON can hold, could not be tokenised or written.
     texts = [answer.strip().encode("utf-8", "replace").decode("utf-8") for answer in answers]
@@ -175,7 +177,7 @@ def _against_gold(text: str, document: Document) -> Results:
 
 
 def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
-    """The numbers of an answer by all metrics, and what they rest on."""
+    """The numbers of an answer by all metrics, and their evidence."""
     found = scoring.row_numbers(scores, no_claim)
     results: Results = {key: value for key, value in found.items() if value is not None}
     row = output_row(0, Example("", ""), scores, list(scores))
@@ -193,12 +195,12 @@ def response_results(document: Document, results: Sequence[Answer]) -> Results:
     """``process_results`` of the tasks that generate.
 
     Raises:
-        InputError: the answer was to another document (``--cache_requests`` of older data).
+        InputError: the answer belongs to another document (``--cache_requests`` with older data).
     """
     (answer,) = results
     if answer.document["knowledge"] != document["knowledge"]:
         raise InputError(
-            f"the cached request of row {document['id']!r} belongs to other data: "
+            f"the cached request of row {document['id']!r} was made from other data: "
             "run again with --cache_requests refresh"
         )
     return answer.results

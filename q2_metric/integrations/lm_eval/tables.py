@@ -1,7 +1,7 @@
-"""The lines of the harness's tables, out of the registry of metrics.
+"""The lines of the harness's tables, made from the registry of metrics.
 
-``!function …tables.GROUP`` in a yaml file is that list as it is when the file is
-read (:func:`__getattr__`), so that a metric that is registered has its line in the group's table.
+``!function …tables.GROUP`` in a yaml file means that list at the time when the file is read
+(:func:`__getattr__`). So a registered metric has a line in the group's table.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from q2_metric.scoring import LOWER_IS_BETTER, Mean, share_names
 
 
 def mean_length(items: Sequence[Sequence[object]]) -> float:
-    """How many questions, or sentences, a response has on average."""
+    """The mean number of questions, or of claims, of a response."""
     return Mean.of(map(len, present(items))).number
 
 
 def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """``metric_list`` of a task whose answers these metrics score.
+    """``metric_list`` of a task whose answers are scored by these metrics.
 
     Args:
-        names: of the metrics.
-        own: the task's own lines, which stand behind the metrics' columns.
+        names: names of the metrics.
+        own: the task's own lines, which follow those of the metrics.
     """
     names = list(names)
     shares = [_mean(name) for name in share_names(names)]
@@ -35,7 +35,7 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
 
 
 def details(names: Iterable[str]) -> list[str]:
-    """The fields with what the scores of these metrics rest on."""
+    """The fields with the evidence of these metrics."""
     found = (entry(name).details for name in names)
     return list(dict.fromkeys(DETAILS[one][0].name for one in found if one is not None))
 

@@ -24,18 +24,18 @@ from q2_metric.integrations.lm_eval.tables import generation_lines
 
 
 class GroundedTask(ConfigurableTask):  # type: ignore[misc]
-    """A task whose answers our metrics score, after all of them were generated.
+    """A task whose answers are scored by our metrics, after all of them have been generated.
 
-    Scoring is the last step of each of the task's filter pipelines, where the harness has
-    all answers of a rank together. The metric's signatures are left in the task's metadata,
-    which the results file repeats.
+    Scoring is the last step of each filter pipeline of the task, where the harness has all answers
+    of a rank together. The signatures go into the metadata of the task, which the results file
+    repeats.
 
     Args:
-        config: of the yaml file, with the run's metadata (see :class:`Options`).
+        config: the contents of the yaml file, with the metadata of the run (see :class:`Options`).
 
     Raises:
-        InputError, ModelError, MissingExtra: the metadata asks for what does not exist or what
-            cannot be loaded; before anything is generated.
+        InputError, ModelError, MissingExtra: the metadata asks for something that does not exist or
+            cannot be loaded. This is raised before generation.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -52,14 +52,14 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
             pipeline.filters.append(partial(ScoreFilter, task=self))
 
     def build_all_requests(self, **settings: Any) -> None:
-        """Loads the metrics to see that they can be, and builds the requests."""
+        """Checks that the metrics can be loaded, and builds the requests."""
         if not self.predicts_only:
             check_loads(self.options)
         super().build_all_requests(**settings)
 
     @property
     def predicts_only(self) -> bool:
-        """Whether the run only writes the answers down (``--predict_only``)."""
+        """Whether the run only writes down the answers (``--predict_only``)."""
         return "bypass" in self._metric_fn_list
 
     def score(self, answers: Sequence[Any], documents: Sequence[Document]) -> Sequence[Any]:
@@ -77,12 +77,13 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
 
 def _texts(answers: Sequence[Any]) -> Sequence[str]:
     if not all(isinstance(answer, str) for answer in answers):
-        raise InputError("one answer a row can be scored: put take_first last in filter_list")
+        raise InputError("only one answer for each row can be scored: put take_first last in "
+                         "filter_list")
     return answers
 
 
 class ScoreFilter(Filter):  # type: ignore[misc]
-    """Has the task score all answers of a rank at once; not where it only predicts."""
+    """Lets the task score all answers of a rank at once, unless the run only predicts."""
 
     def __init__(self, task: GroundedTask) -> None:
         self.task = task
@@ -94,10 +95,10 @@ class ScoreFilter(Filter):  # type: ignore[misc]
 
 
 class OtherRows(ContextSampler):  # type: ignore[misc]
-    """Few-shot examples from the set itself: rows with a response and other knowledge.
+    """Few-shot examples from the set itself: rows with a response and with other knowledge.
 
-    They depend on the seed and the row's id alone, so that a row has the same prompt on
-    any number of ranks and with any ``--limit``.
+    They depend only on the seed and the id of the row. So a row has the same prompt on any number
+    of ranks and with any ``--limit``.
     """
 
     seed: int | None = None
@@ -113,7 +114,7 @@ class OtherRows(ContextSampler):  # type: ignore[misc]
         """``n`` rows for the prompt of ``eval_doc``.
 
         Raises:
-            InputError: there are not so many.
+            InputError: there are too few such rows.
         """
         own = eval_doc or {"id": "", "knowledge": None}
         pool = [
@@ -128,7 +129,7 @@ class OtherRows(ContextSampler):  # type: ignore[misc]
 
 
 def _explain_errors_in_one_line() -> None:
-    """Has the harness's command end with our message instead of its own traceback."""
+    """Makes the harness's command end with our message instead of its traceback."""
     usual = sys.excepthook
 
     def show(
@@ -143,7 +144,7 @@ def _explain_errors_in_one_line() -> None:
 
 
 def _not_asked_for(record: logging.LogRecord) -> bool:
-    """Drops the harness's line about each metric of the group's table that a run leaves out."""
+    """Drops the harness's warning about metrics of the group's table that the run leaves out."""
     text = record.getMessage()
     return not (text.startswith("Group 'q2_") and "no values found" in text)
 

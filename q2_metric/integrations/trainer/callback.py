@@ -1,7 +1,7 @@
 """Q² and SCALE inside ``transformers.Trainer``: a callback, and a ``compute_metrics``.
 
-The callback generates on a set of its own at each evaluation and puts the scores where the
-trainer puts its losses: in the log (TensorBoard, W&B, …) and among the metrics that
+The callback generates responses to its own prompts at each evaluation. The scores go where the
+trainer puts its losses: into the log (TensorBoard, W&B, …) and among the metrics that
 ``metric_for_best_model`` and early stopping read.
 """
 
@@ -29,10 +29,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A turn to generate: the prompt, the knowledge and, where there is one, the gold response.
+    """A turn to generate: the prompt, the knowledge and the gold response, if there is one.
 
-    ``prompt`` is text as the model was trained on it, or a list of chat messages for the
-    tokenizer's chat template.
+    ``prompt`` is a text as the model was trained on, or a list of chat messages for the tokenizer's
+    chat template.
     """
 
     prompt: Any
@@ -44,42 +44,42 @@ class Row:
 class Q2Callback(TrainerCallback):  # type: ignore[misc]
     """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer.
 
-    Logged: each of ``metrics`` in [0, 1] (with q2 also ``q2_no_nli``), ``no_claim``, the share
-    of responses that claim nothing, ``empty``, the share without a word among them, with q2
-    ``coverage``, ``fallback`` and ``no_answer_rate``, and, where rows have a gold response,
-    ``f1`` (token F1), ``bleu`` (sacrebleu, of the corpus) with it, all under ``prefix``. With
-    no response to score a metric is NaN, which never is the best. Where most responses claim
-    nothing or Q² has nothing to ask (:func:`q2_metric.scoring.hollow`), a warning says so, and
-    the checkpoint never is the best by one of these metrics.
+    It logs these numbers with the prefix ``prefix``: each of ``metrics`` in [0, 1] (with q2 also
+    ``q2_no_nli``); ``no_claim``, the share of responses that claim nothing; ``empty``, the share of
+    those that are blank; with q2 ``coverage``, ``fallback`` and ``no_answer_rate``; and if rows
+    have a gold response, ``f1`` (token F1) and ``bleu`` (sacrebleu, of the corpus) against it. A
+    metric without a response to score is NaN, which is never the best. If most responses claim
+    nothing or have no valid question of Q² (:func:`q2_metric.scoring.hollow`), a warning says so,
+    and these metrics never make the checkpoint the best.
 
     Args:
-        trainer: a ``Trainer`` or ``Seq2SeqTrainer``, with a tokenizer as ``processing_class``.
-        rows: what to generate, mappings with ``prompt``, ``knowledge`` (a string or a list of
-            passages) and, if there are, ``history`` (turns) and ``reference`` (the gold
-            response); a ``datasets.Dataset`` or a list.
-        metrics: any that there are, as a sequence or as "q2,scale"; f1 and bleu are always with
-            the gold response and need no naming.
+        trainer: a ``Trainer`` or ``Seq2SeqTrainer`` with a tokenizer as ``processing_class``.
+        rows: the turns to generate: a ``datasets.Dataset`` or a list of mappings with ``prompt``,
+            ``knowledge`` (a string or a list of passages) and optionally ``history`` (turns) and
+            ``reference`` (the gold response).
+        metrics: names of any metrics, as a sequence or as "q2,scale". f1 and bleu need not be
+            named; they always compare with the gold response.
         no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
             wins by saying nothing, or not at all ("exclude").
-        strict: whether a metric that fails ends the training. By default it is logged as an
-            error and its numbers are NaN.
-        columns: other names of the fields, e.g. ``{"prompt": "input"}``.
-        batch_size: prompts generated at a time, by default the trainer's for evaluation.
-        max_prompt_length: in tokens; longer prompts lose their beginning. By default what the
-            tokenizer and the model's positions allow, of a decoder less the response.
-        generation: keywords for ``model.generate``, over the trainer's and the model's own
-            generation config. The trainer's ``generation_max_length`` is of the response alone,
-            also of a decoder.
-        prefix: of the logged names. An evaluation with another ``metric_key_prefix`` than this or
-            "eval" is of other rows and is left alone.
-        settings: as for ``evaluate.load("q2").compute``: ``preset``, ``device``,
-            ``decoding``, ….
+        strict: end the training if a metric fails. By default the failure is logged as an error and
+            its numbers are NaN.
+        columns: other names of the fields, such as ``{"prompt": "input"}``.
+        batch_size: prompts generated at a time; the default is the trainer's for evaluation.
+        max_prompt_length: most tokens of a prompt; longer prompts lose their beginning. The default
+            is what the tokenizer and the model's positions allow, for a decoder minus the response.
+        generation: keywords for ``model.generate`` that override the generation config of the
+            trainer and of the model. The trainer's ``generation_max_length`` counts only the
+            response, for a decoder too.
+        prefix: prefix of the logged names. An evaluation whose ``metric_key_prefix`` is neither
+            this nor "eval" has other rows and is ignored.
+        settings: keywords of ``evaluate.load("q2").compute``: ``preset``, ``device``, ``decoding``,
+            ….
 
-    Add it with ``trainer.add_callback`` before callbacks that read its metrics (early
-    stopping). Under several processes each generates its share; the first scores and logs.
+    Add it with ``trainer.add_callback`` before callbacks that read its metrics (early stopping).
+    With several processes, each generates its share, and the first scores and logs.
 
     Raises:
-        InputError: a row or keyword that cannot be used.
+        InputError: a row or keyword is wrong.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
         self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
         if not self.rows:
-            raise InputError("there is no row to generate on")
+            raise InputError("there are no rows to generate responses for")
         with_gold = sum(row.reference is not None for row in self.rows)
         if with_gold not in (0, len(self.rows)):
             raise InputError(f"{with_gold} of {len(self.rows)} rows have a reference: "
@@ -114,15 +114,15 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         names = _grounded(metrics, gold=bool(with_gold))
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
         self.responses: list[str] = []
-        """Of the last evaluation, in the order of the rows; on the first process."""
+        """Responses of the last evaluation, in the order of the rows; only on the first process."""
 
     @property
     def signature(self) -> str:
-        """A line for each metric that says what its number is; on the first process."""
+        """A line for each metric that names how its number is made; only on the first process."""
         return scoring.signature_lines(self.metrics, self.no_claim)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Warns where the training will never evaluate, and so never score."""
+        """Warns if the training never evaluates and so never scores."""
         if args.eval_strategy == "no" and state.is_world_process_zero:
             _LOG.warning(
                 'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
@@ -155,7 +155,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             metrics[best] = float("nan")
 
     def _found(self, responses: Sequence[str]) -> _Found:
-        """What the first process tells the others."""
+        """The result of the first process, which it sends to the others."""
         try:
             numbers, unfit = _numbers(
                 self.metrics, self.rows, responses, self.no_claim, strict=self.strict)
@@ -169,18 +169,19 @@ class Q2ComputeMetrics:
     """A ``compute_metrics`` for ``Seq2SeqTrainer`` with ``predict_with_generate``.
 
     Args:
-        tokenizer: decodes predictions and labels.
-        knowledge: the text, or list of passages, of each row of the evaluation set, in order.
+        tokenizer: the tokenizer that decodes predictions and labels.
+        knowledge: the knowledge of each row of the evaluation set, in order: a text or a list of
+            passages.
         histories: the turns before each response, oldest first.
         metrics, no_claim, strict, settings: as for :class:`Q2Callback`.
 
-    Called with an ``EvalPrediction`` it returns the numbers that :class:`Q2Callback` logs;
-    the labels are the gold responses of ``f1`` and ``bleu``. Where most responses claim nothing
-    or Q² has nothing to ask, the metrics are NaN, which never is the best, and a warning has the
+    Called with an ``EvalPrediction``, it returns the numbers that :class:`Q2Callback` logs. The
+    labels are the gold responses of ``f1`` and ``bleu``. If most responses claim nothing or have no
+    valid question of Q², the metrics are NaN, which is never the best, and a warning has the
     numbers.
 
     Raises:
-        InputError: a keyword that cannot be used; predictions for another number of rows.
+        InputError: a keyword is wrong, or the number of predictions differs from that of the rows.
     """
 
     def __init__(
@@ -208,7 +209,7 @@ class Q2ComputeMetrics:
 
     @property
     def signature(self) -> str:
-        """A line for each metric that says what its number is."""
+        """A line for each metric that names how its number is made."""
         return scoring.signature_lines(self.metrics, self.no_claim)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
@@ -237,7 +238,7 @@ class Q2ComputeMetrics:
 
 
 def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
-    """The metrics that look at the knowledge; here f1 and bleu look at the gold response."""
+    """The metrics that read the knowledge; f1 and bleu read the gold response here."""
     metrics = listed(metrics)
     with_gold = [name for name in metrics if name in ("f1", "bleu")]
     if with_gold and not gold:
@@ -274,8 +275,8 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What the first process found: numbers by name, those that must not choose a checkpoint, and
-    what went wrong where that must end the training."""
+    """The result of the first process: numbers by name, names that must not choose a checkpoint,
+    and an error that must end the training, if there is one."""
 
     numbers: Mapping[str, float] = field(default_factory=dict)
     unfit: Sequence[str] = ()
@@ -284,20 +285,20 @@ class _Found:
 
 
 def _report(place: int, words: str) -> None:
-    """Training goes on without the score of a row that a metric cannot score."""
+    """Warns about a row that a metric cannot score; training continues."""
     _LOG.warning("response %d has no score: %s", place + 1, words)
 
 
 def _report_broken(name: str, error: Exception) -> None:
-    """Training goes on without the numbers of a metric that fails on all rows."""
-    _LOG.error("%s has no numbers in this evaluation, since it failed: %s: %s (strict=True "
+    """Logs that a metric failed on all rows; training continues without its numbers."""
+    _LOG.error("%s failed and has no numbers in this evaluation: %s: %s (strict=True "
                "ends the training)", name, type(error).__name__, " ".join(str(error).split()))
 
 
 def _numbers(
     metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *, strict: bool
 ) -> tuple[dict[str, float], list[str]]:
-    """The numbers of responses to rows, by name, and those that must not choose a checkpoint."""
+    """The numbers of responses by name, and the names that must not choose a checkpoint."""
     examples = [
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
@@ -320,7 +321,8 @@ def _numbers(
 
 
 def _from_first(found: _Found) -> _Found:
-    """What the first process found, on every process: each decides which model is best."""
+    """Sends the result of the first process to every process, since each decides which model is
+    best."""
     if not distributed():
         return found
     # An error may be one that cannot be sent: its words are.

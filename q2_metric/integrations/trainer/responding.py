@@ -1,4 +1,4 @@
-"""The responses of a trainer's model to a set of prompts, in batches, on all processes."""
+"""Generates a trainer's responses to a set of prompts, in batches, on all processes."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from q2_metric.errors import InputError
 _LOG = logging.getLogger(__name__)
 
 _NO_LIMIT = 1_000_000
-"""From so many tokens on it is no limit: transformers' "none" is 1e30."""
+"""A limit of this many tokens means no limit; transformers writes "none" as 1e30."""
 _SHORT = 20
-"""Tokens of a response where nothing is said: the default of ``generate``."""
+"""Most tokens of a response if no setting says so: the default of ``generate``."""
 
 
 class Responder:
     """Generates with the model of a trainer.
 
     Args:
-        trainer: with a tokenizer as ``processing_class``.
-        generation: keywords for ``model.generate``, over the trainer's and the model's own
-            generation config.
-        max_prompt_length: in tokens; longer prompts lose their beginning. By default what there
-            is room for in the model and in the tokenizer's ``model_max_length``.
-        batch_size: prompts at a time, by default the trainer's for evaluation.
+        trainer: a trainer with a tokenizer as ``processing_class``.
+        generation: keywords for ``model.generate`` that override the generation config of the
+            trainer and of the model.
+        max_prompt_length: most tokens of a prompt; longer prompts lose their beginning. The default
+            is the room in the model and in the tokenizer's ``model_max_length``.
+        batch_size: prompts at a time; the default is the trainer's for evaluation.
 
     Raises:
         InputError: there is no tokenizer, or no room for a prompt.
@@ -56,7 +56,7 @@ class Responder:
             trainer.model, self.config, self.tokenizer.model_max_length)
 
     def __call__(self, model: Any, prompts: Sequence[Any]) -> list[str]:
-        """The responses to all prompts, complete on every process."""
+        """The responses to all prompts, the whole list on every process."""
         size, rank = self.args.world_size, self.args.process_index
         own = list(range(rank, len(prompts), size))
         # Under sharded parameters all processes must take the same number of steps.
@@ -71,10 +71,10 @@ class Responder:
         return [everyone[i] for i in range(len(prompts))]
 
     def check(self, prompts: Sequence[Any]) -> None:
-        """Tokenises each prompt, as the first evaluation will.
+        """Tokenises each prompt, to find errors before the first evaluation.
 
         Raises:
-            InputError: one cannot be tokenised, or has no token for a decoder to go on from.
+            InputError: a prompt cannot be tokenised, or has no token for a decoder to continue.
         """
         for index, prompt in enumerate(prompts):
             try:
@@ -98,7 +98,7 @@ class Responder:
         return [text.strip() for text in texts]
 
     def _ids(self, prompt: Any) -> list[int]:
-        """The tokens of a prompt; a chat template writes the special ones itself."""
+        """The tokens of a prompt. A chat template adds the special tokens itself."""
         chat = not isinstance(prompt, str)
         if chat:
             prompt = self.tokenizer.apply_chat_template(
@@ -112,8 +112,8 @@ class Responder:
 def _generation(
     trainer: Any, ours: Mapping[str, Any]
 ) -> tuple[GenerationConfig, dict[str, Any]]:
-    """How to generate, ours over the trainer's over the model's own; and what of it is no part
-    of a generation config (a logits processor, …)."""
+    """The generation config (ours overrides the trainer's, which overrides the model's), and the
+    keywords that do not belong to a generation config, such as a logits processor."""
     args, model = trainer.args, trainer.model
     config = getattr(args, "generation_config", None)
     if config is not None and not isinstance(config, GenerationConfig):
@@ -131,18 +131,18 @@ def _generation(
         config.max_length, config.max_new_tokens = None, longest
     others = config.update(**ours)
     if config.max_new_tokens is None and config.max_length is None:
-        _LOG.warning("nothing says how long a response may be, so it ends after %d tokens: give "
+        _LOG.warning("no setting limits the length of a response, so it ends after %d tokens: give "
                      'Q2Callback generation={"max_new_tokens": 100}, say', _SHORT)
         config.max_new_tokens = _SHORT
     return config, others
 
 
 def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> int | None:
-    """The most tokens that a prompt may have, with its response no more than ``longest``;
-    ``None`` where nothing sets a limit.
+    """The most tokens of a prompt if its response has at most ``longest``; ``None`` without a
+    limit.
 
     Raises:
-        InputError: there is room for none.
+        InputError: there is no room for a prompt.
     """
     limits = [longest, getattr(model.config.get_text_config(), "max_position_embeddings", None)]
     answer = 0
@@ -153,13 +153,13 @@ def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> i
     room = min((n for n in limits if n is not None and n < _NO_LIMIT), default=None)
     if room is not None and room <= answer:
         raise InputError(f"a response of {answer} tokens leaves no room for a prompt: "
-                         f"both together may have {room}")
+                         f"both together may have {room} tokens")
     return None if room is None else room - answer
 
 
 @contextmanager
 def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
-    """The bare model, ready to generate; mode, padding and random state come back."""
+    """The bare model in generation mode. Mode, padding and random state are restored afterwards."""
     unwrapped = getattr(model, "module", model)
     training = unwrapped.training
     sides = tokenizer.padding_side, tokenizer.truncation_side

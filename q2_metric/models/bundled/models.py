@@ -136,7 +136,7 @@ class _Bundled:
         logits = forward(collate(rows))
         if not np.isfinite(logits).all():
             raise ModelError(
-                f"{self.name}: gives numbers that are not finite; use bfloat16 or float32")
+                f"{self.name}: its outputs are not finite numbers; use bfloat16 or float32")
         return list(logits)
 
 

@@ -37,7 +37,7 @@ def entailment_kind(model: str) -> Kind:
                      if any(one.endswith(end) for one in architectures)), ""):
         raise _refused(model, kind)
     if any(name in base for name in OWN_PROMPTS):
-        raise _refused(model, "a classifier that is asked by a prompt of its own")
+        raise _refused(model, "a classifier that needs its own prompt")
     if any(one.endswith("ForSequenceClassification") for one in architectures):
         return "nli"
     if config.is_encoder_decoder:

@@ -73,10 +73,10 @@ def label_order(
         order = written or (_classes(known) if len(known) == count else None)
         if order is None:
             raise ModelError(
-                f"{name}: cannot tell its classes from the names {', '.join(names)}; "
+                f"{name}: its classes are not clear from the names {', '.join(names)}; "
                 f"give {_OPTION} in the order of its outputs")
     if count < 2:
-        raise ModelError(f"{name}: has one output only; an NLI model needs two or three classes")
+        raise ModelError(f"{name}: has only one output; an NLI model needs two or three classes")
     return order
 
 

@@ -119,9 +119,9 @@ def resolve_device(device: str = "auto") -> str:
     if kind not in ("cpu", "cuda", "mps") or (index and not index.isdigit()):
         raise InputError(f"unknown device {device!r}: use auto, cpu, cuda, cuda:N or mps")
     if kind == "cuda" and int(index or 0) >= torch.cuda.device_count():
-        raise InputError(f"device {device!r} is not there: torch sees {_cuda_devices()}")
+        raise InputError(f"device {device!r} does not exist: torch sees {_cuda_devices()}")
     if kind == "mps" and not torch.backends.mps.is_available():
-        raise InputError("device 'mps' is not there: use device='auto' or 'cpu'")
+        raise InputError("device 'mps' does not exist here: use device='auto' or 'cpu'")
     return device
 
 
@@ -382,5 +382,5 @@ def check_finite(name: str, scores: Any) -> Any:
         ModelError: they are not, as happens to some models in float16.
     """
     if not bool(scores.isfinite().all()):
-        raise ModelError(f"{name}: gives numbers that are not finite; use bfloat16 or float32")
+        raise ModelError(f"{name}: its outputs are not finite numbers; use bfloat16 or float32")
     return scores

@@ -27,7 +27,7 @@ class Prompt:
         before, *rest = self.text.split("{chunk}")
         between, *after = "".join(rest).split("{sentence}") if len(rest) == 1 else [""]
         if len(after) != 1 or "{sentence}" in before:
-            raise InputError("a prompt must hold {chunk} and then {sentence}, once each")
+            raise InputError("a prompt must contain {chunk} and then {sentence}, once each")
         return before, between, after[0]
 
     def fill(self, chunk: str, sentence: str) -> str:

@@ -202,7 +202,7 @@ class _NoNan:
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         if input_ids.shape[1] == 1 and bool(scores.isnan().any()):
             raise ModelError(
-                f"{self.name}: gives numbers that are not finite; use bfloat16 or float32")
+                f"{self.name}: its outputs are not finite numbers; use bfloat16 or float32")
         return scores
 
 

@@ -108,7 +108,7 @@ def test_labels_that_cannot_be(tmp_path: Path) -> None:
     for wrong in ("", "yes,no", "neutral,contradiction", "entailment,entailment", "entailment"):
         with pytest.raises(InputError, match="nli_labels must name"):
             Q2Settings(nli_labels=wrong)
-    with pytest.raises(InputError, match="the package's own knows its classes"):
+    with pytest.raises(InputError, match="the bundled models know their classes"):
         EndToEndNli.from_preset("bundled", nli_labels="entailment,neutral")
 
 
@@ -130,7 +130,7 @@ INTERN: dict[str, Any] = {
      "is a language model, which is asked by a prompt of its own"),
     ("yaxili96/FactCG-DeBERTa-v3-Large",
      {"architectures": ["DebertaV2ForSequenceClassification"], "model_type": "deberta-v2"},
-     "is a classifier that is asked by a prompt of its own"),
+     "is a classifier that needs its own prompt"),
     ("KRLabsOrg/lettucedect-base-modernbert-en-v1",
      {"architectures": ["ModernBertForTokenClassification"], "model_type": "modernbert"},
      "is a token classifier, which marks words of a response"),
