@@ -15,19 +15,19 @@ from q2_metric.types import Metric
 def load_metrics(
     names: Sequence[str], preset: str = "bundled", **keywords: Any
 ) -> list[Metric]:
-    """The metrics of these names, ready to score.
+    """Loads the metrics with these names.
 
     Args:
-        names: out of :data:`q2_metric.metrics.registry.METRICS`, or "package.module:Class".
-        preset: which models: "bundled", "bundled-small", "paper", "paper-exact", "paper-small" or
+        names: names in :data:`q2_metric.metrics.registry.METRICS`, or "package.module:Class".
+        preset: the preset: "bundled", "bundled-small", "paper", "paper-exact", "paper-small" or
             "modern".
-        keywords: the fields of :class:`~q2_metric.running.Running` and of the metrics'
-            settings, and Hub names or local folders in place of the preset's models
-            (``reader_model=...``). Each metric takes those that it has; ``None`` is left out. A
-            warning is logged of one that none of these metrics takes.
+        keywords: fields of :class:`~q2_metric.running.Running`, settings of the metrics, and Hub
+            names or local folders that replace the preset's models (``reader_model=...``). Each
+            metric takes the keywords that it has. ``None`` means the default. A warning is logged
+            for a keyword that none of the metrics takes.
 
     Raises:
-        InputError: an unknown name, preset or keyword, or a value that cannot be.
+        InputError: a name, preset or keyword is unknown, or a value is wrong.
         MissingExtra: a metric or the preset needs a package that is not installed.
         ModelError: a model cannot be loaded.
     """
@@ -43,7 +43,7 @@ def load_metrics(
 
 
 def default_names(preset: str = "bundled") -> tuple[str, ...]:
-    """The metrics that a preset is scored with where none is named.
+    """The metrics that are computed with a preset if none are named.
 
     Raises:
         InputError: there is no such preset.
@@ -55,7 +55,7 @@ def default_names(preset: str = "bundled") -> tuple[str, ...]:
 
 
 def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any]) -> None:
-    """Check the models of all these metrics, before the weights of one are downloaded.
+    """Checks the models of all these metrics, before any weights are downloaded.
 
     Arguments and errors are those of :func:`load_metrics`.
     """

@@ -1,4 +1,4 @@
-"""When an answer is the one that was asked for: Q²'s round trip and comparison (section 2.3)."""
+"""When two answers agree: Q²'s round trip and comparison (section 2.3)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
 
 
 def agrees(answer: Answer, span: Span, lists: bool) -> bool:
-    """The round trip: the answer in the response is the span or, of ``lists``, has it as item."""
+    """The round trip: whether the answer in the response is the span or, with ``lists``, a list
+    that contains it."""
     wanted = normalise(span.text)
     items = [answer.text, *(_BETWEEN_ITEMS.split(answer.text) if lists else ())]
     return any(normalise(item) == wanted for item in items)
 
 
 def answer_sentence(question: str, answer: str) -> str:
-    """A question with its answer as the NLI model reads it (section 2.3).
+    """A question with its answer, in the form that the NLI model reads (section 2.3).
 
     >>> answer_sentence("Who owns it?", "Acme Corp.")
     'Who owns it? Acme Corp.'
@@ -29,10 +30,10 @@ def answer_sentence(question: str, answer: str) -> str:
 
 
 def decided(span: Span, answer: str, values: bool) -> bool | None:
-    """Whether two answers are the same, as texts or, with ``values``, by their values.
+    """Whether two answers are equal, as texts or, with ``values``, by their values.
 
-    ``None`` where that is for NLI to say: also where the values differ, and the knowledge has that
-    of the response in another place, which the reader may have passed over.
+    ``None`` leaves the decision to NLI. This is also the result if the values differ but the
+    knowledge has the response's value elsewhere, where the reader may have missed it.
     """
     if normalise(answer) == normalise(span.text):
         return True
@@ -43,7 +44,7 @@ def decided(span: Span, answer: str, values: bool) -> bool | None:
 def to_judge(
     question: Question, answer: Answer | None, values: bool = False
 ) -> tuple[str, str] | None:
-    """Premise and hypothesis for NLI (section 2.3); ``None`` where it is not asked."""
+    """Premise and hypothesis for NLI (section 2.3); ``None`` if NLI is not asked."""
     if answer is None or decided(question.span, answer.text, values) is not None:
         return None
     return (answer_sentence(question.text, answer.text),
@@ -57,12 +58,12 @@ def compare(
     comparison: Literal["verdict", "expected"] = "verdict",
     values: bool = False,
 ) -> Comparison:
-    """One question's score (section 2.3).
+    """The score of one question (section 2.3).
 
-    No answer 0; equal after normalisation 1; entailment 1, contradiction 0; neutral, or
-    no verdict, token F1. With ``comparison="expected"`` the mean of the three, weighted
-    with their probabilities. With ``values`` equal values are equal answers, and other values of
-    the same kind score 0.
+    No answer scores 0. Answers that are equal after normalisation score 1. Otherwise entailment
+    scores 1, contradiction 0, and neutral (or no verdict) token F1. ``comparison="expected"`` gives
+    the mean of the three scores, weighted by the class probabilities. With ``values``, equal values
+    are equal answers, and other values of the same kind score 0.
     """
     span = question.span.text
     if answer is None:

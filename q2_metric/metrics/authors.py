@@ -1,7 +1,7 @@
-"""Q²'s rules as the authors' program q-squared has them (``recipe="authors"``).
+"""Q²'s rules as in the authors' program q-squared (``recipe="authors"``).
 
-They are those of ``score.py``, ``run_pipeline.py`` and ``run_nli.py`` of github.com/orhonovich/
-q-squared, restated. :mod:`q2_metric.metrics.answers` has what this package does by default.
+They restate ``score.py``, ``run_pipeline.py`` and ``run_nli.py`` of github.com/orhonovich/
+q-squared. :mod:`q2_metric.metrics.answers` has the default rules of this package.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from q2_metric.types import Answer, Comparison, How, Question, Span, Verdict
 
 NO_ANSWER = "[CLS]"
-"""What their reader decodes where the passage has no answer. An answer that holds it, and more,
+"""The text that their reader decodes if the passage has no answer. A longer answer that contains it
 is compared by its words only."""
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -21,7 +21,7 @@ _DROPPED = re.compile(r"\b(a|an|the|in|our)\b")
 
 
 def normalise(text: str) -> str:
-    """Lower case, without ASCII punctuation, a/an/the/in/our and repeated blanks.
+    """The text in lower case, without ASCII punctuation, a/an/the/in/our and repeated blanks.
 
     >>> normalise("In the U.S., 1994")
     'us 1994'
@@ -31,7 +31,7 @@ def normalise(text: str) -> str:
 
 
 def token_f1(span: str, answer: str) -> float:
-    """F1 of the words; 1 for the same words in another order."""
+    """F1 of the words; 1 if only their order differs."""
     left, right = normalise(span).split(), normalise(answer).split()
     common = sum((Counter(left) & Counter(right)).values())
     if common == 0:
@@ -46,7 +46,7 @@ def agrees(answer: Answer, span: Span) -> bool:
 
 
 def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | None:
-    """Premise and hypothesis for NLI; ``None`` where it is not asked."""
+    """Premise and hypothesis for NLI; ``None`` if NLI is not asked."""
     if answer is None or not answer.text or NO_ANSWER in answer.text:
         return None
     if token_f1(question.span.text, answer.text) == 1:
@@ -55,7 +55,8 @@ def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | Non
 
 
 def compare(question: Question, answer: Answer | None, verdict: Verdict | None) -> Comparison:
-    """One question's score: 1 for the same words, else by the verdict, else the words' F1."""
+    """The score of one question: 1 for the same words, otherwise by the verdict, otherwise the
+    words' F1."""
     span = question.span.text
     if answer is None or not answer.text:
         return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)

@@ -15,20 +15,20 @@ DEFAULT_MODEL = "roberta-large"
 """bert-score's model for English."""
 
 _POSITIONS = 512
-"""Tokens that an encoder reads where its configuration does not say."""
+"""Tokens that an encoder reads if its configuration does not say."""
 
 
 class BertScore:
     """BERTScore F1 of the response with the knowledge (Zhang et al., ICLR 2020).
 
-    In [0, 1]: not rescaled, and cut at the ends (a cosine can be under 0, a rounding
-    error over 1). Texts are read up to the encoder's length.
+    Values are in [0, 1]: not rescaled, and clipped, because a cosine can be below 0 and rounding
+    can exceed 1. Texts are read up to the encoder's length.
 
     Args:
         model: a Hub name or a local folder of an encoder.
-        layer: the layer whose vectors are compared; by default the one that bert-score
-            found best for ``model``, or the last of a model it does not know.
-        device: "cpu", "cuda", …; ``None`` or "auto" takes a GPU where there is one.
+        layer: the layer whose vectors are compared. The default is the one that bert-score found
+            best for ``model``, or the last layer of an unknown model.
+        device: "cpu", "cuda", …; ``None`` or "auto" takes a GPU if there is one.
         batch_size: texts encoded at a time.
 
     Raises:
@@ -97,7 +97,8 @@ class BertScore:
         device: str | None = None,
         batch_size: int = 64,
     ) -> BertScore:
-        """The metric with its own encoder, whatever the preset; arguments as above."""
+        """The metric with its own encoder, whatever the preset. Arguments are those of the
+        class."""
         return cls(bertscore_model, device=device, batch_size=batch_size)
 
     @texts_only

@@ -1,4 +1,4 @@
-"""The bootstrap behind every interval: one seed, one way of drawing and of cutting."""
+"""The bootstrap behind every interval, with one seed and one way of drawing."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ N_BOOTSTRAP = 1000
 """Resamples behind an interval (sacrebleu's default)."""
 
 SEED = 12345
-"""Of every draw (sacrebleu's default): the same scores, the same interval."""
+"""The seed of every draw (sacrebleu's default). The same scores give the same interval."""
 
 LEVEL = 0.95
 
 _DRAWS_AT_ONCE = 1 << 20
-"""Places drawn at a time (8 MB), or one resample where that is more."""
+"""Places drawn at a time (8 MB), or one resample if that is more."""
 
 
 def bootstrap_interval(
     values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
 ) -> tuple[float, float] | None:
-    """95 % percentile interval of the mean, ``None`` without values or resamples."""
+    """95 % percentile interval of the mean; ``None`` without values or resamples."""
     if not len(values) or n_bootstrap <= 0:
         return None
     import numpy as np
@@ -47,12 +47,12 @@ def resampled(
     n_bootstrap: int = N_BOOTSTRAP,
     seed: int = SEED,
 ) -> Floats:
-    """A statistic of resamples (Efron and Tibshirani, 1993, §13.3).
+    """The values of a statistic over resamples (Efron and Tibshirani, 1993, §13.3).
 
     Args:
         size: number of items; each resample draws as many, with replacement.
-        measure: from the places of many resamples, (resamples, size), to their statistics.
-        usable: which of the resamples have the statistic; the others are drawn again.
+        measure: turns the places of many resamples, (resamples, size), into their statistics.
+        usable: says which resamples have the statistic; the others are drawn again.
 
     Returns:
         ``n_bootstrap`` statistics.
@@ -74,7 +74,7 @@ def resampled(
 
 
 def percentiles(drawn: Floats) -> tuple[float, float]:
-    """The ends of the middle 95 % of drawn statistics, of which there is at least one."""
+    """The ends of the middle 95 % of drawn statistics; there must be at least one."""
     import numpy as np
 
     tail = 100 * (1 - LEVEL) / 2

@@ -1,7 +1,7 @@
-"""A calibration: from a metric's score to a probability and a decision.
+"""A calibration turns a metric's score into a probability and a decision.
 
-Fitted by ``q2 calibrate`` (:mod:`q2_metric.evaluation.calibrate`), kept as a small JSON file and
-applied here without scipy or scikit-learn.
+``q2 calibrate`` fits it (:mod:`q2_metric.evaluation.calibrate`) and stores it as a small JSON file.
+It is applied here without scipy or scikit-learn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from q2_metric.text import given
 from q2_metric.types import Example, Metric, Score
 
 FORMAT = "q2-calibration-1"
-"""First field of the file; another number is another form."""
+"""First field of the file; another number means another format."""
 
 SETTING = "calibration"
 """The part of a signature that names the calibration."""
@@ -35,22 +35,22 @@ class Calibration:
     """A monotone map from scores to P(consistent), and a threshold on the scores.
 
     Attributes:
-        name: named in the signature of what it was applied to.
-        metric: whose scores it was fitted on ("q2", "scale", …).
+        name: its name in the signature of calibrated scores.
+        metric: the metric whose scores it was fitted on ("q2", "scale", …).
         kind: "isotonic" has the knots ``x``, ``y`` (Zadrozny and Elkan, KDD 2002);
             "platt" has ``slope`` and ``intercept`` of a logistic curve (Platt, 1999).
-        threshold: on the score itself, not on the probability. A response is consistent
-            where its score is above; the threshold itself is inconsistent (Q², section 4.2).
-        signature: of the scores it was fitted on.
-        x: scores, strictly rising; between two of them the map is a straight line, beyond
-            the first and the last it is level.
+        threshold: threshold on the score itself, not on the probability. A response is consistent
+            if its score is above; a score equal to the threshold is inconsistent (Q², section 4.2).
+        signature: signature of the scores it was fitted on.
+        x: scores, strictly rising. The map is linear between two of them, and constant outside the
+            first and the last.
         y: probabilities in [0, 1] at ``x``, never falling.
         slope, intercept: P = 1 / (1 + exp(-(slope * score + intercept))), slope >= 0.
-        rule: how the threshold was chosen, for people.
-        n: labelled responses it was fitted on.
+        rule: how the threshold was chosen, in words.
+        n: number of labelled responses it was fitted on.
 
     Raises:
-        InputError: fields that do not make a monotone map.
+        InputError: the fields do not make a monotone map.
 
     >>> half = Calibration("c", "q2", "isotonic", 0.5, "q2|version:1", x=(0, 1), y=(0.2, 0.4))
     >>> half.apply(0.5), half.apply(7.0), half.consistent(0.5)
@@ -98,15 +98,16 @@ class Calibration:
         return value > self.threshold
 
     def check(self, scores: str) -> None:
-        """Refuses scores that it was not fitted on.
+        """Refuses scores of a metric or settings on which it was not fitted.
 
-        The metric and its settings must be the same; the package's version may differ.
+        Metric and settings must be equal; the package's version may differ.
 
         Args:
-            scores: their signature.
+            scores: signature of the scores.
 
         Raises:
-            InputError: another metric, other models or settings, or calibrated already.
+            InputError: the metric, a model or a setting differs, or the scores are calibrated
+                already.
         """
         metric, settings = parse(of_metric(scores))
         _, fitted = parse(of_metric(self.signature))
@@ -127,7 +128,7 @@ class Calibration:
                 )
 
     def sign(self, scores: str) -> str:
-        """The signature of calibrated scores: that of the scores with this one's name."""
+        """The signature of calibrated scores: that of the scores, with the calibration's name."""
         name, settings = parse(scores)
         version = settings.pop("version", None)
         settings[SETTING] = self.name
@@ -149,7 +150,7 @@ class Calibration:
         """Reads a file of :meth:`save`.
 
         Raises:
-            InputError: the file is missing or is no calibration.
+            InputError: the file is missing or is not a calibration.
         """
         if not isinstance(path, (str, Path)):
             raise InputError(f"a calibration is a file, not {given.kind(path)}")
@@ -160,14 +161,14 @@ class Calibration:
 
 
 class Calibrated:
-    """A metric whose values are calibrated: P(consistent) in place of the score.
+    """A metric whose values are calibrated: P(consistent) instead of the score.
 
-    ``Score.consistent`` says on which side of the threshold the score was. ``because`` and
-    ``no_nli`` stay as they are.
+    ``Score.consistent`` says whether the score was above the threshold. ``because`` and ``no_nli``
+    are unchanged.
 
     Args:
-        metric: to be calibrated.
-        calibration: fitted on this metric with these models and settings.
+        metric: the metric to calibrate.
+        calibration: a calibration fitted on this metric with these models and settings.
 
     Raises:
         InputError: the calibration was fitted on something else.
@@ -194,11 +195,11 @@ class Calibrated:
 
 
 def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) -> list[Metric]:
-    """The metrics, those that have a calibration with it.
+    """Applies calibrations to the metrics that they belong to. Other metrics are unchanged.
 
     Raises:
-        InputError: a calibration without its metric, two for one, or one that was fitted
-            on other models or settings.
+        InputError: a calibration has no metric here, a metric has two, or one was fitted on other
+            models or settings.
     """
     by_metric: dict[str, Calibration] = {}
     for calibration in calibrations:

@@ -1,4 +1,4 @@
-"""Whether the passage that a claim cites is one that supports it."""
+"""Checks whether the passage that a claim cites supports it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Support = Callable[[Sequence[tuple[str, str]]], list[float]]
 
 
 def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
-    """The scores, the claims of responses that cite something each with its citation.
+    """The scores, with a citation verdict for each claim of a response that cites something.
 
-    No score changes. All pairs of a passage and a claim that cites it are judged together.
+    No score changes. All pairs of a cited passage and its claim are judged together.
 
     Args:
-        scores: as written, with judged claims in ``because``.
-        support: judges pairs.
+        scores: scores as written, with judged claims in ``because``.
+        support: judges pairs of passage and claim.
     """
     asked: dict[tuple[int, int], list[tuple[str, str]]] = {}
     cites: dict[int, list[list[str]]] = {}
@@ -47,7 +47,7 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
 
 
 def _places(example: Example) -> dict[str, tuple[int, int]]:
-    """The characters of each passage by its number, and by its id where that is a number."""
+    """The characters of each passage by its number, and by its id if that is a number."""
     listed = example.passages
     if not listed:
         return passages(example.knowledge)

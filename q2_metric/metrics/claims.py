@@ -1,8 +1,8 @@
-"""What a metric is not asked about: blank texts, and responses that claim nothing.
+"""Filters what metrics do not score: blank texts, and responses that claim nothing.
 
 The rules are :func:`q2_metric.text.given.is_blank` and :func:`q2_metric.text.claims.has_claim`.
-:mod:`q2_metric.scoring.scores` applies them to every metric; the decorators here apply them to
-those of ours that are called directly, as in ``Q2.from_preset().score(examples)``.
+:mod:`q2_metric.scoring.scores` applies them to every metric. The decorators here apply them to our
+metrics when they are called directly, as in ``Q2.from_preset().score(examples)``.
 """
 
 from __future__ import annotations
@@ -23,32 +23,33 @@ Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
 
 def texts_only(score: Scoring) -> Scoring:
-    """For the method ``score`` of a metric: it is given only examples with two texts.
+    """Decorates the method ``score`` of a metric, which then gets only examples with two texts.
 
-    The others have the value ``None`` and the reason "no_knowledge" or "empty".
+    The other examples have the value ``None`` and the reason "no_knowledge" or "empty".
 
     Raises:
-        InputError: something is no :class:`~q2_metric.types.Example`.
+        InputError: an item is not an :class:`~q2_metric.types.Example`.
     """
     return _given_only(score, blank)
 
 
 def claims_only(score: Scoring) -> Scoring:
-    """The same, and it is given only responses that claim something.
+    """Like :func:`texts_only`, but the metric gets only responses that claim something.
 
-    The others have the reason "no_claim". A metric whose ``scores_all`` is true is given them too.
+    The other examples have the reason "no_claim". A metric whose ``scores_all`` is true gets them
+    too.
     """
     return _given_only(score, unclaimed)
 
 
 def without_marks(example: Example) -> Example:
-    """The example with blanks in the place of marks; places in its texts stay what they were."""
+    """The example with marks replaced by blanks, so that positions stay the same."""
     return replace(example, response=unmarked(example.response),
                    knowledge=unmarked(laid_out(example.knowledge)))
 
 
 def as_read(example: Example) -> tuple[Example, Excerpt]:
-    """The example without marks, its tables and JSON as sentences, and where these stand."""
+    """The example without marks and with tables and JSON as sentences, and where these stand."""
     bare = without_marks(example)
     known = with_tables(bare.knowledge)
     return replace(bare, knowledge=known.text), known
@@ -70,10 +71,10 @@ def _given_only(score: Scoring, why_not: Callable[[Example], Reason | None]) -> 
 
 
 def check_examples(examples: Any) -> None:
-    """Nothing where these are examples whose texts are text.
+    """Checks that these are examples whose texts are strings.
 
     Raises:
-        InputError: something is not an :class:`~q2_metric.types.Example`, or a text is not text.
+        InputError: an item is not an :class:`~q2_metric.types.Example`, or a text is not a string.
     """
     if isinstance(examples, (str, Example)) or not isinstance(examples, Sequence):
         raise InputError(f"examples are {_kind(examples)}, not a list of q2_metric.Example")
@@ -97,14 +98,14 @@ def _kind(value: object) -> str:
 
 
 def blank(example: Example) -> Reason | None:
-    """Why no metric can score an example with a blank text; ``None`` where it has none."""
+    """The reason why no metric can score an example with a blank text; ``None`` without one."""
     if is_blank(example.knowledge):
         return "no_knowledge"
     return "empty" if is_blank(example.response) else None
 
 
 def unclaimed(example: Example) -> Reason | None:
-    """Why no metric can judge the claims of an example; ``None`` where it has claims."""
+    """The reason why no metric can judge an example's claims; ``None`` if it has claims."""
     reason = blank(example)
     if reason is None and not has_claim(unmarked(example.response), example.history):
         return "no_claim"

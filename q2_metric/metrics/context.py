@@ -1,11 +1,11 @@
-"""Whether the knowledge agrees with a claim as a whole, beside the answers about its parts.
+"""Whether the knowledge agrees with a whole claim, beside the answers about its parts.
 
 The reader finds "Bluetooth" in "it does not support Bluetooth", and the trail in "the trail is 42
-km long" for a question that says 24 km. The answer is right, and it supports nothing. So an answer
-counts for less where entailment finds its claim, a sentence of the response, contradicted, and
-for nothing where the sentence that it stands in denies the claim. A claim about which no question
-is answered is judged by entailment, and counts like one question. Where values or arithmetic
-decide about a claim (:mod:`q2_metric.metrics.ruled`), they decide about its questions.
+km long" for a question that says 24 km. Such an answer is right but supports nothing. So an answer
+counts for less if entailment finds its claim (a sentence of the response) contradicted. It counts
+for nothing if the sentence that contains it denies the claim. A claim without an answered question
+is judged by entailment and counts like one question. If values or arithmetic decide about a claim
+(:mod:`q2_metric.metrics.ruled`), they also decide about its questions.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from q2_metric.types import (
 )
 
 ASKED_AS_A_WHOLE = "Is it so?"
-"""The question about a claim that is judged by entailment."""
+"""The question shown for a claim that entailment judges as a whole."""
 Near = Callable[[str, str], Excerpt]
-"""What is read of a text for a question or a claim."""
+"""Chooses the part of a text that is read for a question or a claim."""
 _Claim = tuple[Example, int, int]
 """A sentence of a response, by its characters."""
 
@@ -44,11 +44,10 @@ def in_context(
     examples: Sequence[Example], comparisons: Sequence[Comparison], stances: Stances,
     entailment: Entailment, personal: PersonalFilter | None, near: Near,
 ) -> list[Comparison]:
-    """The comparisons, each weighted by its claim, and one for each claim without an answer.
+    """The comparisons, weighted by their claims, and one for each claim without an answer.
 
-    ``near`` chooses what is read of a long text. A response about which nothing was asked has none,
-    for it is judged as a whole; nor has a claim of which ``personal`` says that it is about the
-    speakers.
+    ``near`` chooses what is read of a long text. A response without any question gets none, because
+    it is judged as a whole. Nor does a claim that is about the speakers according to ``personal``.
     """
     asked_about = {one.question.span.example for one in comparisons}
     claims = [claim for example in examples if example in asked_about
@@ -73,15 +72,15 @@ def in_context(
 
 
 def _as_held(one: Comparison, held: bool | None) -> Comparison:
-    """The comparison as values decide about its claim."""
+    """The comparison after values have decided about its claim."""
     if held is None:
         return one
     return replace(one, how="equal" if held else "contradicted", score=float(held))
 
 
 def as_judged(knowledge: str, claim: str, near: Near) -> tuple[str, str]:
-    """Premise and hypothesis: the claim's values are written as in the knowledge, of which what is
-    ``near`` the claim is the premise."""
+    """Premise and hypothesis. The claim's values are written as in the knowledge, and the premise
+    is the part of the knowledge ``near`` the claim."""
     premise = near(knowledge, claim).text
     return premise, in_notation_of(premise, claim)
 
@@ -96,7 +95,7 @@ def claim_of(question: Question) -> str:
 def _checked(
     comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict], stances: Stances
 ) -> list[Comparison]:
-    """The comparisons, contradicted where the sentence that an answer stands in disagrees."""
+    """The comparisons; one is contradicted if the sentence of its answer disagrees."""
     pairs = [_sentences(one) for one in comparisons]
     asked = [pair for pair in pairs if pair is not None]
     opposed = dict(zip(asked, stances.opposed(asked), strict=True))
@@ -113,12 +112,12 @@ def _checked(
 
 
 def _weight(verdict: Verdict) -> float:
-    """What an answer counts for, by what entailment says of its claim."""
+    """The weight of an answer, by what entailment says of its claim."""
     return 1 - verdict.contradiction * (1 - verdict.entailment)
 
 
 def _as_a_whole(claim: _Claim, verdict: Verdict) -> Comparison:
-    """What entailment says of a claim, as a comparison."""
+    """The verdict of entailment on a claim, as a comparison."""
     example, start, _ = claim
     text = _text(claim)
     question = Question(Span(example, text, start), ASKED_AS_A_WHOLE)
@@ -143,7 +142,7 @@ def _claim_of(comparison: Comparison) -> _Claim:
 
 
 def _sentences(comparison: Comparison) -> tuple[str, str] | None:
-    """The claim's sentence and the answer's, where the answer counts for something."""
+    """The claim's sentence and the answer's sentence, if the answer counts for something."""
     if comparison.knowledge_start is None or comparison.score == 0:
         return None
     knowledge = comparison.question.span.example.knowledge
@@ -152,7 +151,7 @@ def _sentences(comparison: Comparison) -> tuple[str, str] | None:
 
 
 def _sentence_at(text: str, place: int) -> tuple[int, int]:
-    """The sentence of a text that a place is in."""
+    """The sentence of a text that contains a position."""
     bounds = _bounds(text)
     at = bisect_right(bounds, place, key=lambda bound: bound[0]) - 1
     return bounds[at] if at >= 0 else (0, len(text))

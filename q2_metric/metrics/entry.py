@@ -1,4 +1,4 @@
-"""What the package knows of a metric before its class is loaded."""
+"""What the package knows about a metric before its class is loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from q2_metric.running import RUNNING
 from q2_metric.types import Metric, Score
 
 Details = Literal["questions", "sentences", "parts"]
-"""What ``Score.because`` holds: Q²'s questions, or judged sentences or parts of them."""
+"""What ``Score.because`` holds: Q²'s questions, judged claims, or parts of a combined score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class Column:
     """A number that a metric gives each response.
 
     Attributes:
-        name: in outputs and tables.
-        title: for people.
-        field: of :class:`~q2_metric.types.Score` that holds it.
-        sign: "module:function" from the metric's signature to the column's; "" where they
-            are the same.
-        gloss: one line for people: what it is, and what is high.
+        name: name in outputs and tables.
+        title: title for people.
+        field: field of :class:`~q2_metric.types.Score` that holds the number.
+        sign: "module:function" that makes the column's signature from the metric's; "" if both are
+            equal.
+        gloss: one line for people: what the number is, and what a high value means.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Column:
     gloss: str = ""
 
     def of(self, score: Score) -> float | None:
-        """Its number of a score."""
+        """The column's number in a score."""
         value: float | None = getattr(score, self.field)
         return value
 
@@ -46,25 +46,24 @@ class Entry:
     """A metric, before it is loaded.
 
     Attributes:
-        name: of the metric, and of its first column.
-        title: for people.
-        loader: "module:Class". Where the entry has a model, a setting or a field of
-            ``Running``, ``Class.from_preset(preset, **keywords)`` makes the metric, else
-            ``Class()``.
-        settings: "module:Class" of the dataclass of its settings; "" for none.
-        more: columns beside its first.
+        name: name of the metric and of its first column.
+        title: title for people.
+        loader: "module:Class". ``Class.from_preset(preset, **keywords)`` makes the metric if the
+            entry has a model, a setting or a field of ``Running``; otherwise ``Class()`` does.
+        settings: "module:Class" of its settings dataclass; "" for none.
+        more: further columns.
         details: what ``because`` of its scores holds; ``None`` for nothing.
-        models: keywords of models that may replace the preset's, as "reader_model".
-        running: fields of :class:`~q2_metric.running.Running` that it takes.
-        cached: whether its scores take longer to compute than to look up.
-        any_text: whether it also scores responses that claim nothing, as the overlaps of words
-            do. Any other metric is asked about claims only (:mod:`q2_metric.scoring.scores`).
-        evidence: whether ``score`` takes ``evidence=True`` (each sentence's support).
-        probability: whether its value is meant as P(supported), so that it can be well or
-            badly calibrated.
-        bases: metrics whose scores it is computed from, and attributes that hold them (``None``
-            where one is not used).
-        gloss: one line for people about its first column: what it is, and what is high.
+        models: keywords of models that may replace the preset's, such as "reader_model".
+        running: the fields of :class:`~q2_metric.running.Running` that it takes.
+        cached: whether computing a score takes longer than looking it up.
+        any_text: whether it also scores responses that claim nothing, as word overlap does. Other
+            metrics get only claims (:mod:`q2_metric.scoring.scores`).
+        evidence: whether ``score`` takes ``evidence=True``, which finds the support of each claim.
+        probability: whether its value is meant as P(supported), so that its calibration can be
+            measured.
+        bases: the metrics whose scores it is computed from, with the attributes that hold them
+            (``None`` if one is not used).
+        gloss: one line for people about its first column: what it is, and what a high value means.
     """
 
     name: str
@@ -84,11 +83,11 @@ class Entry:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The numbers that it gives each response, the metric's own first."""
+        """The numbers that it gives each response; the metric's own comes first."""
         return (Column(self.name, self.title, gloss=self.gloss), *self.more)
 
     def signatures(self, signed: str) -> dict[str, str]:
-        """By column, for the metric's signature."""
+        """The signatures of its columns, made from the metric's signature."""
         return {
             column.name: named(column.sign)(signed) if column.sign else signed
             for column in self.columns
@@ -99,27 +98,29 @@ class Entry:
         return named(self.settings)
 
     def setting_fields(self) -> tuple[Setting, ...]:
-        """Of the settings dataclass, in order."""
+        """The fields of its settings dataclass, in order."""
         return settings_of(named(self.settings)) if self.settings else ()
 
     def keywords(self) -> tuple[str, ...]:
-        """What :meth:`load` takes: running, models, settings."""
+        """The keywords of :meth:`load`: running, models, settings."""
         return (*self.running, *self.models, *(field.name for field in self.setting_fields()))
 
     def request(self, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """What makes its scores what they are, out of the arguments of ``load_metrics``.
+        """The arguments of ``load_metrics`` that change its scores.
 
-        Device and batch size do not belong to it.
+        Device and batch size are not among them.
         """
         how = {name for name in RUNNING if name != "dtype"}
         own = [name for name in self.keywords() if name not in how]
         return {"preset": preset, **given_of(keywords, own)}
 
     def load(self, preset: str, keywords: Mapping[str, Any]) -> Metric:
-        """The metric; keywords that it does not take, and those that are ``None``, are left out.
+        """Makes the metric. Keywords that it does not take, and those that are ``None``, are
+        ignored.
 
         Raises:
-            InputError: an unknown preset, or a setting's value; a class that is no metric.
+            InputError: the preset is unknown, a setting has a wrong value, or the class is not a
+                metric.
             MissingExtra: a package is not installed.
             ModelError: a model cannot be loaded.
         """
@@ -142,11 +143,11 @@ class Entry:
 
 
 def given_of(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Those of the keywords that have these names and a value."""
+    """The keywords with these names that have a value."""
     return {name: keywords[name] for name in names if keywords.get(name) is not None}
 
 
 def named(where: str) -> Any:
-    """What "module:name" names."""
+    """The object that "module:name" names."""
     module, _, name = where.partition(":")
     return getattr(import_module(module), name)

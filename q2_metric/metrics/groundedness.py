@@ -1,10 +1,10 @@
-"""Groundedness: one calibrated P(supported) from all the evidence that there is.
+"""Groundedness: one calibrated P(supported) from all evidence.
 
-A logistic of few numbers, each of which says something by itself: how SCALE's network judges the
+It is a logistic of few numbers, each with a meaning of its own: how SCALE's network judges the
 claims, how much of the wording occurs in the knowledge, and what Q²'s questions found. Each of the
-two readings has coefficients of its own, with and without the questions. They are fitted on
-human-labelled sources that no network was trained on, each with the same weight
-(``tools/training/groundedness.py``); the model card lists them.
+two readings has its own coefficients, with and without the questions. They are fitted on
+human-labelled sources on which no network was trained, each with the same weight
+(``tools/training/groundedness.py``). The model card lists them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from q2_metric.text.overlap import UNKNOWN, overlap
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
 PRIOR = 0.55
-"""About the mean score of a question: what a response of which little was asked is drawn to."""
+"""Mean score of a question, roughly. A response with few questions is drawn towards it."""
 
 MOST_SURE = 1e-3
-"""Probabilities are cut at this and at 1 less this before their logits are taken."""
+"""Probabilities are clipped to this and to 1 minus this before their logits are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Head:
     """The logistic: P = 1 / (1 + exp(-(intercept + Σ weight · (value - mean) / deviation))).
 
     Attributes:
-        name: in signatures.
+        name: name in signatures.
         intercept: of the logistic.
-        features: by name, (mean, deviation, weight) of each number.
+        features: (mean, deviation, weight) of each number, by name.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Head:
 
     @classmethod
     def load(cls, path: str | Path, which: str) -> Head:
-        """The head of that name ("consistent", "attributable+questions") in a JSON file.
+        """The head with a name ("consistent", "attributable+questions") from a JSON file.
 
         Raises:
             ModelError: the file is missing or has no such head.
@@ -67,7 +67,7 @@ class Head:
             raise ModelError(f"{path}: has no groundedness head {which!r} ({error})") from error
 
     def parts(self, values: Mapping[str, float]) -> tuple[Part, ...]:
-        """Each number with how far it pulls the logit up or down, the strongest first."""
+        """Each number with its contribution to the logit, up or down, the strongest first."""
         found = [Part(name, values[name], weight * (values[name] - mean) / deviation)
                  for name, (mean, deviation, weight) in self.features.items()]
         return tuple(sorted(found, key=lambda part: -abs(part.pull)))
@@ -98,13 +98,13 @@ class GroundednessSettings:
 
 
 class Groundedness:
-    """P(the response is supported by the knowledge), with the parts and claims that made it.
+    """P(the response is supported by the knowledge), with its parts and claims.
 
     Args:
-        scale: whose claims count.
-        head: fitted on its scores, and on Q²'s where it is given.
-        preset: named in the signature.
-        q2: whose questions count; ``None`` for none.
+        scale: the SCALE metric whose claims count.
+        head: the logistic, fitted on SCALE's scores, and on Q²'s if ``q2`` is given.
+        preset: name of the preset in the signature.
+        q2: the Q² metric whose questions count; ``None`` without questions.
     """
 
     name = "groundedness"
@@ -132,12 +132,12 @@ class Groundedness:
         """The metric with a preset's models.
 
         Args:
-            preset: one that has a head: "bundled" or "bundled-small".
+            preset: a preset with a head: "bundled" or "bundled-small".
             keywords: the fields of :class:`GroundednessSettings` and of
                 :class:`~q2_metric.running.Running`.
 
         Raises:
-            InputError: the preset has no head, or a keyword is none of these.
+            InputError: the preset has no head, or a keyword is unknown.
             ModelError: the models cannot be loaded.
         """
         from q2_metric.models import presets
@@ -156,12 +156,12 @@ class Groundedness:
                    Q2.from_preset(preset, **running) if counts else None)
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
-        """A score in (0, 1) for each example, in order, its parts and claims in ``because``.
+        """A score in (0, 1) for each example, in order, with its parts and claims in ``because``.
 
-        With ``evidence`` the claims have the sentence of the knowledge that decides them.
+        With ``evidence``, claims have the sentence of the knowledge that decides them.
 
-        The value is ``None`` where SCALE has none, for its reason: nothing is claimed, say. Of
-        the reading "attributable" it is then 0.
+        If SCALE has no value (nothing is claimed, for example), the value is ``None`` for the same
+        reason, or 0 under the reading "attributable".
         """
         asked = [self.q2.score(examples)] if self.q2 else []
         return self.of(self.scale.score(examples, evidence=evidence), *asked)
@@ -172,7 +172,7 @@ class Groundedness:
         return (self.scale.signature, *([self.q2.signature] if self.q2 else []))
 
     def of(self, judged: Sequence[Score], asked: Sequence[Score] | None = None) -> list[Score]:
-        """The scores of responses that SCALE (and Q²) scored, so that they need not do so again."""
+        """Scores of responses from their scores by SCALE (and Q²), without scoring them again."""
         questions: Sequence[Score | None] = [None] * len(judged) if asked is None else asked
         return [self._total(one, other) for one, other in zip(judged, questions, strict=True)]
 
@@ -186,7 +186,7 @@ class Groundedness:
 
 
 def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
-    """The judgement with the questions whose span stands in the claim."""
+    """The judgement with those questions whose span lies in the claim."""
     claim = judged.claim
     about = [one for one in (asked.because if asked else ()) if isinstance(one, Comparison)
              and claim.start <= one.question.span.start < claim.end]
@@ -197,8 +197,8 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     """The numbers that the head weighs, by name.
 
     Args:
-        judged: a response's score by SCALE, that has a value.
-        asked: its score by Q².
+        judged: a response's score by SCALE, with a value.
+        asked: the response's score by Q².
 
     Returns:
         ``claims``: mean logit of the claims' support; ``weakest``: the least of them; ``words``,
@@ -222,7 +222,7 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
 
 
 def _expected(asked: Comparison) -> float:
-    """The mean of a question's scores by class, weighted with the classes' probabilities."""
+    """A question's expected score: the class scores, weighted by the class probabilities."""
     if asked.how not in ("nli", "token_f1") or asked.verdict is None:
         return asked.score
     return asked.verdict.entailment + asked.verdict.neutral * asked.f1

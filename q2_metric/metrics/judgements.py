@@ -1,4 +1,4 @@
-"""From a verdict to a judgement: what is said of a claim, and what in the knowledge decides it."""
+"""From a verdict to a judgement: the decision about a claim, and the sentence that decides it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from q2_metric.text.nearest import Parts
 from q2_metric.types import Claim, Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
-"""A claim is called supported where its support is above."""
+"""A claim with a higher support is called supported."""
 
 
 def decision(verdict: Verdict, support: float) -> Decision:
-    """What is said of a claim whose best chunk has this verdict: whether it is supported; where
-    it is not, whether a contradiction or nothing was found."""
+    """The decision about a claim from the verdict of its best chunk: supported, contradicted or not
+    found."""
     if support > SUPPORTED:
         return "supported"
     return "contradicted" if verdict.contradiction > verdict.neutral else "not found"
 
 
 def nothing_claimed(example: Example) -> Score:
-    """The score of a response in which nothing is claimed that could be supported."""
+    """The score of a response that claims nothing which could be supported."""
     whole = Claim(example.response.strip(), 0, len(example.response))
     return Score(example, 0.0, (Judgement(whole, 0.0, "not found"),))
 
@@ -40,8 +40,8 @@ def decided(
 
 
 def distinct(judged: Iterable[Judgement]) -> list[float]:
-    """The support of each claim, once where a response repeats it: saying a true thing again does
-    not make up for a false one."""
+    """The support of each distinct claim: a repeated claim counts once, so repeating a true claim
+    does not make up for a false one."""
     return list({" ".join(one.claim.text.lower().split()): one.support for one in judged}.values())
 
 
@@ -49,13 +49,13 @@ def deciding(
     judged: Judgement, claim: str, sentences: Sequence[str],
     known: Mapping[tuple[str, str], Verdict], best: int,
 ) -> int:
-    """Which sentence of the knowledge decides: of a supported claim the one that supports it
-    best, of a contradicted one the one that contradicts it most, of any other the one that shares
+    """The sentence of the knowledge that decides: for a supported claim the one that supports it
+    best, for a contradicted claim the one that contradicts it most, otherwise the one that shares
     most words with it.
 
     Args:
-        claim: of the judgement, as it was asked about.
-        sentences: that were searched.
+        claim: the claim, as it was judged.
+        sentences: the sentences that were searched.
         known: verdicts by (sentence, claim); only sentences that were judged alone can decide.
         best: the place of the best support.
     """
@@ -69,9 +69,9 @@ def deciding(
 
 
 def as_written(score: Score, example: Example, known: Excerpt | None = None) -> Score:
-    """The score of an example, its passages as its knowledge has them.
+    """The score of an example, with passages as its knowledge has them.
 
-    ``known`` is the knowledge that was read in its place: without marks, and tables as sentences.
+    ``known`` is the knowledge that was read instead: without marks, and with tables as sentences.
     """
     because = tuple(_written(one, example.knowledge, known) if known else one
                     for one in score.because if isinstance(one, Judgement))

@@ -1,4 +1,4 @@
-"""End-to-end NLI, which Q² and SCALE are compared with (Q², section 4; TRUE, section 3)."""
+"""End-to-end NLI, the baseline of Q² and SCALE (Q², section 4; TRUE, section 3)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class NliSettings:
     """The baseline's settings.
 
     Attributes:
-        nli_labels: the classes of ``nli_model`` in the order of its outputs, as
-            "entailment,neutral,contradiction", where its config does not name them.
+        nli_labels: the classes of ``nli_model`` in the order of its outputs, such as
+            "entailment,neutral,contradiction", if its config does not name them.
     """
 
     nli_labels: str | None = None
@@ -33,12 +33,12 @@ class NliSettings:
 class EndToEndNli:
     """Entailment of the whole response by the knowledge: 1, 0.5 (neutral) or 0.
 
-    Premise = knowledge, hypothesis = response, as where Q² falls back. ``verdict`` is
-    kept in the score.
+    The premise is the knowledge and the hypothesis the response, as in Q²'s fallback. ``verdict``
+    is kept in the score.
 
     Args:
         entailment: the model that judges.
-        preset: named in the signature.
+        preset: name of the preset in the signature.
     """
 
     name = "nli"
@@ -52,7 +52,7 @@ class EndToEndNli:
     def from_preset(
         cls, preset: str = "bundled", *, nli_model: str | None = None, **keywords: Any
     ) -> EndToEndNli:
-        """The metric with a preset's NLI model, or with ``nli_model`` in its place.
+        """The metric with a preset's NLI model, or with ``nli_model`` instead.
 
         Args:
             preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
@@ -76,7 +76,7 @@ class EndToEndNli:
 
     @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """One score for each example, in order; the model is asked once, for all."""
+        """One score for each example, in order. The model is called once for all."""
         verdicts = self._entailment.judge([(item.knowledge, item.response) for item in examples])
         return [
             Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)

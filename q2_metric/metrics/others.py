@@ -1,13 +1,13 @@
-"""Metrics of other people: by "package.module:Class", and those that installed packages bring.
+"""Metrics of other people: "package.module:Class", and metrics of installed packages.
 
-A package brings a metric by an entry point of the group ``q2_metric.metrics``, which names its
-class or, where there is more to say of it, its :class:`~q2_metric.metrics.entry.Entry`::
+A package adds a metric with an entry point of the group ``q2_metric.metrics``. It names the class
+or, for more information, its :class:`~q2_metric.metrics.entry.Entry`::
 
     [project.entry-points."q2_metric.metrics"]
     chrf = "my_package.chrf:ChrF"
 
-The module is imported when the metrics are listed: it should import what is slow in its functions,
-and nothing of ``q2_metric.metrics.registry``.
+The module is imported when metrics are listed. So it should import slow libraries inside functions,
+and must not import ``q2_metric.metrics.registry``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from q2_metric.metrics.entry import Entry
 _LOG = logging.getLogger(__name__)
 
 GROUP = "q2_metric.metrics"
-"""Of the entry points."""
+"""The group of the entry points."""
 
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -35,14 +35,14 @@ RESERVED = frozenset((
     "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
     "no_answer_rate", "f1", "bleu", "n", "signature",
 ))
-"""Names that outputs have for something else."""
+"""Names that outputs use for something else."""
 
 
 def by_path(where: str) -> Entry:
-    """The entry of "package.module:Class"; ``Class`` may also be the name of an :class:`Entry`.
+    """The entry of "package.module:Class". ``Class`` may also be the name of an :class:`Entry`.
 
     Raises:
-        InputError: there is no such class, or it is no metric.
+        InputError: there is no such class, or it is not a metric.
     """
     if not _PATH.fullmatch(where):
         raise InputError(f"the metric {where!r} is not of the form package.module:Class")
@@ -66,10 +66,10 @@ def by_path(where: str) -> Entry:
 
 
 def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
-    """Nothing where a metric's columns can stand beside those of the others.
+    """Checks that a metric's columns do not clash with those of other metrics.
 
     Raises:
-        InputError: a name that is another's, or that outputs cannot have.
+        InputError: a name is taken, or outputs cannot have it.
     """
     if entry.name in others:
         raise InputError(f"the name {entry.name!r} already belongs to the metric "
@@ -85,8 +85,7 @@ def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
 
 
 def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:
-    """The metrics of installed packages, by name; one that cannot be used is left out with a
-    warning."""
+    """The metrics of installed packages, by name. Unusable metrics are left out with a warning."""
     found: dict[str, Entry] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:

@@ -1,4 +1,4 @@
-"""Overlap of the response's words with the knowledge's: token F1 and BLEU (Q², section 4)."""
+"""Word overlap of the response with the knowledge: token F1 and BLEU (Q², section 4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TokenF1:
-    """Token F1 of the response with the knowledge, normalised as Q² does: [0, 1]."""
+    """Token F1 of the response with the knowledge, in [0, 1], normalised as in Q²."""
 
     name = "knowledge_f1"
 
@@ -30,10 +30,10 @@ class TokenF1:
 
 
 class Bleu:
-    """Sentence BLEU of the response with the knowledge as its reference, in [0, 1].
+    """Sentence BLEU of the response with the knowledge as reference, in [0, 1].
 
-    sacrebleu with effective order, so that responses under four words can score; the
-    signature carries sacrebleu's own settings.
+    It is sacrebleu's with effective order, so that responses under four words can score. The
+    signature contains sacrebleu's own settings.
     """
 
     name = "knowledge_bleu"
@@ -54,10 +54,10 @@ class Bleu:
 
 
 def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[str]]) -> float:
-    """BLEU of a system against one reference, or several, for each response, in [0, 1].
+    """BLEU of a system in [0, 1], with one or several references for each response.
 
-    The figure that papers report: n-grams of all responses are counted together, it is no mean.
-    It is 0 without responses.
+    This is the figure that papers report: n-grams of all responses are counted together, so it is
+    not a mean. It is 0 without responses.
     """
     from sacrebleu.metrics.bleu import BLEU
 
@@ -69,7 +69,7 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
 
 
 def _share(percent: float) -> float:
-    """BLEU's percent as a share; rounding errors leave it a hair over 100."""
+    """BLEU's percentage as a share, at most 1 (rounding errors can exceed it)."""
     return min(1.0, percent / 100)
 
 

@@ -1,4 +1,4 @@
-"""Q²: ask about the response, answer from the knowledge, compare by NLI.
+"""Q²: asks about the response, answers from the knowledge, compares by NLI.
 
 Honovich et al., "Q²: Evaluating Factual Consistency in Knowledge-Grounded Dialogues via
 Question Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
@@ -40,7 +40,7 @@ from q2_metric.types import (
 )
 
 FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
-"""End-to-end NLI as a score (Q², section 4.2)."""
+"""The score of each class of end-to-end NLI (Q², section 4.2)."""
 
 
 
@@ -90,20 +90,20 @@ class Q2:
         coreference_model: str | None = None,
         **keywords: Any,
     ) -> Q2:
-        """The metric with a preset's models, any of them replaced.
+        """The metric with a preset's models, any of which may be replaced.
 
         Args:
             preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
                 "modern".
-            question_model, reader_model, nli_model: a Hub name or local folder in place
-                of the preset's model.
-            coreference_model: of the coreference backend; its own default if ``None``.
-            keywords: the fields of :class:`Q2Settings` (what is not given is the preset's own,
-                or the paper's with another ``nli_model``), and those of
-                :class:`~q2_metric.running.Running`: device, dtype, batch_size, ….
+            question_model, reader_model, nli_model: a Hub name or local folder that replaces the
+                preset's model.
+            coreference_model: model of the coreference backend; its default if ``None``.
+            keywords: fields of :class:`Q2Settings` and of :class:`~q2_metric.running.Running`
+                (device, dtype, batch_size, …). The default of a setting is the preset's, or the
+                paper's with another ``nli_model``.
 
         Raises:
-            InputError: an unknown preset or setting.
+            InputError: a preset or setting is unknown.
             MissingExtra: the preset needs a package that is not installed.
             ModelError: a model cannot be loaded.
         """
@@ -158,9 +158,9 @@ class Q2:
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """A score for each example, in order.
 
-        Each stage runs once over all examples; equal work is done once. Values are in
-        [0, 1]; a response without valid question has ``fallback=True``, or the value
-        ``None`` with ``fallback=False`` in the settings.
+        Each stage runs once over all examples, and equal work is done once. Values are in [0, 1]. A
+        response without a valid question has ``fallback=True``, or the value ``None`` with the
+        setting ``fallback=False``.
         """
         resolved = self._resolve(examples)
         unique = list(dict.fromkeys(resolved))
@@ -190,8 +190,8 @@ class Q2:
         ]
 
     def _resolve(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples without markup and with their responses' pronouns resolved, where asked
-        for."""
+        """The examples without markup and, if requested, with resolved pronouns in their
+        responses."""
         if self.settings.markup == "skip":
             examples = list(map(without_marks, examples))
         if not self.settings.coreference or self.coreference is None:
@@ -210,9 +210,9 @@ class Q2:
     def _valid_questions(
         self, examples: Sequence[Example]
     ) -> tuple[list[Question], list[Dropped]]:
-        """Questions that are not personal and whose answer in the response is their span.
+        """The questions that are not personal and that the response answers with their span.
 
-        And for each span that has none of them, the first that was not.
+        Also, for each span without such a question, the first rejected one.
         """
         spans = [span for found in self.spans.find(examples) for span in found]
         candidates = self.questions.generate(spans)
@@ -235,10 +235,11 @@ class Q2:
         self, spans: Sequence[Span], candidates: Sequence[Sequence[str]],
         dropped: dict[int, Dropped],
     ) -> list[list[str]]:
-        """The valid ones among the candidates of each span; ``dropped`` gets the first that is not.
+        """The valid questions among the candidates of each span. ``dropped`` gets the first invalid
+        one.
 
-        Where the first valid question of a span is enough, the best candidates of all
-        spans are read first, then the second best of the spans that failed, and so on.
+        If the first valid question of a span is enough, the best candidates of all spans are read
+        first, then the second best of the spans that failed, and so on.
         """
         settings = self.settings
         whole, theirs = settings.reading == "response", settings.recipe == "authors"
@@ -266,13 +267,13 @@ class Q2:
         return valid
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """The reader's answers; the same question about the same text is read once."""
+        """The reader's answers. A question about the same text is read only once."""
         unique = list(dict.fromkeys(pairs))
         answers = dict(zip(unique, self.reader.read(unique), strict=True)) if unique else {}
         return [answers[pair] for pair in pairs]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
-        """The knowledge's answers, read in the passages that are nearest to question and claim."""
+        """The answers of the knowledge, read in the passages nearest to question and claim."""
         near = [self._near(q.span.example.knowledge, f"{q.text} {claim_of(q)}") for q in questions]
         read = self._read([(q.text, one.text) for q, one in zip(questions, near, strict=True)])
         return [
@@ -282,7 +283,7 @@ class Q2:
         ]
 
     def _near(self, knowledge: str, about: str) -> Excerpt:
-        """What is read of the knowledge for a question or a claim."""
+        """The part of the knowledge that is read for a question or a claim."""
         settings = self.settings
         return excerpt(knowledge, about, settings.top_passages, settings.markup == "skip")
 
@@ -326,7 +327,7 @@ class Q2:
 
 
 def without_nli(signed: str) -> str:
-    """The signature of "Q² without NLI", which comes out of the same run as Q²."""
+    """The signature of "Q² without NLI", which is computed together with Q²."""
     _, settings = parse(signed)
     settings["compare"] = "f1"
     if settings.get("fallback") == "off":
