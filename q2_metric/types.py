@@ -19,17 +19,17 @@ Label = Literal["entailment", "neutral", "contradiction"]
 """The three classes of natural language inference."""
 
 How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
-"""How two answers were compared (Q², section 2.3). "contradicted": the knowledge has another value
-or denies the claim."""
+"""How two answers were compared (Q², section 2.3). "contradicted" means that the knowledge has
+another value or denies the claim."""
 
 Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
-"""Why a response has no score: it claims nothing, it is blank, it has no knowledge to be compared
-with, or the metric failed."""
+"""Why a response has no score: it claims nothing, it is blank, its knowledge is blank, or the
+metric failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of the knowledge: its characters [start, end), and its id if it has one."""
+    """A passage of the knowledge: its characters [start, end), and its id, if it has one."""
 
     start: int
     end: int
@@ -38,13 +38,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A generated response and the text that it should be grounded in.
+    """A generated response and the knowledge that should support it.
 
     ``history`` holds the turns before the response, oldest first; a list becomes a tuple.
-    ``question`` is what the response answers. ``id`` names the row, ``label`` is people's judgement
-    (supported or not), ``passages`` places each passage of a knowledge that was given as a list,
-    and ``other`` holds the other columns. These four change no score, and examples that differ only
-    in them are equal, so that a stage computes equal work once.
+    ``question`` is the question that the response answers. ``id`` names the row. ``label`` is the
+    human label (supported or not). ``passages`` gives the place of each passage, if the knowledge
+    was a list. ``other`` holds the other columns. The last four change no score: examples that
+    differ only in them are equal, so that a stage computes equal work once.
     """
 
     response: str
@@ -62,7 +62,7 @@ class Example:
             object.__setattr__(self, "history", tuple(turns))
 
     def passage_at(self, start: int) -> tuple[int, Passage] | None:
-        """The number (from 1) of the passage at a character of the knowledge, and the passage."""
+        """The passage at a character of the knowledge, with its number (from 1)."""
         return next(((number, one) for number, one in enumerate(self.passages, start=1)
                      if one.start <= start < one.end), None)
 
@@ -91,10 +91,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A question that the knowledge was not asked, its span having no other.
+    """A question that was not asked of the knowledge; its span has no other question.
 
-    ``reason``: "personal", it is about the speakers; "round_trip", the response itself answers
-    it with ``answer`` (``None``: with nothing) and not with its span.
+    ``reason`` is "personal" if the question is about the speakers, or "round_trip" if the response
+    answers it with ``answer`` (``None``: not at all) instead of its span.
     """
 
     question: Question
@@ -106,9 +106,9 @@ class Dropped:
 class Answer:
     """A reader's answer, taken from the context by offsets.
 
-    ``context[start:start + len(text)] == text``, or ``start`` is ``None`` where the text is built
-    from tokens; ``score`` is the best span's logit sum minus that of no answer (higher: surer
-    that there is an answer).
+    ``context[start:start + len(text)] == text``. ``start`` is ``None`` if the text was built from
+    tokens. ``score`` is the logit sum of the best span minus that of no answer; a higher score
+    means a more certain answer.
     """
 
     text: str
@@ -129,7 +129,7 @@ class Verdict:
 
     @property
     def label(self) -> Label:
-        """The most probable class (the earlier of equals, in the order of the fields)."""
+        """The most probable class. Of equal classes, the first in the order of the fields."""
         best = max(self.entailment, self.neutral, self.contradiction)
         if self.entailment == best:
             return "entailment"
@@ -140,10 +140,10 @@ class Verdict:
 class Comparison:
     """One question of a response, answered from both sides and compared.
 
-    ``knowledge_answer`` is ``None`` where the knowledge has no answer, ``knowledge_start``
-    its place in the knowledge, in characters (``None`` where unknown). ``f1`` is the
-    token F1 of the two answers, the question's score in "Q² without NLI".
-    ``verdict`` is ``None`` where no NLI model was asked.
+    ``knowledge_answer`` is ``None`` if the knowledge has no answer. ``knowledge_start`` is its
+    first character in the knowledge (``None`` if unknown). ``f1`` is the token F1 of the two
+    answers, which is the question's score in "Q² without NLI". ``verdict`` is ``None`` if no NLI
+    model was asked.
     """
 
     question: Question
@@ -157,22 +157,24 @@ class Comparison:
 
 
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell"]
-"""Which part of a response a claim is. "relative": a relative clause; "cell": of a table."""
+"""The part of a response that a claim is. "relative" is a relative clause, "cell" a cell of a
+table."""
 
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """Whether the knowledge supports a claim, contradicts it, does not mention it, or was not read."""
 
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
-"""Whether a cited passage supports the claim, only others do, nothing does, or it cites nothing."""
+"""Whether a cited passage supports the claim, only other passages do, none does, or nothing is
+cited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A part of a response that is true or false by itself.
 
-    ``text`` is what the judge reads: with its subject ("The inn allows pets." of "The inn has 12
-    rooms and allows pets."), without its frame ("I know that ..."). ``start`` and ``end`` are
-    characters of the response as written. Claims are ordered by their ends, and may be nested.
+    ``text`` is what the judge reads: with its subject ("The inn allows pets." from "The inn has 12
+    rooms and allows pets.") and without its frame ("I know that ..."). ``start`` and ``end`` are
+    characters of the response as written. Claims are ordered by their ends and may be nested.
     """
 
     text: str
@@ -186,10 +188,10 @@ class Judgement:
     """How far the knowledge supports a claim.
 
     ``support`` is in [0, 1]. ``passage`` is the sentence of the knowledge that decides (``None``
-    until it is searched for), ``passage_start`` its first character in the knowledge,
-    ``passage_number`` its line (from 1; blank lines do not count), and ``passage_support`` how far
-    it supports the claim alone. ``questions`` are Q²'s questions about the claim. ``cites`` names
-    the passages that the claim cites; ``citation`` is ``None`` if the response cites nothing.
+    before the search). ``passage_start`` is its first character in the knowledge,
+    ``passage_number`` its line (from 1, without blank lines), and ``passage_support`` how far it
+    alone supports the claim. ``questions`` are Q²'s questions about the claim. ``cites`` names the
+    passages that the claim cites. ``citation`` is ``None`` if the response cites nothing.
     """
 
     claim: Claim
@@ -206,10 +208,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A number that a combined score rests on.
+    """One of the numbers that a combined score is made of.
 
-    ``pull`` says how far it moved the score's logit, up (positive) or down, from where an
-    average value would have left it.
+    ``pull`` is its contribution: how far it moved the score's logit, up (positive) or down,
+    compared with an average value.
     """
 
     name: str
@@ -219,16 +221,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A response's score and what it rests on.
+    """A response's score and its evidence.
 
-    ``value`` is in [0, 1], or ``None`` where the metric does not apply (Q² without a
-    valid question and without fallback). ``because`` holds the questions (Q²), the
-    judged claims (SCALE) or the parts of a combined score and its judged claims.
-    ``fallback`` marks a Q² score that is end-to-end NLI. ``no_nli`` is "Q² without NLI" (token F1
-    only), ``None`` for other metrics.
-    ``consistent`` is the decision of a calibration's threshold, ``None`` without one.
-    ``reason`` says why there is no value, where the response and not the metric is why.
-    ``dropped`` holds the questions of Q² that were not asked, one a span.
+    ``value`` is in [0, 1]; it is ``None`` if the metric does not apply, or for a ``reason``.
+    ``because`` holds the evidence: Q²'s questions, SCALE's judged claims, or the parts of a
+    combined score and its claims. ``fallback`` marks a Q² score by end-to-end NLI. ``no_nli`` is
+    "Q² without NLI" (token F1 only), ``None`` for other metrics. ``consistent`` is the decision of
+    a calibration's threshold, ``None`` without one. ``dropped`` holds Q²'s rejected questions, at
+    most one for each span.
     """
 
     example: Example
@@ -246,12 +246,11 @@ class Score:
 class SystemScore:
     """A system's score: the mean of its responses' scores.
 
-    ``interval`` is the 95 % bootstrap percentile interval of the mean. ``coverage`` is
-    the share of responses with a valid question, ``fallback`` the share scored by
-    end-to-end NLI instead, ``no_claim`` the share that claims nothing, blank ones among
-    them; ``no_answer_rate`` is the share of questions that the knowledge does not answer.
-    All are ``None`` for metrics that do not have them. ``signature`` says what was measured,
-    with which models and settings.
+    ``interval`` is the 95 % bootstrap percentile interval of the mean. ``coverage`` is the share of
+    responses with a valid question, ``fallback`` the share scored by end-to-end NLI instead, and
+    ``no_claim`` the share that claims nothing, including blank ones. ``no_answer_rate`` is the
+    share of questions that the knowledge does not answer. A share is ``None`` for metrics that do
+    not have it. ``signature`` names the models and settings, and how the mean was taken.
     """
 
     name: str
@@ -288,7 +287,7 @@ class QuestionGenerator(Protocol):
     name: str
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        """Candidate questions for each span, the best first; may be empty."""
+        """Candidate questions for each span, best first; the list may be empty."""
         ...
 
 
@@ -299,7 +298,7 @@ class Reader(Protocol):
     name: str
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context), ``None`` where there is none."""
+        """An answer for each (question, context); ``None`` without an answer."""
         ...
 
 
@@ -319,10 +318,10 @@ class Backbone(Entailment, Protocol):
     """An entailment model that SCALE can cut chunks for."""
 
     prompt: str
-    """The prompt around chunk and sentence, "" for a cross-encoder."""
+    """The prompt around chunk and sentence; "" for a cross-encoder."""
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Character offsets of the model's tokens in ``text``, no special tokens."""
+        """Character offsets of the model's tokens in ``text``, without special tokens."""
         ...
 
 
@@ -348,12 +347,12 @@ class SentenceSplitter(Protocol):
 
 @runtime_checkable
 class ClaimFinder(Protocol):
-    """Finds what of a response can be true or false by itself."""
+    """Finds the parts of a response that are true or false by themselves."""
 
     name: str
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """The claims of each response in order; of one that claims nothing none."""
+        """The claims of each response, in order. A response that claims nothing has none."""
         ...
 
 
@@ -362,18 +361,18 @@ class PersonalFilter(Protocol):
     """Recognises questions about the speakers rather than the world."""
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """True where the subject is I/you or a possessor my/your."""
+        """True if the subject is I/you or a possessor my/your."""
         ...
 
 
 @runtime_checkable
 class Stances(Protocol):
-    """Recognises that a sentence denies what another one claims, or leaves it open."""
+    """Recognises sentences that deny the claim of another sentence or leave it open."""
 
     name: str
 
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each claim and sentence of the knowledge whether they disagree."""
+        """Whether the claim and the sentence of the knowledge disagree, for each pair."""
         ...
 
 

@@ -1,9 +1,9 @@
-"""The metrics there are: an :class:`Entry` for each, and all that the others ask about one.
+"""The registry of metrics: an :class:`Entry` for each, and lookups for other modules.
 
-A metric is a file with a class that implements :class:`q2_metric.types.Metric`, and one entry
-of :data:`METRICS`. Command line, reports and plug-ins read its name, title, columns, settings
-and models here; none of them names a metric. Nothing heavy is imported: a class is loaded
-when it is asked for.
+A metric is a file with a class that implements :class:`q2_metric.types.Metric`, and one entry in
+:data:`METRICS`. The command line, reports and plug-ins read its name, title, columns, settings and
+models here; none of them names a metric itself. Nothing heavy is imported: a class is loaded at
+first use.
 """
 
 from __future__ import annotations
@@ -73,18 +73,18 @@ METRICS: dict[str, Entry] = {
         ),
     )
 }
-"""By name, in the order in which they are shown."""
+"""Entries by name, in the order in which they are shown."""
 
 METRICS |= installed(METRICS)
 
 
 AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
-"""Names that are kept for the comparison with people's responses (where a framework has them),
-and the metric that makes the same comparison with the knowledge."""
+"""Names of comparisons with reference responses (in frameworks that have them), each with the
+metric that compares with the knowledge in the same way."""
 
 DEFAULT = ("groundedness", "q2", "scale")
-"""What is computed where nothing is named. The first costs next to nothing beside the others,
-from whose scores it is computed."""
+"""The metrics that are computed if none are named. The first is computed from the scores of the
+others and adds little cost."""
 
 PAPERS = ("q2", "scale")
 """The papers' metrics: the default of shells that are named after them, and of presets for which
@@ -92,19 +92,19 @@ groundedness was not fitted."""
 
 
 def entry(name: str) -> Entry:
-    """The metric of that name; of a metric that is not registered what can be said of any."""
+    """The metric with a name. An unregistered metric gets a minimal entry."""
     return METRICS.get(name) or Entry(name, name, "")
 
 
 def know(entries: Iterable[Entry]) -> None:
-    """Registers the metrics that are not registered in this process."""
+    """Registers metrics that this process does not know."""
     for one in entries:
         if one.loader:
             METRICS.setdefault(one.name, one)
 
 
 def columns(names: Iterable[str] | None = None) -> dict[str, Column]:
-    """The columns of these metrics (of all, by default), by name, in their order."""
+    """The columns of these metrics (by default of all), by name, in order."""
     return {
         column.name: column
         for name in (METRICS if names is None else names)
@@ -113,7 +113,7 @@ def columns(names: Iterable[str] | None = None) -> dict[str, Column]:
 
 
 def of_column(name: str) -> tuple[Entry, Column]:
-    """The metric that a column is of, and the column."""
+    """The metric of a column, and the column."""
     for one in METRICS.values():
         for column in one.columns:
             if column.name == name:
@@ -123,7 +123,7 @@ def of_column(name: str) -> tuple[Entry, Column]:
 
 
 def signatures(signed: Mapping[str, str]) -> dict[str, str]:
-    """By column, for the signatures of metrics by name."""
+    """Signatures by column, from the signatures of metrics by name."""
     found: dict[str, str] = {}
     for name, text in signed.items():
         found |= entry(name).signatures(text)
@@ -131,7 +131,7 @@ def signatures(signed: Mapping[str, str]) -> dict[str, str]:
 
 
 def models() -> tuple[str, ...]:
-    """Keywords of the models that may replace a preset's, of all metrics."""
+    """Keywords of the models that may replace a preset's, for all metrics."""
     return tuple(dict.fromkeys(name for one in METRICS.values() for name in one.models))
 
 
@@ -142,10 +142,10 @@ def keywords() -> tuple[str, ...]:
 
 
 def check_names(names: Iterable[str] | str) -> list[str]:
-    """Names of metrics, as a sequence or as "q2,scale", in either case; each once.
+    """Names of metrics, each once, from a sequence or a text like "q2,scale" in any case.
 
     Raises:
-        InputError: one that there is not.
+        InputError: a metric is unknown.
     """
     known = listed(names)
     for name in known:
@@ -155,12 +155,12 @@ def check_names(names: Iterable[str] | str) -> list[str]:
 
 
 def listed(names: Iterable[str] | str) -> list[str]:
-    """Names as they are known, each once, whether there is such a metric or not.
+    """Names in their known form, each once, whether or not such a metric exists.
 
-    "package.module:Class" is registered, and becomes the name of that metric.
+    "package.module:Class" is registered and replaced by the name of the metric.
 
     Raises:
-        InputError: these are no names, or there is no such class.
+        InputError: the value is not a list of names, or the class does not exist.
     """
     several = names.split(",") if isinstance(names, str) else names
     if not isinstance(several, Iterable) or not all_text(several := list(several)):
@@ -184,7 +184,7 @@ def _registered(where: str) -> str:
 
 
 def no_such(name: str) -> str:
-    """What to say of a metric that there is not."""
+    """The message about an unknown metric."""
     if name in AGAINST_GOLD:
         return (f"{name!r} compares with people's responses; "
                 f"with the knowledge it is {AGAINST_GOLD[name]!r}")
@@ -205,28 +205,28 @@ MEANT = {
     **dict.fromkeys(("bert_score", "similarity"), "bertscore"),
     **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2"),
 }
-"""What other tools call what these metrics measure."""
+"""Names that other tools use for what these metrics measure."""
 
 
 def check_keywords(given: Iterable[str]) -> None:
-    """Nothing where some metric takes each of these keywords.
+    """Checks that each keyword belongs to some metric.
 
     Raises:
-        InputError: one that none takes, with the nearest that one does.
+        InputError: a keyword is unknown; the message suggests the nearest one.
     """
     refuse_unknown(given, keywords(), "keyword")
 
 
 def together(names: Iterable[str], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keywords, with what metrics that are computed together learn of each other: beside Q²,
-    groundedness counts its questions, unless ``asked`` says otherwise."""
+    """The keywords for metrics that are computed together: beside Q², groundedness counts its
+    questions unless ``asked`` says otherwise."""
     if {"q2", "groundedness"} <= set(names) and given.get("asked") is None:
         return {**given, "asked": "count"}
     return given
 
 
 def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Logs which settings and models change nothing, being another metric's."""
+    """Logs settings and models that have no effect because they belong to other metrics."""
     used = {*RUNNING, *(keyword for name in names for keyword in entry(name).keywords())}
     for keyword, value in given.items():
         if value is not None and keyword not in used:

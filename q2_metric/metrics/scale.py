@@ -1,4 +1,4 @@
-"""SCALE: does a large chunk of the knowledge imply each sentence of the response?
+"""SCALE: whether large chunks of the knowledge imply each claim of the response.
 
 Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long
 Documents", EMNLP 2023 (arXiv 2310.13189).
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from q2_metric.models.presets import Preset
 
 NEUTRAL_WEIGHT = 0.1
-"""How much P(neutral) counts against a claim where the reading is "consistent". At 0 an unrelated
-one would be scored by the noise of two tiny probabilities; at 1 it would be P(entailment)."""
+"""Weight of P(neutral) against a claim under the reading "consistent". At 0, the noise of two tiny
+probabilities would score an unrelated claim; at 1 it would be P(entailment)."""
 
 
 _Pair = tuple[str, str]
 """A premise and a sentence."""
 _Best = tuple[Verdict, tuple[int, int]]
-"""What the best chunk says of a claim, and that chunk's characters."""
+"""The verdict of the best chunk on a claim, and that chunk's characters."""
 _Claimed = tuple[int, Claim]
 """A claim, and the place of its response among the examples."""
 
@@ -65,11 +65,11 @@ class _Asked(NamedTuple):
 def resolved(
     preset: Preset, scale_model: str | None, given: Mapping[str, Any]
 ) -> tuple[ScaleSettings, Running]:
-    """The settings and the running for one call's keywords: what is not given is the preset's own,
+    """The settings and the running from the keywords of a call. Missing settings are the preset's,
     or the paper's with another model.
 
     Raises:
-        InputError: a name that neither has, or a value that cannot be.
+        InputError: a name is unknown, or a value is wrong.
     """
     return settings_and_running(ScaleSettings, given, preset.settings("scale", scale_model))
 
@@ -78,16 +78,16 @@ class Scale:
     """Scores responses by entailment from chunks of the knowledge.
 
     Args:
-        backbone: judges chunks.
+        backbone: the entailment model that judges chunks.
         sentences: cuts texts into sentences.
-        settings: the paper's by default.
-        preset: named in the signature.
-        chooser: chooses the chunks that the backbone judges, where ``judged_chunks`` is not 0.
-        claims: finds what is judged, where ``unit`` is "claim".
-        stances: says what a sentence denies, where ``context`` is "check".
+        settings: the settings; the default is the paper's.
+        preset: name of the preset in the signature.
+        chooser: chooses the chunks that the backbone judges, if ``judged_chunks`` is not 0.
+        claims: finds the claims, if ``unit`` is "claim".
+        stances: finds denials, if ``context`` is "check".
 
     Raises:
-        InputError: settings that backbone and chooser cannot follow.
+        InputError: the settings do not fit the backbone or the other stages.
     """
 
     name = "scale"
@@ -137,13 +137,13 @@ class Scale:
         })
 
     def signed_unit(self) -> dict[str, object]:
-        """What the signature says of the unit that is judged."""
+        """The parts of the signature about the judged unit."""
         if self.settings.unit == "sentence":
             return {}
         return {"unit": self.settings.unit, **({"claims": self.claims.name} if self.claims else {})}
 
     def signed_chunks(self) -> dict[str, object]:
-        """What the signature says of the chunks that a sentence is judged by."""
+        """The parts of the signature about the chunks that judge a unit."""
         signed: dict[str, object] = {}
         if self.settings.top_chunks:
             signed["top"] = self.settings.top_chunks
@@ -159,15 +159,15 @@ class Scale:
         scale_model: str | None = None,
         **keywords: Any,
     ) -> Scale:
-        """The metric with a preset's backbone, or with ``scale_model`` in its place.
+        """The metric with a preset's backbone, or with ``scale_model`` instead.
 
         Args:
             preset: as for :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model
                 or any NLI cross-encoder.
-            keywords: the fields of :class:`ScaleSettings` (what is not given is the preset's
-                own, or the paper's with another ``scale_model``), and those of
-                :class:`~q2_metric.running.Running`: device, dtype, batch_size, ….
+            keywords: fields of :class:`ScaleSettings` and of :class:`~q2_metric.running.Running`
+                (device, dtype, batch_size, …). The default of a setting is the preset's, or the
+                paper's with another ``scale_model``.
 
         Raises:
             InputError, MissingExtra, ModelError: as for :meth:`Q2.from_preset`.
@@ -188,9 +188,9 @@ class Scale:
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.
 
-        ``because`` holds the judgement of each claim of the response; with ``evidence``
-        also the knowledge sentence that supports each best. The value is ``None`` for a
-        response or knowledge without any sentence.
+        ``because`` holds the judgement of each claim; with ``evidence`` also the sentence of the
+        knowledge that decides it. The value is ``None`` if the response or the knowledge has no
+        sentence.
         """
         read = [(example, None) if self.settings.markup == "keep" else as_read(example)
                 for example in examples]
@@ -236,7 +236,8 @@ class Scale:
         return in_notation_of(example.knowledge, claim.text)
 
     def _claims(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """What is judged of each response: see ``unit`` and ``support`` of the settings."""
+        """The units that are judged of each response: see ``unit`` and ``support`` of the
+        settings."""
         chosen = self.settings
         if self.claims and chosen.support == "consistent":
             return self.claims.find(examples)
@@ -258,7 +259,7 @@ class Scale:
         return self._read(best[0])
 
     def _read(self, verdict: Verdict) -> float:
-        """How far a verdict is support, in [0, 1]."""
+        """The support in [0, 1] from a verdict."""
         e, n, c = verdict.entailment, verdict.neutral, verdict.contradiction
         if self.settings.support == "attributable" or c == 0:  # two-way: "No" is neither
             return e
@@ -268,7 +269,7 @@ class Scale:
         self, examples: Sequence[Example], claims: Sequence[_Claimed],
         known: dict[_Pair, Verdict],
     ) -> list[_Best | None]:
-        """What the best chunk says of each claim (section 3.1), and that chunk."""
+        """The verdict of the best chunk on each claim (section 3.1), and that chunk."""
         if self.settings.chunking == "prompt":
             return self._judge_documents(examples, claims)
         cut = {e.knowledge: self._cut(e.knowledge) for e in examples}
@@ -292,8 +293,8 @@ class Scale:
         ]
 
     def _chosen(self, asked: Sequence[list[_Asked]], chooser: Entailment) -> list[list[_Asked]]:
-        """At most ``judged_chunks`` for each claim, those that the chooser finds to support it
-        most; of equal ones the earlier."""
+        """At most ``judged_chunks`` chunks for each claim: those that the chooser finds most
+        supportive, and of equal ones the earlier."""
         most = self.settings.judged_chunks
         pairs = [one.pair for some in asked if len(some) > most for one in some]
         judged = dict(zip(pairs, self._judge(pairs, {}, chooser), strict=True))
@@ -306,8 +307,8 @@ class Scale:
     def _judge(
         self, pairs: Sequence[_Pair], known: dict[_Pair, Verdict], model: Entailment | None = None
     ) -> list[Verdict]:
-        """What each premise says of its claim, by the backbone where no other model is named;
-        what is known is not asked again."""
+        """The verdict of each premise on its claim, by the backbone unless another model is named.
+        Known pairs are not judged again."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
             known.update(zip(new, (model or self.backbone).judge(new), strict=True))
@@ -323,7 +324,8 @@ class Scale:
     def _judge_documents(
         self, examples: Sequence[Example], claims: Sequence[_Claimed]
     ) -> list[_Best | None]:
-        """The same, the backbone cutting the chunks: the whole knowledge stands for the best."""
+        """Like :meth:`_judge_chunks`, but the backbone cuts the chunks, and the whole knowledge
+        counts as the best one."""
         backbone = cast("PromptBackbone", self.backbone)
         pairs = [(examples[i].knowledge, self._said(examples[i], claim)) for i, claim in claims]
         asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
@@ -381,8 +383,8 @@ class Scale:
         return found_in
 
     def _supports(self, judged: Sequence[Judgement]) -> list[float]:
-        """What the score is made of: a claim that is repeated counts once, a sentence each time,
-        as in the paper."""
+        """The supports that make the score. A repeated claim counts once; a repeated sentence
+        counts each time, as in the paper."""
         once = self.settings.unit == "claim"
         return judgements.distinct(judged) if once else [one.support for one in judged]
 

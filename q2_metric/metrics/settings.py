@@ -1,4 +1,4 @@
-"""Settings from keywords, with messages for people."""
+"""Reads settings from keywords, with clear error messages."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ T = TypeVar("T")
 def settings_and_running(
     settings: type[T], given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> tuple[T, Running]:
-    """A settings dataclass and :class:`Running`, out of one call's keywords.
+    """A settings dataclass and :class:`Running`, from the keywords of one call.
 
-    What is not given or ``None`` is as in ``defaults``, or else as the dataclass has it.
+    A missing or ``None`` keyword has its value from ``defaults``, or else the dataclass's default.
 
     Raises:
-        InputError: a name that neither has, with the nearest that one has.
+        InputError: a keyword is unknown; the message suggests the nearest one.
     """
     names = [field.name for field in dataclasses.fields(settings)]  # type: ignore[arg-type]
     refuse_unknown(given, [*names, *RUNNING], "setting")
@@ -32,13 +32,13 @@ def settings_and_running(
 
 
 def check_stages(*stages: tuple[str, object, str]) -> None:
-    """Nothing where each stage that a metric is made of can do its work.
+    """Checks that each stage of a metric has the method it needs.
 
     Args:
-        stages: the keyword, what was given, and the method that it must have.
+        stages: (keyword, stage, name of the needed method) for each stage.
 
     Raises:
-        InputError: one that has no such method.
+        InputError: a stage lacks its method.
     """
     for role, stage, method in stages:
         if not callable(getattr(stage, method, None)):
@@ -47,10 +47,10 @@ def check_stages(*stages: tuple[str, object, str]) -> None:
 
 
 def check_labels(text: str | None) -> tuple[str, ...] | None:
-    """The classes that a setting ``nli_labels`` names, in their order.
+    """The classes named by a setting ``nli_labels``, in order.
 
     Raises:
-        InputError: they are not the classes of an NLI model.
+        InputError: the text does not name the classes of an NLI model.
     """
     from q2_metric.models.hub.labels import given_labels
 
@@ -58,10 +58,11 @@ def check_labels(text: str | None) -> tuple[str, ...] | None:
 
 
 def refuse_unknown(given: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Nothing where all names are known.
+    """Checks that all names are known.
 
     Raises:
-        InputError: a name that is not, with the nearest that is; ``what`` says of what.
+        InputError: a name is unknown; the message suggests the nearest one. ``what`` is the kind of
+            name.
     """
     for name in given:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Signatures: one line that says what was measured, with which models and settings.
+"""Signatures: one line that names a metric, its models and its settings.
 
 The form is sacrebleu's, with the metric's name in front::
 
@@ -15,7 +15,7 @@ from q2_metric._version import __version__
 from q2_metric.errors import InputError
 
 OF_THE_MEAN = ("no_claim", "bootstrap", "bootstrap_seed")
-"""The settings of a signature that are of the mean and not of the metric."""
+"""The settings of a signature that belong to the mean and not to the metric."""
 
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%|:")
 """Printable ASCII without the separators and the escape sign: written as it is."""
@@ -26,9 +26,9 @@ def signature(name: str, settings: Mapping[str, object]) -> str:
 
     Args:
         name: the metric's name, first in the line.
-        settings: written in their own order. A ``bool`` becomes yes/no, ``None``
-            "none", a float its shortest form; anything else its text. ``version`` of
-            this package is added at the end unless it is among the settings.
+        settings: settings in order. A ``bool`` becomes yes/no, ``None`` "none", a float its
+            shortest form, and anything else its text. The ``version`` of this package is added at
+            the end unless it is among the settings.
 
     >>> signature("f1", {"lower": True, "model": "a|b", "version": "1.0"})
     'f1|lower:yes|model:a%7Cb|version:1.0'
@@ -43,7 +43,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
     """The name and the settings of a signature, in order, values as text.
 
     Raises:
-        InputError: a part has no ``key:value`` form, or a key comes twice.
+        InputError: a part is not of the form ``key:value``, or a key occurs twice.
 
     >>> parse("f1|model:a%7Cb|version:1.0")
     ('f1', {'model': 'a|b', 'version': '1.0'})
@@ -69,7 +69,7 @@ def of_metric(signed: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """A signature as its metric's name and eight digits, the same for the same signature.
+    """A signature as its metric's name and eight digits, which are equal for equal signatures.
 
     >>> shortened("f1|model:a|version:1.0")
     'f1#266571b5'

@@ -1,4 +1,5 @@
-"""The share of the response's content words that the knowledge has too: what counting tells."""
+"""The share of the response's content words that occur in the knowledge: word overlap as a
+baseline."""
 
 from __future__ import annotations
 
@@ -13,9 +14,8 @@ from q2_metric.types import Example, Score
 class WordShare:
     """Share of the response's content words in the knowledge, exactly or by stem: [0, 1].
 
-    Content words are those outside the list of function words, and numbers. A response
-    without any claims nothing that could be counted: its score has no value (``None``) and the
-    reason "no_claim".
+    Content words are words outside the list of function words, and numbers. A response without
+    content words has no value (``None``) and the reason "no_claim".
     """
 
     name = "word_share"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 WORDS: Mapping[str, str] = {
-    "mean": "of the responses that have a score",
-    "95 % interval": "where the mean would be for other such responses (bootstrap)",
-    "coverage": "responses about which Q² found something to ask",
-    "no answer": "questions that the knowledge does not answer",
-    "fallback": "responses about which nothing could be asked, judged as a whole",
-    "no claim": "responses that claim nothing, so that there is nothing to check",
+    "mean": "of the responses that count",
+    "95 % interval": "where the mean of other such responses would be (bootstrap)",
+    "coverage": "share of responses with a valid question of Q²",
+    "no answer": "share of questions that the knowledge does not answer",
+    "fallback": "share of responses without a valid question, judged as a whole by NLI",
+    "no claim": "share of responses that claim nothing",
     "n": "responses that count in the mean",
 }
 """What each number says, by its title."""

@@ -1,6 +1,6 @@
-"""A score as JSON and back: what the cache and other processes are given.
+"""A score as JSON and back, for the cache and for other processes.
 
-Each item of ``because`` says what it is::
+Each item of ``because`` names its kind::
 
     {"value": 0.5, …, "because": [{"kind": "comparison", "question": […], …}]}
 """
@@ -28,7 +28,7 @@ from q2_metric.types import (
 _KINDS: Mapping[str, Callable[..., Any]] = {
     kind.__name__.lower(): kind for kind in (Comparison, Judgement, Part)
 }
-"""What a score may rest on, by the name of its kind."""
+"""The kinds of evidence, by name."""
 
 
 def to_json(score: Score) -> dict[str, Any]:

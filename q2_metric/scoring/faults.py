@@ -1,4 +1,4 @@
-"""Scoring that outlives a bad row: what fails is halved until the row is found."""
+"""Scores around bad rows: a block that fails is halved until the row is found."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from q2_metric.errors import ModelError, Q2Error
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
-"""So many different responses that all fail are no accident of one row: the model is broken."""
+"""If this many different responses all fail, no single row is to blame: the model is broken."""
 
 Scorer = Callable[[Sequence[Example]], Sequence[Score]]
 
 
 def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
-    """A score for each example, or the words that say why it has none.
+    """A score for each example, or a text that says why it has none.
 
-    Where scoring all of them raises, each half is scored by itself, and so on: too large a
-    batch passes in parts, and a row that fails alone is the one to report. A score that is
-    not a number is reported too.
+    If scoring all examples raises, each half is scored separately, and so on. So a batch that is
+    too large passes in parts, and a row that fails alone is reported. A score that is not a number
+    is reported too.
 
     Args:
-        name: the metric's, for messages.
+        name: name of the metric, for messages.
         score: scores examples, in order.
 
     Raises:
@@ -73,7 +73,7 @@ def _words(error: Exception) -> str:
 
 
 def _device_lost(error: Exception) -> bool:
-    """After such an error every later call to the GPU fails as well."""
+    """Whether every later call to the GPU will fail after this error."""
     memory = "out of memory" in str(error).lower()
     return not memory and (
         type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)

@@ -1,4 +1,4 @@
-"""What a response counts in the means, for one metric: the one rule of every shell."""
+"""How a response counts in the means of one metric: the one rule of every shell."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ NoClaim = Literal["zero", "exclude"]
 """How a response that claims nothing counts in a mean: as 0, or not at all."""
 
 NO_CLAIM: NoClaim = "zero"
-"""The default of every shell. With "zero" all systems are averaged over the same rows, and a system
-that says nothing does not win. With "exclude" a mean is of the responses that claim something."""
+"""The default of every shell. With "zero", all systems are averaged over the same rows, and a
+system that says nothing does not win. With "exclude", a mean covers the responses that claim
+something."""
 
 NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "fault"})
-"""Reasons that are not the response's own: it counts in no mean and in no share."""
+"""Reasons that do not come from the response: it counts in no mean and in no share."""
 
 CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty"})
 """The other reasons: the response claims nothing."""
 
 SHARES = ("coverage", "fallback", "no_claim")
-"""Shares of all responses that have knowledge and that no metric failed on: asked a valid
-question, scored by end-to-end NLI instead, without a claim."""
+"""Shares of all responses that have knowledge and that no metric failed on: with a valid question,
+scored by end-to-end NLI instead, without a claim."""
 
 
 def check_no_claim(value: object) -> NoClaim:
-    """A setting ``no_claim``; ``None`` is the default.
+    """The value of a setting ``no_claim``; ``None`` means the default.
 
     Raises:
         InputError: it is neither "zero" nor "exclude".
@@ -44,11 +45,11 @@ def check_no_claim(value: object) -> NoClaim:
 
 
 def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> float | None:
-    """What a number of a response counts in a mean; ``None`` where it does not.
+    """The value with which a number counts in a mean; ``None`` if it does not count.
 
     Args:
         value: the number.
-        reason: of its score. A blank response claims nothing.
+        reason: the reason of its score. A blank response claims nothing.
         no_claim: how such a response counts.
     """
     if reason in CLAIMLESS:
@@ -58,15 +59,15 @@ def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> fl
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the means need of a response's score by one metric.
+    """The parts of a response's score by one metric that the means need.
 
     Attributes:
-        metric: its entry.
-        values: by column, before anything is counted.
+        metric: entry of the metric.
+        values: values by column, before counting.
         reason: why there is no value.
         fallback: whether the value is end-to-end NLI.
-        questions: how many Q² asked.
-        unanswered: how many of them the knowledge does not answer.
+        questions: number of Q²'s questions.
+        unanswered: number of questions that the knowledge does not answer.
     """
 
     metric: Entry
@@ -85,7 +86,7 @@ class Outcome:
                    score.reason, score.fallback, len(how), how.count("no_answer"))
 
     def numbers(self, no_claim: NoClaim) -> dict[str, float | None]:
-        """What the response adds to each mean of the metric, ``None`` where nothing.
+        """The value that the response adds to each mean of the metric; ``None`` if it adds none.
 
         Keys: the metric's columns; ``coverage`` and ``fallback`` of a metric that asks questions,
         ``no_claim`` of one that judges claims, each 1 or 0.
@@ -130,7 +131,7 @@ def of_row(row: Mapping[str, Any]) -> list[Outcome]:
 def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | None]:
     """:meth:`Outcome.numbers` of a response by all its metrics.
 
-    A share that several metrics have is that of the first that scored the response.
+    A share that several metrics have comes from the first metric that scored the response.
     """
     found: dict[str, float | None] = {}
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""Metrics over rows: the numbers of the system and of each row, and their signatures."""
+"""Runs metrics over rows: the numbers of the system and of each row, with their signatures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Metric, Score
 
 LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
-"""Numbers of a system that should be low; of all others more is better."""
+"""Numbers of a system for which lower is better; for all others, higher is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Run:
     """Metrics over rows: the numbers of the system and of each row.
 
     Args:
-        metrics: as they were loaded.
+        metrics: the loaded metrics.
         rows: one for each response.
-        scores: by metric name for each row.
+        scores: scores by metric name, for each row.
         no_claim: how responses that claim nothing count in means.
 
     Attributes:
-        aggregate: of all rows.
+        aggregate: the aggregate of all rows.
     """
 
     metrics: Sequence[Metric]
@@ -61,7 +61,7 @@ class Run:
         return cls(metrics, rows, scores, no_claim)
 
     def column(self, name: str) -> list[float | None]:
-        """A number of each row by the name of its column, ``None`` where it has none."""
+        """A number of each row by column name; ``None`` if the row has none."""
         metric, column = of_column(name)
         return [column.of(row[metric.name]) for row in self.scores]
 
@@ -74,11 +74,11 @@ class Run:
         return self.aggregate.mean(self.metrics[0].name).n
 
     def system(self) -> dict[str, float | None]:
-        """Means in [0, 1], and what they rest on (:meth:`Aggregate.compute`)."""
+        """Means in [0, 1] and their shares (:meth:`Aggregate.compute`)."""
         return self.aggregate.compute()
 
     def signatures(self) -> dict[str, str]:
-        """By metric: what its mean is (:func:`q2_metric.scoring.sign`)."""
+        """Signatures of the means, by metric (:func:`q2_metric.scoring.sign`)."""
         return signatures(self.metrics, self.no_claim)
 
     def claims(self) -> list[list[dict[str, Any]]]:
@@ -86,7 +86,7 @@ class Run:
         return [claims(row, scores) for row, scores in zip(self.rows, self.scores, strict=True)]
 
     def explanations(self) -> list[dict[str, Any]]:
-        """What each row's scores rest on, in the form of a row of ``q2 score --out``."""
+        """The evidence of each row's scores, in the form of a row of ``q2 score --out``."""
         names = [metric.name for metric in self.metrics]
         return [
             output_row(i, row, scores, names)
@@ -97,27 +97,27 @@ class Run:
 def claims(scored: Example, scores: Mapping[str, Score]) -> list[dict[str, Any]]:
     """The judged claims of a response, in the form of ``claims`` of a row of ``q2 score --out``.
 
-    There are none where the response claims nothing, or no metric among these judges claims.
+    The list is empty if the response claims nothing, or if none of these metrics judges claims.
 
     Args:
         scored: the response with its knowledge.
-        scores: of it, by metric.
+        scores: its scores by metric.
     """
     return output_row(0, scored, scores, list(scores)).get("claims") or []
 
 
 MOST = 0.5
-"""A mean that rests on fewer judged responses than this share chooses nothing."""
+"""A mean over a smaller share of judged responses must not choose a checkpoint."""
 
 
 def hollow(numbers: Mapping[str, float | None]) -> str:
-    """Why the means of a system must not choose a checkpoint; "" where they may.
+    """Why the means of a system must not choose a checkpoint; "" if they may.
 
-    They must not where most responses claim nothing or were judged as a whole, since Q² found
-    nothing to ask: such means say little, and a model that writes no language can win by them.
+    They must not if most responses claim nothing, or were judged as a whole because Q² found no
+    valid question. Such means say little, and a model that writes no language can win by them.
 
     Args:
-        numbers: of :meth:`Run.system`, or of a framework's report.
+        numbers: the numbers of :meth:`Run.system`, or of a framework's report.
 
     >>> hollow({"q2": 0.4, "fallback": 0.7, "no_claim": 0.2})
     '90% of the responses claim nothing (20%) or had no question to ask (70%)'
@@ -136,12 +136,12 @@ def _share(value: float | None) -> float:
 def against_gold(
     responses: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """``f1`` and ``bleu`` of responses against people's, in [0, 1]; all responses count.
+    """``f1`` and ``bleu`` of responses against reference responses, in [0, 1]; all responses count.
 
     Args:
-        responses: of the system; there is one at least.
-        golds: of each, one or several; the best counts for ``f1`` (token F1, a mean), all for
-            ``bleu`` (sacrebleu, of the corpus).
+        responses: responses of the system, at least one.
+        golds: one or several references for each. The best counts for ``f1`` (token F1, a mean),
+            and all count for ``bleu`` (sacrebleu, of the corpus).
     """
     best = [max(token_f1(said, gold) for gold in of_it)
             for said, of_it in zip(responses, golds, strict=True)]

@@ -1,8 +1,8 @@
-"""Which responses a metric is asked about, and their scores: for every metric and every shell.
+"""Which responses a metric scores, and their scores: for every metric and every shell.
 
-The rule is applied here, to our metrics, to BERTScore and to any metric that is registered; its
-author does nothing for it. A response that is blank, has no knowledge or claims nothing is not
-handed to the metric: it has a score without a value, with the reason.
+The rule is applied here, for every registered metric, so authors of metrics need not apply it. A
+response that is blank, has no knowledge or claims nothing is not passed to the metric. Its score
+has no value, but a reason.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from q2_metric.text.given import kind
 from q2_metric.types import Example, Metric, Reason, Score
 
 OnFault = Callable[[int, str], None]
-"""Told (place of the row, what happened) of a row that a metric fails on."""
+"""Called with (place of the row, message) for a row that a metric fails on."""
 
 OnBreak = Callable[[str, Exception], None]
-"""Told (name, error) of a metric that fails on all rows."""
+"""Called with (name, error) for a metric that fails on all rows."""
 
 
 class _WithEvidence(Protocol):
@@ -48,16 +48,17 @@ class _Computed(Protocol):
 def load(
     names: Iterable[str] | str | None, settings: Mapping[str, Any], calibration: Any = None
 ) -> list[Metric]:
-    """The metrics, from the keywords of one flat call.
+    """Loads the metrics from the keywords of one call.
 
     Args:
-        names: out of ``METRICS``, as a sequence or as "q2,scale"; ``None`` for the default.
+        names: names in ``METRICS``, as a sequence or as "q2,scale"; ``None`` for the default.
         settings: ``preset``, and the keywords of :func:`q2_metric.metrics.load_metrics`.
-        calibration: a file of ``q2 calibrate`` or a ``Calibration``, or several of them.
+        calibration: one or several calibrations: files of ``q2 calibrate``, or ``Calibration``
+            objects.
 
     Raises:
-        InputError: an unknown metric, keyword, preset or value; a calibration that does not
-            fit the metrics.
+        InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does
+            not fit the metrics.
         MissingExtra, ModelError: as ``load_metrics``.
     """
     refuse_unknown(settings, ["preset", *known_keywords()], "keyword")
@@ -83,16 +84,16 @@ def score(
     on_fault: OnFault | None = None,
     on_break: OnBreak | None = None,
 ) -> list[dict[str, Score]]:
-    """A score of each row by each metric; those without a value have a ``reason``.
+    """A score of each row by each metric. Scores without a value have a ``reason``.
 
     Args:
-        loaded: the metrics; each stage of one runs in batches over all rows.
-        rows: responses with their knowledge; either may be blank.
-        evidence: metrics that can also find each sentence's support.
-        on_fault: told (place in ``rows``, what happened) of a row that a metric fails on;
-            without it the first such error is raised.
-        on_break: told (name, error) of a metric that fails on all rows, which then have no
-            score by it; without it the error is raised.
+        loaded: the metrics; each of their stages runs in batches over all rows.
+        rows: responses with their knowledge; both may be blank.
+        evidence: also find the sentence that decides each claim, with metrics that can.
+        on_fault: called with (place in ``rows``, message) for a row that a metric fails on. Without
+            it, the first such error is raised.
+        on_break: called with (name, error) for a metric that fails on all rows, which then have no
+            score by it. Without it, the error is raised.
     """
     found = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
     return [
@@ -114,7 +115,7 @@ def score_with(
 
 
 def _as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:
-    """What a metric gave, with values that are ``float``.
+    """The results of a metric, with values as ``float``.
 
     Raises:
         ModelError: it is not one score for each example.
@@ -145,20 +146,20 @@ def score_rows(
     on_fault: OnFault | None = None,
     on_break: OnBreak | None = None,
 ) -> list[dict[str, Score]]:
-    """The scores of each row by metric name; ``None`` rows keep their place, without scores.
+    """The scores of each row by metric name. ``None`` rows keep their place and have no scores.
 
     Args:
         loaded: the metrics.
-        rows: ``None`` where there is nothing to score.
-        evidence: metrics that can also find each sentence's support.
-        on_fault: told (place in ``rows``, what happened) of a row that a metric cannot
-            score, and the others are scored (:func:`q2_metric.scoring.faults.score_each`);
-            without it the first error is raised.
-        on_break: told (name, error) of a metric that fails on all rows, and the other metrics
-            score them; without it the error is raised.
+        rows: the rows; ``None`` if there is nothing to score.
+        evidence: also find the sentence that decides each claim, with metrics that can.
+        on_fault: called with (place in ``rows``, message) for a row that a metric cannot score; the
+            other rows are scored (:func:`q2_metric.scoring.faults.score_each`). Without it, the
+            first error is raised.
+        on_break: called with (name, error) for a metric that fails on all rows; the other metrics
+            still score them. Without it, the error is raised.
 
     Raises:
-        InputError: a row is no example, or one of its texts is no text.
+        InputError: a row is not an example, or one of its texts is not a string.
     """
     check_examples([row for row in rows if row is not None])
     scores: list[dict[str, Score]] = [{} for _ in rows]

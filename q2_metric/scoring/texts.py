@@ -1,8 +1,8 @@
-"""Texts in: what a framework hands over, as examples. One rule for a text that is missing.
+"""Turns a framework's texts into examples, with one rule for missing texts.
 
-A missing text (``None``, NaN as pandas writes it, a list without a text) is a blank text: a missing
-response is empty, missing knowledge is no knowledge, a missing history has no turns. Such a row
-keeps its place and gets a reason in place of a score. Any other value that is not text is an error.
+A missing text (``None``, NaN as pandas writes it, a list without a text) counts as a blank text: a
+missing response is empty, missing knowledge is blank, a missing history has no turns. Such a row
+keeps its place and gets a reason instead of a score. Any other value that is not text is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def check_text(value: object, where: str) -> str:
     """The text itself.
 
     Raises:
-        InputError: it is no string, or not valid Unicode.
+        InputError: it is not a string, or not valid Unicode.
     """
     if not isinstance(value, str):
         raise InputError(f"{where} is {kind(value)}, not a string")
@@ -27,10 +27,10 @@ def check_text(value: object, where: str) -> str:
 
 
 def check_texts(value: object, where: str) -> list[str]:
-    """A text or a list of texts, as a list; missing ones are left out.
+    """A text or a list of texts, as a list without missing ones.
 
     Raises:
-        InputError: it is neither.
+        InputError: it is neither a text nor a list of texts.
     """
     if missing(value):
         return []
@@ -41,10 +41,10 @@ def check_texts(value: object, where: str) -> list[str]:
 
 
 def check_response(value: object, where: str) -> str:
-    """A response, "" where it is missing.
+    """A response; "" if it is missing.
 
     Raises:
-        InputError: it is something else.
+        InputError: it is neither a text nor missing.
     """
     return "" if missing(value) else check_text(value, where)
 
@@ -53,7 +53,7 @@ def check_column(values: object, where: str) -> list[Any]:
     """A value for each row, as a list.
 
     Raises:
-        InputError: it is one text, or has no order (a mapping, a set), or several columns.
+        InputError: it is a single text, has no order (a mapping, a set), or has several columns.
     """
     if not _several(values) or getattr(values, "ndim", 1) != 1:
         raise InputError(f"{where} is {kind(values)}, not a list with an item for each response")
@@ -66,21 +66,21 @@ def _several(value: object) -> TypeGuard[Iterable[Any]]:
 
 
 def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()) -> Example:
-    """The example; several passages of knowledge are one text, blank turns are left out."""
+    """An example. Several passages of knowledge become one text, and blank turns are left out."""
     return Example(response, "\n".join(knowledge), tuple(turn for turn in history if turn.strip()))
 
 
 def given(response: object, knowledge: object, history: object, where: str) -> Example:
-    """A row as a framework hands it over, with its texts checked.
+    """A row from a framework, with its texts checked.
 
     Args:
         response: a text.
         knowledge: a text, or a list of passages.
         history: the turns before the response, oldest first.
-        where: names the row in errors, as "row 3".
+        where: the name of the row in errors, such as "row 3".
 
     Raises:
-        InputError: one of them is neither text nor missing.
+        InputError: a value is neither text nor missing.
     """
     return example(
         check_response(response, f"the response of {where}"),
@@ -92,10 +92,10 @@ def given(response: object, knowledge: object, history: object, where: str) -> E
 def given_columns(
     responses: object, knowledge: object, histories: object = None, each: str = "row",
 ) -> list[Example]:
-    """Rows from columns, each a sequence with an item a row; ``each`` names one in errors.
+    """Rows from columns, each a sequence with an item for each row; ``each`` names a row in errors.
 
     Raises:
-        InputError: a column is no sequence, the lengths differ, or a value is no text.
+        InputError: a column is not a sequence, the lengths differ, or a value is not text.
     """
     responses = check_column(responses, "responses")
     knowledge = check_column(knowledge, "knowledge")

@@ -1,4 +1,5 @@
-"""The verdict over the responses of a file: how many have an unsupported claim, and the worst."""
+"""The verdict on the responses of a file: how many have an unsupported claim, and the worst
+ones."""
 
 from __future__ import annotations
 
@@ -10,22 +11,22 @@ from q2_metric.text.nearest import Parts
 from q2_metric.text.sentences import split_sentences
 
 SHOWN = 3
-"""Responses that are named."""
+"""Number of responses that are named."""
 UNSUPPORTED = ("contradicted", "not found")
-"""Verdicts on claims that the knowledge does not support."""
+"""The verdicts of unsupported claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The claim of a response that its sources support least.
+    """The least supported claim of a response.
 
     Attributes:
-        id: of the row.
+        id: id of the row.
         claim: its text.
         verdict: "contradicted" or "not found".
         support: in [0, 1].
-        source: the sentence of the knowledge that decides, or the nearest by its words; ``None``
-            where the knowledge is not known.
+        source: the sentence of the knowledge that decides, or the nearest by its words; ``None`` if
+            the knowledge is not known.
         decides: whether that sentence contradicts the claim.
     """
 
@@ -46,8 +47,9 @@ class Verdict:
         unsupported: those with a claim that is contradicted or not found.
         contradicted: those with a claim that is contradicted.
         cited: claims that cite a passage.
-        cited_rightly: those that a passage they cite supports.
-        worst: at most :data:`SHOWN` of the unsupported, the least supported claim first.
+        cited_rightly: claims with a cited passage that supports them.
+        worst: at most :data:`SHOWN` responses with an unsupported claim, the least supported claim
+            first.
     """
 
     judged: int = 0
@@ -58,7 +60,7 @@ class Verdict:
     worst: tuple[Worst, ...] = ()
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Takes an output row in, with its texts where they are known."""
+        """Adds an output row, with its texts if they are known."""
         claims = row.get("claims") or ()
         self.judged += bool(claims)
         citations = [one.get("citation") for one in claims]
@@ -80,7 +82,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The verdict in one line, "" where no claim was judged."""
+        """The verdict in one line; "" if no claim was judged."""
         if not self.judged:
             return ""
         if not self.unsupported:
@@ -93,7 +95,7 @@ class Verdict:
 
     @property
     def citations(self) -> str:
-        """How many claims are cited rightly, in one line; "" where none cites a passage."""
+        """How many claims are cited rightly, in one line; "" if no claim cites a passage."""
         if not self.cited:
             return ""
         return (f"{self.cited_rightly:,} of {self.cited:,} claims with a citation cite a passage "
@@ -113,7 +115,7 @@ class Verdict:
 
 
 def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those of an output row's claims that the knowledge does not support."""
+    """The unsupported claims of an output row."""
     return [one for one in claims
             if one.get("verdict") in UNSUPPORTED and one["support"] is not None]
 

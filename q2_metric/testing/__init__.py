@@ -18,7 +18,7 @@ from q2_metric.errors import InputError
 from q2_metric.types import Judgement, Metric, Score
 
 THRESHOLD = 0.5
-"""Of groundedness, which is a calibrated probability."""
+"""The default threshold, for groundedness, which is a calibrated probability."""
 
 
 def assert_grounded(
@@ -37,16 +37,17 @@ def assert_grounded(
     Args:
         answer: the text to judge.
         sources: the passages that it was written from.
-        question: the user's turn before it, if any.
+        question: the user's turn before the answer, if there is one.
         threshold: the least score that passes, in [0, 1].
-        metric: the score that decides: "groundedness", "scale", "q2", ….
+        metric: the metric that decides: "groundedness", "scale", "q2", ….
         settings: keywords of the metric: ``preset``, ``dtype``, ``device``, ….
 
     Raises:
-        AssertionError: the score is below the threshold, or there is none because the answer is
-            blank or claims nothing. The message names each claim that is not supported, its place
-            in the answer and the nearest passage.
-        InputError: a text is no text, the sources are blank, or the threshold is not in [0, 1].
+        AssertionError: the score is below the threshold, or missing because the answer is blank or
+            claims nothing. The message names each unsupported claim, its place in the answer and
+            the nearest passage.
+        InputError: a text is not a string, the sources are blank, or the threshold is not in [0,
+            1].
         MissingExtra, ModelError: a model cannot be loaded.
     """
     __tracebackhide__ = True  # pytest shows the caller's line

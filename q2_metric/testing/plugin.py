@@ -1,4 +1,5 @@
-"""The pytest plug-in: a fixture and a marker. pytest imports it at each start, so it is light."""
+"""The pytest plug-in: a fixture and a marker. pytest imports it at each start, so it imports
+little."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that uses the fixture has the marker, so that it can be deselected."""
+    """Marks each test that uses the fixture, so that it can be deselected."""
     for item in items:
         if "grounded" in getattr(item, "fixturenames", ()):
             item.add_marker(MARKER)
@@ -28,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def grounded(request: pytest.FixtureRequest) -> Callable[..., None]:
     """:func:`q2_metric.testing.assert_grounded` with the keywords of the test's marker.
 
-    The models are loaded once a process.
+    The models are loaded once per process.
     """
     from q2_metric.testing import assert_grounded
 
