@@ -156,9 +156,9 @@ class Comparison:
     knowledge_start: int | None = None
 
 
-ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell"]
+ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell", "answer"]
 """The part of a response that a claim is. "relative" is a relative clause, "cell" a cell of a
-table."""
+table, and "answer" a short answer that is read with its question."""
 
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """Whether the knowledge supports a claim, contradicts it, does not mention it, or was not read."""

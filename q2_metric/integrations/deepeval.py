@@ -60,7 +60,7 @@ class Grounded(BaseMetric):  # type: ignore[misc]
         if not knowledge:
             raise InputError(f"the test case {test_case.name or test_case.input!r} has neither "
                              "retrieval_context nor context: there is no knowledge")
-        row = given(test_case.actual_output, list(knowledge), None, "a test case")
+        row = given(test_case.actual_output, list(knowledge), None, "a test case", test_case.input)
         (judged,) = self.judge([row])
         value = judged.numbers[self.metric]
         if value is None:

@@ -58,7 +58,7 @@ class Grounded(BaseEvaluator):  # type: ignore[misc]
         """
         if contexts is None:
             raise InputError("there are no contexts: pass the texts that must support the response")
-        row = given(response, list(contexts), query, "the response")
+        row = given(response, list(contexts), None, "the response", query)
         (judged,) = await asyncio.to_thread(self.judge, [row])
         value = judged.numbers[self.metric]
         return EvaluationResult(

@@ -48,7 +48,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     if own["knowledge"] not in variables:
         raise InputError(f"the test has no variable {own['knowledge']!r} with the sources of the "
                          f"answer; its variables are {', '.join(variables) or 'none'}")
-    row = given(output, variables[own["knowledge"]], variables.get(own["question"]), "the test")
+    row = given(output, variables[own["knowledge"]], None, "the test",
+                variables.get(own["question"]))
     (judged,) = _judge(own["metric"], json.dumps(config, sort_keys=True))([row])
     value = judged.numbers[own["metric"]]
     if value is None:

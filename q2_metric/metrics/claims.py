@@ -13,11 +13,15 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from q2_metric.errors import InputError
+from q2_metric.text.answers import decides
 from q2_metric.text.claims import has_claim
 from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
 from q2_metric.text.markup import laid_out, unmarked
-from q2_metric.types import Example, Reason, Score
+from q2_metric.types import Claim, ClaimFinder, Example, Reason, Score
+
+Stated = Callable[[Sequence[Example]], list[str | None]]
+"""What short answers state with their questions; ``None`` of the others."""
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
@@ -37,7 +41,7 @@ def claims_only(score: Scoring) -> Scoring:
     """Like :func:`texts_only`, but the metric gets only responses that claim something.
 
     The other examples have the reason "no_claim". A metric whose ``scores_all`` is true gets them
-    too.
+    too. One whose ``reads_question`` is true gets those that say yes or no to their question.
     """
     return _given_only(score, unclaimed)
 
@@ -60,6 +64,9 @@ def _given_only(score: Scoring, why_not: Callable[[Example], Reason | None]) -> 
     def scored(self: Any, examples: Sequence[Example], **keywords: Any) -> list[Score]:
         check_examples(examples)
         reasons = list(map(blank if getattr(self, "scores_all", False) else why_not, examples))
+        if getattr(self, "reads_question", False):
+            reasons = [None if reason == "no_claim" and is_verdict(one) else reason
+                       for reason, one in zip(reasons, examples, strict=True)]
         checked = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
         found = iter(score(self, checked, **keywords) if checked else ())
         return [
@@ -104,9 +111,27 @@ def blank(example: Example) -> Reason | None:
     return "empty" if is_blank(example.response) else None
 
 
-def unclaimed(example: Example) -> Reason | None:
-    """The reason why no metric can judge an example's claims; ``None`` if it has claims."""
+def is_verdict(example: Example) -> bool:
+    """Whether the response is a mere yes or no to a question that asks for one: it claims what
+    the question asks."""
+    return decides(unmarked(example.response), example.question)
+
+
+def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
+    """What short answers state with their questions: no claim for a mere yes or no to something
+    that no rule can state."""
+    asked = [example for example in examples if example.question]
+    found = finder.find(asked) if asked else []
+    return {example: claims for example, claims in zip(asked, found, strict=True)
+            if not claims or claims[0].kind == "answer"}
+
+
+def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
+    """The reason why no metric can judge an example's claims; ``None`` if it has claims.
+
+    ``with_question``: a mere yes or no claims what its question asks.
+    """
     reason = blank(example)
     if reason is None and not has_claim(unmarked(example.response), example.history):
-        return "no_claim"
+        return None if with_question and is_verdict(example) else "no_claim"
     return reason

@@ -114,7 +114,7 @@ class Groundedness:
     ) -> None:
         check_stages(("scale", scale, "score"), ("head", head, "probability"))
         self.scale, self.head, self.q2 = scale, head, q2
-        self.scores_all = scale.scores_all
+        self.scores_all, self.reads_question = scale.scores_all, scale.reads_question
         self.signature = signature(self.name, {
             "preset": preset,
             "head": head.name,
@@ -177,7 +177,8 @@ class Groundedness:
         return [self._total(one, other) for one, other in zip(judged, questions, strict=True)]
 
     def _total(self, judged: Score, asked: Score | None) -> Score:
-        if judged.value is None or (self.scores_all and unclaimed(judged.example)):
+        if judged.value is None or (self.scores_all and unclaimed(judged.example)
+                                    and _stated(judged) is None):
             return judged
         parts = self.head.parts(evidence(judged, asked))
         claims = tuple(_with_questions(one, asked) for one in judged.because
@@ -189,7 +190,7 @@ def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
     """The judgement with those questions whose span lies in the claim."""
     claim = judged.claim
     about = [one for one in (asked.because if asked else ()) if isinstance(one, Comparison)
-             and claim.start <= one.question.span.start < claim.end]
+             and (claim.kind == "answer" or claim.start <= one.question.span.start < claim.end)]
     return replace(judged, questions=tuple(about)) if about else judged
 
 
@@ -207,7 +208,7 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     """
     claims = list(map(_logit, distinct(
         one for one in judged.because if isinstance(one, Judgement))))
-    shared = overlap(judged.example.response, judged.example.knowledge)
+    shared = overlap(_stated(judged) or judged.example.response, judged.example.knowledge)
     found = {
         "claims": math.fsum(claims) / len(claims),
         "weakest": min(claims),
@@ -219,6 +220,12 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
         scores = [_expected(one) for one in asked.because if isinstance(one, Comparison)]
         found["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
     return found
+
+
+def _stated(judged: Score) -> str | None:
+    """What a short answer states with its question; ``None`` of any other response."""
+    return next((one.claim.text for one in judged.because
+                 if isinstance(one, Judgement) and one.claim.kind == "answer"), None)
 
 
 def _expected(asked: Comparison) -> float:

@@ -45,6 +45,17 @@ def distinct(judged: Iterable[Judgement]) -> list[float]:
     return list({" ".join(one.claim.text.lower().split()): one.support for one in judged}.values())
 
 
+def aggregate(supports: Sequence[float], how: str) -> float | None:
+    """A response's score: the "mean", the least ("min") or the harmonic mean ("hmean")."""
+    if not supports:
+        return None
+    if how == "min":
+        return min(supports)
+    if how == "hmean":
+        return len(supports) / sum(1 / max(support, 1e-9) for support in supports)
+    return sum(supports) / len(supports)
+
+
 def deciding(
     judged: Judgement, claim: str, sentences: Sequence[str],
     known: Mapping[tuple[str, str], Verdict], best: int,

@@ -13,7 +13,7 @@ from typing import Any
 from q2_metric.errors import InputError
 from q2_metric.metrics import authors
 from q2_metric.metrics.answers import agrees, compare, to_judge
-from q2_metric.metrics.claims import claims_only, without_marks
+from q2_metric.metrics.claims import Stated, claims_only, is_verdict, without_marks
 from q2_metric.metrics.context import as_judged, claim_of, in_context
 from q2_metric.metrics.q2_settings import FURTHER, Q2Settings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
@@ -63,6 +63,7 @@ class Q2:
         settings: Q2Settings | None = None,
         preset: str = "custom",
         stances: Stances | None = None,
+        short_answers: Stated | None = None,
     ) -> None:
         check_stages(("spans", spans, "find"), ("questions", questions, "generate"),
                      ("reader", reader, "read"), ("entailment", entailment, "judge"),
@@ -76,6 +77,8 @@ class Q2:
         self.stances = stances if self.settings.context == "check" else None
         if self.settings.context == "check" and stances is None:
             raise InputError("context='check' needs stances, or Q2.from_preset, which has them")
+        self.short_answers = short_answers if self.settings.context == "check" else None
+        self.reads_question = self.short_answers is not None
         self._by_value = self.settings.values == "value"
         self.signature = self._signature(preset)
 
@@ -129,6 +132,7 @@ class Q2:
             settings=chosen,
             preset=models.name,
             stances=stages.load_stances() if chosen.context == "check" else None,
+            short_answers=stages.load_answers() if chosen.context == "check" else None,
         )
 
     def _signature(self, preset: str) -> str:
@@ -163,7 +167,9 @@ class Q2:
         setting ``fallback=False``.
         """
         resolved = self._resolve(examples)
-        unique = list(dict.fromkeys(resolved))
+        # No rule says what these say yes or no to.
+        silent = {one for one in resolved if self.short_answers and is_verdict(one)}
+        unique = [one for one in dict.fromkeys(resolved) if one not in silent]
         questions, dropped = self._valid_questions(unique)
         left_out: dict[Example, list[Dropped]] = {}
         for one in dropped:
@@ -182,7 +188,7 @@ class Q2:
             judged = self.entailment.judge([self._whole(e) for e in asked_nothing])
             verdicts = dict(zip(asked_nothing, judged, strict=True))
         return [
-            replace(
+            Score(original, None, reason="no_claim") if example in silent else replace(
                 self._total(original, because[example], verdicts.get(example)),
                 dropped=tuple(left_out.get(example, ())),
             )
@@ -190,10 +196,14 @@ class Q2:
         ]
 
     def _resolve(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples without markup and, if requested, with resolved pronouns in their
-        responses."""
+        """The examples without markup, short answers as statements and, if requested, with resolved
+        pronouns in their responses."""
         if self.settings.markup == "skip":
             examples = list(map(without_marks, examples))
+        if self.short_answers:
+            stated = self.short_answers(examples)
+            examples = [replace(example, response=said) if said else example
+                        for example, said in zip(examples, stated, strict=True)]
         if not self.settings.coreference or self.coreference is None:
             return list(examples)
         texts = self.coreference.resolve([(*e.history, e.response) for e in examples])

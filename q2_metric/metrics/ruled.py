@@ -38,6 +38,12 @@ ABOUT_VALUES = 0.3
 """A sentence can give another value for a claim if it has at least this share of them."""
 _DENIES = re.compile(r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable)\b"
                      r"|n['’]t\b", re.IGNORECASE)
+_NOT = re.compile(r"\b(is|are|was|were|does|do|did|has|have|had|can|ca|could|will|wo|would)"
+                  r"(?: ?not|n['’]t| n['’]t)\b", re.IGNORECASE)
+_NOT_SO_PLAIN = re.compile(
+    r"\b(?:only|just|until|till|because|but|all|every|each|any|than|least|most|if|that|who|which"
+    r"|merely|necessarily|and|or|yet|least|think|believe|know|say|says|said)\b", re.IGNORECASE)
+"""With these words more than the verb may be denied, or less."""
 NEAREST = 3
 """Sentences that are looked at for a claim, those that share most words with it."""
 
@@ -115,6 +121,10 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
     """
     near = _nearest(claim, chunk)
     if values_in(claim):
+        affirmed = _affirmed(claim)
+        if affirmed is not None:
+            held = by_values(affirmed, chunk, knowledge)
+            return None if held is None else not held
         if any(follows(claim, sentence) for sentence in near):
             return True
         row = by_row(claim, _parts(knowledge)[0])
@@ -124,6 +134,20 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
     if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
         return worked
     return False if contradicted_values(claim, near[0], knowledge) else None
+
+
+def _affirmed(claim: str) -> str | None:
+    """What a claim denies, where "not" is its only denial and denies the verb.
+
+    >>> _affirmed("It did not open in 1890."), _affirmed("Not one of 12 came.")
+    ('It did open in 1890.', None)
+    """
+    denials = list(_DENIES.finditer(claim))
+    found = _NOT.search(claim)
+    if found is None or len(denials) != 1 or _NOT_SO_PLAIN.search(claim):
+        return None
+    front = {"ca": "can", "wo": "will"}.get(found[1].lower(), found[1])
+    return claim[: found.start()] + front + claim[found.end() :]
 
 
 def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> bool | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from q2_metric.errors import InputError
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
-from q2_metric.metrics.claims import as_read, claims_only, unclaimed
+from q2_metric.metrics.claims import as_read, claims_only, short_answers, unclaimed
 from q2_metric.metrics.ruled import ruled, supports
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
@@ -109,6 +109,7 @@ class Scale:
         self.rates_chat = self.settings.support == "attributable" and self.settings.unit == "claim"
         self.scores_all = self.settings.chat == "score" or self.rates_chat
         self.claims = claims if self.settings.unit == "claim" else None
+        self.reads_question = self.claims is not None
         by_prompt = self.settings.chunking == "prompt"
         if by_prompt and not isinstance(backbone, PromptBackbone):
             raise InputError(f"{backbone.name} has no prompt: use chunking='knowledge'")
@@ -194,7 +195,7 @@ class Scale:
         """
         read = [(example, None) if self.settings.markup == "keep" else as_read(example)
                 for example in examples]
-        chat = {one for one, _ in read if self.rates_chat and unclaimed(one)}
+        chat = {one for one, _ in read if self.rates_chat and unclaimed(one, with_question=True)}
         unique = list(dict.fromkeys(one for one, _ in read if one not in chat))
         claims = [(i, claim) for i, found in enumerate(self._claims(unique)) for claim in found]
         judged: list[list[Judgement]] = [[] for _ in unique]
@@ -212,7 +213,7 @@ class Scale:
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
         totals = {
-            example: Score(example, self._aggregate(self._supports(found)), tuple(found))
+            example: self._total(example, found)
             for example, found in zip(unique, judged, strict=True)
         } | {example: judgements.nothing_claimed(example) for example in chat}
         scores = [judgements.as_written(totals[one], example, known_as)
@@ -248,15 +249,16 @@ class Scale:
         sentences = [[Claim(shown(example.response[start:end]), start, end)
                       for start, end in found]
                      for example, found in zip(examples, split, strict=True)]
-        if chosen.chat != "skip" or chosen.unit == "claim":
+        if self.claims:
+            short = short_answers(examples, self.claims)
+            return [short.get(example, found)
+                    for example, found in zip(examples, sentences, strict=True)]
+        if chosen.chat != "skip":
             return sentences
         return [
             [one for one in found if has_claim(one.text, example.history)] or found
             for example, found in zip(examples, sentences, strict=True)
         ]
-
-    def _support(self, best: _Best) -> float:
-        return self._read(best[0])
 
     def _read(self, verdict: Verdict) -> float:
         """The support in [0, 1] from a verdict."""
@@ -288,7 +290,8 @@ class Scale:
             asked = self._chosen(asked, self.chooser)
         found = iter(self._judge([one.pair for some in asked for one in some], known))
         return [
-            max(((next(found), one.place) for one in some), key=self._support, default=None)
+            max(((next(found), one.place) for one in some),
+                key=lambda best: self._read(best[0]), default=None)
             for some in asked
         ]
 
@@ -388,11 +391,9 @@ class Scale:
         once = self.settings.unit == "claim"
         return judgements.distinct(judged) if once else [one.support for one in judged]
 
-    def _aggregate(self, scores: Sequence[float]) -> float | None:
-        if not scores:
-            return None
-        if self.settings.aggregate == "min":
-            return min(scores)
-        if self.settings.aggregate == "hmean":
-            return len(scores) / sum(1 / max(score, 1e-9) for score in scores)
-        return sum(scores) / len(scores)
+    def _total(self, example: Example, found: Sequence[Judgement]) -> Score:
+        if not found and self.rates_chat:
+            return judgements.nothing_claimed(example)
+        value = judgements.aggregate(self._supports(found), self.settings.aggregate)
+        return Score(example, value, tuple(found),
+                     reason="no_claim" if self.claims and not found else None)

@@ -28,6 +28,7 @@ from q2_metric.running import Running
 from q2_metric.text import given
 
 if TYPE_CHECKING:
+    from q2_metric.metrics.claims import Stated
     from q2_metric.models.bundled.runtimes import Runtime
     from q2_metric.models.hub.loading import AutoClass, Loaded
     from q2_metric.models.hub.prompts import Prompt
@@ -117,6 +118,17 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
     from q2_metric.models.english.parser import SpacyPersonal
 
     return AuthorsPersonal() if authors else SpacyPersonal()
+
+
+def load_answers() -> Stated:
+    """What reads short answers with their questions, of every preset (spaCy).
+
+    Raises:
+        ModelError: spaCy's English model is not installed.
+    """
+    from q2_metric.models.english.answers import EnglishAnswers
+
+    return EnglishAnswers().stated
 
 
 def load_stances() -> Stances:

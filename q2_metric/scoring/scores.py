@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 from q2_metric import metrics
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.calibration import Calibration, calibrate
-from q2_metric.metrics.claims import blank, check_examples, unclaimed
+from q2_metric.metrics.claims import blank, check_examples, is_verdict, unclaimed
 from q2_metric.metrics.registry import METRICS, check_names, entry
 from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
@@ -172,7 +172,8 @@ def score_rows(
         asked: dict[int, Example] = {}
         for place, reason in reasons.items():
             row = cast(Example, rows[place])
-            if reason is None or (reason == "no_claim" and _scores_chat(metric)):
+            if reason is None or (reason == "no_claim" and (
+                    _scores_chat(metric) or (_reads_question(metric) and is_verdict(row)))):
                 asked[place] = row
             else:
                 scores[place][metric.name] = Score(row, None, reason=reason)
@@ -192,6 +193,11 @@ def score_rows(
 def _scores_chat(metric: Metric) -> bool:
     """Whether a metric has scores for responses that claim nothing."""
     return entry(metric.name).any_text or getattr(metric, "scores_all", False)
+
+
+def _reads_question(metric: Metric) -> bool:
+    """Whether a metric judges "Yes." as what its question asks."""
+    return bool(getattr(metric, "reads_question", False))
 
 
 def _ask(

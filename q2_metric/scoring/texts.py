@@ -65,12 +65,15 @@ def _several(value: object) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Set))
 
 
-def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()) -> Example:
+def example(response: str, knowledge: Sequence[str], history: Sequence[str] = (),
+            question: str | None = None) -> Example:
     """An example. Several passages of knowledge become one text, and blank turns are left out."""
-    return Example(response, "\n".join(knowledge), tuple(turn for turn in history if turn.strip()))
+    return Example(response, "\n".join(knowledge), tuple(turn for turn in history if turn.strip()),
+                   question=question)
 
 
-def given(response: object, knowledge: object, history: object, where: str) -> Example:
+def given(response: object, knowledge: object, history: object, where: str,
+          question: object = None) -> Example:
     """A row from a framework, with its texts checked.
 
     Args:
@@ -78,6 +81,7 @@ def given(response: object, knowledge: object, history: object, where: str) -> E
         knowledge: a text, or a list of passages.
         history: the turns before the response, oldest first.
         where: the name of the row in errors, such as "row 3".
+        question: what the response answers, if that is known.
 
     Raises:
         InputError: a value is neither text nor missing.
@@ -86,6 +90,7 @@ def given(response: object, knowledge: object, history: object, where: str) -> E
         check_response(response, f"the response of {where}"),
         check_texts(knowledge, f"the knowledge of {where}"),
         check_texts(history, f"the history of {where}"),
+        check_response(question, f"the question of {where}") or None,
     )
 
 

@@ -29,21 +29,21 @@ class Explainer:
         self.signatures = [metric.signature for metric in metrics]
         self._lock = threading.Lock()
 
-    def row(self, answer: str, sources: str, turns: Sequence[str] = ()) -> dict[str, Any]:
+    def row(self, answer: str, sources: str, question: str = "") -> dict[str, Any]:
         """A row of ``q2 score --out``, with its texts and evidence.
 
         Args:
             answer: the text to judge.
             sources: what it must be grounded in; a passage a line or paragraph.
-            turns: the question, or the turns of a dialogue before the answer.
+            question: what it answers, if that is known.
 
         Raises:
             InputError: a text is blank, too long or not valid Unicode.
         """
         _check("answer", answer, LONGEST_ANSWER)
         _check("sources", sources, LONGEST_SOURCES)
-        _check("question", "\n".join(turns), LONGEST_ANSWER, blank=True)
-        example = scoring.given(answer, sources, list(turns), "this page")
+        _check("question", question, LONGEST_ANSWER, blank=True)
+        example = scoring.given(answer, sources, None, "this page", question)
         with self._lock:
             [scores] = scoring.score(self.metrics, [example], evidence=True)
         return output_row(0, example, scores, Layout(list(scores), texts=True))

@@ -162,9 +162,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._body()
             raise _Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
         fields = self._fields()
-        question = fields["question"]
         explainer = self.server.explainer
-        row = explainer.row(fields["answer"], fields["sources"], [question] if question else [])
+        row = explainer.row(fields["answer"], fields["sources"], fields["question"])
         # The page brings a stricter policy of its own; this one also holds outside the frame.
         return explainer.page(row).encode(), "sandbox allow-scripts; frame-ancestors 'self'"
 

@@ -37,7 +37,7 @@ def assert_grounded(
     Args:
         answer: the text to judge.
         sources: the passages that it was written from.
-        question: the user's turn before the answer, if there is one.
+        question: what the answer responds to, if that is known.
         threshold: the least score that passes, in [0, 1].
         metric: the metric that decides: "groundedness", "scale", "q2", ….
         settings: keywords of the metric: ``preset``, ``dtype``, ``device``, ….
@@ -53,7 +53,7 @@ def assert_grounded(
     __tracebackhide__ = True  # pytest shows the caller's line
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold must be in [0, 1], not {threshold}")
-    row = scoring.given(answer, sources, [] if question is None else [question], "the answer")
+    row = scoring.given(answer, sources, None, "the answer", question)
     [scores] = scoring.score(_loaded(metric, tuple(sorted(settings.items()))), [row], evidence=True)
     score = scores[metric]
     if score.reason == "no_knowledge":

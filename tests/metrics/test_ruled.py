@@ -36,6 +36,10 @@ SHOP = "A cabin costs 120 euros and a bunk costs 45 euros."
     ("The museum has 1968 rooms.", "The museum opened in 1968 and has 40 rooms.", None),
     ("The museum opened in 1968.", "The museum opened in 1968 and has 40 rooms.", True),
     ("The tower is red.", "The tower is blue.", None),
+    ("It did not open in 1890.", "It opened in 1889.", True),
+    ("It did not open in 1889.", "It opened in 1889.", False),
+    ("It did not open until 1890.", "It opened in 1889.", False),
+    ("The museum has 14 rooms.", "The museum has 12 rooms. A ticket costs 14 euros.", False),
 ])
 def test_values_decide_about_a_claim(claim: str, knowledge: str, held: bool | None) -> None:
     assert by_values(claim, knowledge, knowledge) is held

@@ -63,7 +63,7 @@ def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
            **settings: Any) -> dict[str, list[Pair]]:
     """The pairs with their scores, by metric."""
     examples = [
-        Example(pair[side], pair["knowledge"], (pair["question"],) if "question" in pair else ())
+        Example(pair[side], pair["knowledge"], question=pair.get("question"))
         for pair in pairs for side in ("supported", "unsupported")
     ]
     found = scoring.score(scoring.load(list(metrics), settings), examples, evidence=True)

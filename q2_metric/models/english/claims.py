@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from q2_metric.models.english.answers import EnglishAnswers
 from q2_metric.models.english.clauses import clause_of, finite_clause, is_negated
 from q2_metric.models.english.parser import Parsed, ParsedSentence, Parser, default_parser
 from q2_metric.models.english.phrases import core, is_aside, spell
@@ -28,6 +29,7 @@ from q2_metric.models.english.vocabulary import (
     SURE,
     TEXTS,
 )
+from q2_metric.text.answers import decides
 from q2_metric.text.claims import has_claim
 from q2_metric.text.frames import frame, is_framed, presents
 from q2_metric.text.lists import Item, items
@@ -57,10 +59,11 @@ class EnglishClaims:
         parser: of the responses.
     """
 
-    name = "english-1"
+    name = "english-2"
 
     def __init__(self, parser: Parser | None = None) -> None:
         self.parser = parser or default_parser()
+        self.answers = EnglishAnswers(self.parser)
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response in order, none where it claims nothing."""
@@ -69,8 +72,11 @@ class EnglishClaims:
             [example.knowledge for example in examples],
         )
         return [
-            list(_claims(example, parsed))
-            for example, parsed in zip(examples, parses, strict=True)
+            [Claim(said, *_bounds(example.response), "answer")] if said
+            else [] if decides(example.response, example.question)
+            else list(_claims(example, parsed))
+            for example, parsed, said in zip(
+                examples, parses, self.answers.stated(examples), strict=True)
         ]
 
 

@@ -240,6 +240,7 @@ def _elsewhere(claim: str, value: Value, text: str) -> bool:
     counted = _counted(claim, value) if value.kind == "number" else set()
     return any(
         compare_values(value, other)
+        and (not counted or value.kind == other.kind)  # "14 rooms" are no "14 euros"
         and (not counted or not (of := _counted(text, other)) or bool(counted & of))
         for other in values_in(text))
 

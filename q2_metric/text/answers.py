@@ -1,0 +1,59 @@
+"""Questions for yes or no, and answers that are one word: by rule and without a model."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Verdict = Literal["yes", "no"]
+"""What a response says to a question for yes or no."""
+
+_PRONOUN = r"(?:it|he|she|they|there|that|this)"
+_AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must)"
+_YES = re.compile(
+    rf"(?:yes|yeah|yep|yup|correct|true|indeed)(?:[,\s]+{_PRONOUN} {_AUXILIARY})?[\s.!]*",
+    re.IGNORECASE)
+_NO = re.compile(
+    rf"(?:no|nope|nah|incorrect|false)(?:[,\s]+{_PRONOUN} "
+    rf"(?:{_AUXILIARY} ?(?:not|n['’]t)|can(?:not|['’]t)|won['’]t))?[\s.!]*", re.IGNORECASE)
+_POLITE = re.compile(r"(?:and|so|but|ok|okay|then|hi|hello|please)\b[,\s]*", re.IGNORECASE)
+_ASKS_FOR_YES = re.compile(
+    r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must|may)\s+"
+    r"(?!you\b|your\b|we\b|i\b|n['’]t)", re.IGNORECASE)
+
+
+_ASKING = re.compile(
+    r"(?:who|what|which|when|where|how|in (?:which|what)|is|are|was|were|does|do|did|has|can)\s",
+    re.IGNORECASE)
+
+
+def verdict_of(response: str) -> Verdict | None:
+    """Whether a response is a mere yes or no.
+
+    >>> verdict_of("Yes, it does."), verdict_of("No."), verdict_of("Yes, on Sundays.")
+    ('yes', 'no', None)
+    """
+    said = response.strip()
+    return "yes" if _YES.fullmatch(said) else "no" if _NO.fullmatch(said) else None
+
+
+def last_question(text: str) -> str:
+    """The last sentence of a question, without "and", "please"; "" where it does not ask.
+
+    >>> last_question("I like towers. And when was it built?")
+    'when was it built?'
+    """
+    said = re.split(r"(?<=[.!?])\s+", text.strip())[-1]
+    while (opening := _POLITE.match(said)) is not None and opening.end() < len(said):
+        said = said[opening.end() :]
+    return said if said.endswith("?") or _ASKING.match(said) else ""
+
+
+def decides(response: str, question: str | None) -> bool:
+    """Whether a response is a mere yes or no to a question that asks for one.
+
+    >>> decides("No.", "Is the shop open?"), decides("No.", "When is it open?")
+    (True, False)
+    """
+    return bool(question and verdict_of(response)
+                and _ASKS_FOR_YES.match(last_question(question)))
