@@ -123,8 +123,7 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
     if values_in(claim):
         affirmed = _affirmed(claim)
         if affirmed is not None:
-            held = by_values(affirmed, chunk, knowledge)
-            return None if held is None else not held
+            return _denied(affirmed, by_values(affirmed, chunk, knowledge))
         if any(follows(claim, sentence) for sentence in near):
             return True
         row = by_row(claim, _parts(knowledge)[0])
@@ -134,6 +133,18 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
     if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
         return worked
     return False if contradicted_values(claim, near[0], knowledge) else None
+
+
+def _denied(affirmed: str, held: bool | None) -> bool | None:
+    """Whether the denial of a statement holds.
+
+    What happened on one date did not happen on another. Of numbers this is not so: who won four
+    medals has also won three.
+    """
+    if held is None or held:
+        return None if held is None else False
+    dated = all(value.kind == "date" for value in values_in(affirmed))
+    return True if dated else None
 
 
 def _affirmed(claim: str) -> str | None:

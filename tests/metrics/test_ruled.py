@@ -39,6 +39,8 @@ SHOP = "A cabin costs 120 euros and a bunk costs 45 euros."
     ("It did not open in 1890.", "It opened in 1889.", True),
     ("It did not open in 1889.", "It opened in 1889.", False),
     ("It did not open until 1890.", "It opened in 1889.", False),
+    ("He did not win 3 medals.", "He won 4 medals.", None),
+    ("The room does not have 12 beds.", "The inn has 12 rooms and 30 beds.", None),
     ("The museum has 14 rooms.", "The museum has 12 rooms. A ticket costs 14 euros.", False),
 ])
 def test_values_decide_about_a_claim(claim: str, knowledge: str, held: bool | None) -> None:

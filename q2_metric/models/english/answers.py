@@ -164,6 +164,8 @@ def _asked_subject(tree: Tree, asking: Sequence[Word], said: Sequence[Word]) -> 
                  and _first(tree, word) == said[0].i), None)
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
         return None
+    if said[0].lower in ("when", "where"):
+        return None  # no subjects: "When's he coming back?" was read as one
     size = tree.below[head.i].bit_count()
     verb = said[size] if size < len(said) else None
     if verb is None or [w.i for w in tree.members(tree.below[head.i])] != list(
@@ -340,7 +342,8 @@ def _place(asked: _Asked, wh: Word, kind: str, text: str) -> tuple[int | None, s
                      if word.tag == "IN"
                      and not asked.tree.child(word, ("pobj", "pcomp"))), None)
     if stranded:
-        return stranded, text
+        # With words behind the preposition, the parse may have lost its object.
+        return end if asked.rest[-1].tag == "IN" else None, text
     if wh.lower == "where":
         to = "to" if asked.rest[max(_done(asked), 1) - 1].lemma in _MOTION else "in"
         known = first in _PREPOSITIONS | words("here there home abroad")
