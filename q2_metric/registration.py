@@ -68,7 +68,7 @@ def register() -> list[Path]:
 
     Raises:
         MissingExtra: evaluate is not installed.
-        TakenError: a name is another metric's there; the other one of ours is written.
+        TakenError: a name belongs to another metric there; our other script is still written.
         InputError: the cache cannot be written.
     """
     if find_spec("evaluate") is None:

@@ -1,8 +1,8 @@
 """JSON values by key in one SQLite file: what the cache of scores keeps them in.
 
-The file may be shared by several processes, is kept under a size, and is never needed: where it
-cannot be used, or another process locks it for :data:`WAITS` seconds, a warning says so and work
-goes on without it. A new file can be read by its owner alone, since it holds pieces of texts.
+Several processes may share the file, and its size is bounded. It is never needed: if it cannot be
+used, or another process locks it for :data:`WAITS` seconds, a warning says so and work continues
+without it. A new file is readable only by its owner, because it contains parts of texts.
 
 Each value has a seal, the digest of its key and its text: one that was changed, or that stands at
 another key, is not found.
@@ -32,7 +32,7 @@ WAITS = 5
 """Seconds that another process may lock the file."""
 
 LARGEST = 1_000_000_000
-"""Bytes that the file may have by default; beyond, what was longest unused goes."""
+"""Default size of the file in bytes. Beyond it, the least recently used entries are removed."""
 
 _EVICTED = 0.1
 """Share of the file that is freed when it is full, so that it is not full at once again."""
@@ -167,7 +167,7 @@ class Cache:
         return int(self._database.execute(f"pragma {name}").fetchone()[0])
 
     def _evict(self) -> None:
-        """Removes what was longest unused, and gives the pages back to the disk."""
+        """Removes the least recently used entries and gives the space back to the disk."""
         assert self._database is not None
         with self._database as database:
             share = max(_EVICTED, 1 - (1 - _EVICTED) * self._largest / self._bytes())

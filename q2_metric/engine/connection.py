@@ -1,4 +1,4 @@
-"""The way to a Ray cluster: reached in time or not at all, and noticed when it dies.
+"""Connects to a Ray cluster within a time limit, and notices when the cluster dies.
 
 A cluster that is started here listens on the loopback interface alone, and its folder can be read
 by its owner alone. Ray itself listens on every interface and keeps ``/tmp/ray`` open to all.
@@ -162,7 +162,8 @@ def _no_chatter() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
-    """``ray.init``, which alone waits for minutes where nobody answers, or for ever.
+    """Runs ``ray.init``, which by itself waits for minutes or for ever if the address does not
+    respond.
 
     Raises:
         ModelError: no cluster could be started, or the address has none.
@@ -200,8 +201,8 @@ def _answers(address: str) -> None:
     """Checks that gRPC is spoken at HOST:PORT; other addresses, as "auto", Ray looks up.
 
     Raises:
-        ModelError: nobody listens there, says nothing for :data:`ANSWERS` seconds, or speaks
-            something else.
+        ModelError: the address does not respond within :data:`ANSWERS` seconds, or is not a Ray
+            cluster.
     """
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon:

@@ -268,10 +268,11 @@ def begin(parts: Parts, out: str | Path, now: Manifest, *, overwrite: bool = Fal
 
 
 def _begun(parts: Parts, out: str | Path, now: Manifest, done: int) -> Manifest:
-    """The manifest of a run that was broken off, where this run may go on from there.
+    """The manifest of an interrupted run that this run may resume.
 
     Raises:
-        InputError: it may not, or it cannot be read.
+        InputError: the interrupted run had another input or setting, or its manifest cannot be
+            read.
     """
     try:
         begun = read_json(parts.manifest)

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
 
 PART, PART_SECONDS = 8, 2.0
-"""Rows after which the progress bar moves for the first time; as long as so many take less than
-these seconds, twice as many are scored at once, which is faster."""
+"""Rows after which the progress bar first moves. If a part takes less than these seconds, the next
+part has twice as many rows, which is faster."""
 
 ERRORS_SHOWN = 5
 """Bad rows that are explained; the others are counted."""

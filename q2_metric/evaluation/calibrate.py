@@ -1,4 +1,4 @@
-"""Fits thresholds and calibrations on responses that people labelled.
+"""Fits thresholds and calibrations to responses with human labels.
 
 What is fitted is applied by :mod:`q2_metric.metrics.calibration`, without scikit-learn.
 """
@@ -23,7 +23,7 @@ from q2_metric.metrics.calibration import Calibration
 Kind = Literal["isotonic", "platt"]
 
 FOLDS = 5
-"""Of the cross-validation that says how well it will do on other responses."""
+"""Number of parts of the cross-validation that estimates how well it does on other responses."""
 
 
 def fit(
@@ -40,7 +40,7 @@ def fit(
 
     Args:
         truth: whether people found each response consistent.
-        scores: of the metric.
+        scores: scores of the metric.
         name: of the calibration, for signatures.
         metric, signature: of the scores.
         kind: "isotonic": scikit-learn's isotonic regression. "platt": logistic
@@ -49,8 +49,8 @@ def fit(
         precision: as for :func:`best_threshold`, which is for balanced accuracy otherwise.
 
     Raises:
-        InputError: one class only, scores that fall as consistency rises, or a precision
-            that cannot be reached.
+        InputError: all labels are equal, scores fall as consistency rises, or the precision cannot
+            be reached.
         MissingExtra: scikit-learn is not installed.
     """
     labels, values = st.checked(truth, scores)

@@ -1,7 +1,7 @@
-"""Columns of scores for the rows of a data set: of our metrics, cached, or of a file.
+"""Columns of scores for the rows of a data set: by our metrics (cached) or from a file.
 
-A second run is instant: scores come from :mod:`q2_metric.engine.cache`, and a metric is only
-loaded where one is missing.
+Scores come from :mod:`q2_metric.engine.cache`, so a second run is fast, and a metric is loaded only
+if a score is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from q2_metric.rows.columns import ALIASES
 from q2_metric.types import Comparison, Example, Score
 
 NEUTRAL = 0.5
-"""Stands in for a missing value where a statistic needs one; tables say how many."""
+"""Replaces a missing value if a statistic needs one; tables say how many were missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ def scored(name: str, score: Score) -> Scored:
 class FileSource:
     """A column of a file: scores by a metric that is not ours.
 
-    Rows are matched to those of the data set by their texts, where the file has columns
-    for response and knowledge; else by id; else by their order.
+    Rows are matched to those of the data set by their texts if the file has columns for response
+    and knowledge, otherwise by id, otherwise by order.
 
     Args:
         path: .csv, .jsonl, .tsv or .parquet.
@@ -253,7 +253,7 @@ class FileSource:
 
 
 def _named(rows: Sequence[Example]) -> set[str | None]:
-    """The ids of the rows; ids that come twice, as in several sets, name nothing."""
+    """The ids of the rows. An id that occurs twice, as in several sets, identifies no row."""
     names = {row.id for row in rows}
     return names if len(names) == len(rows) else {None}
 

@@ -1,4 +1,4 @@
-"""What an experiment found: a :class:`Report` of tables and curves.
+"""The result of an experiment: a :class:`Report` of tables and curves.
 
 Numbers are rounded only when they are shown.
 """
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from q2_metric.evaluation.statistics import Interval
 
 Cell = str | int | float | Interval | None
-"""``None`` where there is no figure: it was not measured, or does not exist."""
+"""A figure, or ``None`` if it was not measured or does not exist."""
 
 Kind = Literal["text", "count", "number", "percent", "hundred", "p"]
 """How a column's numbers are shown; ``hundred`` is × 100 with one decimal, as AUCs are."""
@@ -57,16 +57,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an experiment found.
+    """The result of an experiment.
 
     Attributes:
-        name: of the experiment ("wow").
+        name: name of the experiment ("wow").
         title: for people.
         tables: in the order in which they are shown.
         curves: what the figures are drawn from: kind of figure -> title of a panel ->
             metric -> series of numbers by name (see :mod:`q2_metric.evaluation.figures`).
-        signatures: of the metrics, by their names in the tables.
-        facts: command, date, version, seed, what was read; shown as they are.
+        signatures: signatures of the metrics, by their names in the tables.
+        facts: command, date, version, seed and inputs, shown as they are.
     """
 
     name: str

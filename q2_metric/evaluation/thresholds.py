@@ -22,15 +22,16 @@ def best_threshold(
 ) -> float:
     """The threshold above which a response is best called consistent.
 
-    It lies half-way between two neighbouring scores; of equally good ones it is the lowest.
+    It lies half-way between two neighbouring scores. Of equally good thresholds, the lowest is
+    taken.
 
     Args:
-        rule: what is to be highest.
-        precision: instead of ``rule``: the most consistent responses that can be found
-            while this share, in (0, 1], of what is found is consistent.
+        rule: the number to maximise.
+        precision: replaces ``rule``: find the most consistent responses while this share, in (0,
+            1], of the found ones is consistent.
 
     Raises:
-        InputError: one class only, or the precision cannot be reached.
+        InputError: all labels are equal, or the precision cannot be reached.
     """
     if precision is not None and not 0 < precision <= 1:
         raise InputError(f"the precision must be above 0 and at most 1, not {precision}")

@@ -17,7 +17,7 @@ class Memory(Generic[K, V]):
     """Values by key; the least recently used go when they are too many or of too much text.
 
     Args:
-        most: values at most.
+        most: the most values that are kept.
         characters: of the texts that they are of, at most; the last one put stays in any case.
     """
 

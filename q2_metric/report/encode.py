@@ -42,7 +42,7 @@ class Flag(IntFlag):
 
 
 def flags(row: OutputRow) -> Flag:
-    """What the page filters a row of :func:`~q2_metric.report.view.view` by."""
+    """The values by which the page filters a row of :func:`~q2_metric.report.view.view`."""
     states = [one["state"] for one in row["questions"]]
     claims = row.get("claims") or ()
     unanswered = any(one["how"] == "no_answer" for one in row["questions"])

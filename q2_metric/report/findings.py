@@ -68,7 +68,7 @@ class Reliability:
     """The shares by kind of finding, and whose findings they are of.
 
     Attributes:
-        signatures: of the metrics that were measured.
+        signatures: signatures of the measured metrics.
         findings: by name of the kind.
         ranked: by column of a metric: of two responses, one supported and one not, how often
             the supported one has the higher score.

@@ -38,7 +38,7 @@ class Mean:
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> Mean:
-        """Of the values that there are: ``None``, NaN and infinities are left out.
+        """The mean of the finite values: ``None``, NaN and infinities are left out.
 
         The order of the values does not matter.
 
@@ -53,12 +53,12 @@ class Mean:
 
     @property
     def value(self) -> float | None:
-        """``None`` where there is nothing to average."""
+        """The mean; ``None`` without values."""
         return self.total / self.n if self.n else None
 
     @property
     def number(self) -> float:
-        """The same for frameworks that know numbers alone: NaN where there is nothing."""
+        """The mean for frameworks that accept only numbers: NaN without values."""
         return self.total / self.n if self.n else math.nan
 
 
@@ -68,7 +68,7 @@ class Aggregate:
     It keeps 8 bytes for each response and column.
 
     Args:
-        metrics: names; their columns are there also where no row was added.
+        metrics: names of the metrics. Their columns exist even if no row was added.
         no_claim: how responses that claim nothing count.
     """
 
@@ -104,10 +104,10 @@ class Aggregate:
         return self._shares[name] if name in SHARES else Mean.of(self._values[name])
 
     def compute(self) -> dict[str, float | None]:
-        """Means in [0, 1] by name, ``None`` where there is nothing to average.
+        """Means in [0, 1] by name; ``None`` without values.
 
-        Keys: the metrics' columns; the shares that these metrics have; ``no_answer_rate`` with a
-        metric that asks questions. All as in :class:`~q2_metric.types.SystemScore`.
+        The keys are the metrics' columns, their shares, and ``no_answer_rate`` with a metric that
+        asks questions, all as in :class:`~q2_metric.types.SystemScore`.
         """
         found = {name: self.mean(name).value for name in (*self._values, *self._shares)}
         if "coverage" in self._shares:
@@ -117,12 +117,12 @@ class Aggregate:
     def systems(
         self, signatures: Mapping[str, str], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
     ) -> dict[str, SystemScore]:
-        """The system's score by each column, with what it rests on.
+        """The system's score by each column, with its shares and interval.
 
         Args:
-            signatures: of the metrics, by column; "" where none is known.
+            signatures: signatures of the metrics, by column; "" if one is unknown.
             n_bootstrap: resamples behind the interval; 0 for no interval.
-            seed: of the resampling.
+            seed: seed of the resampling.
         """
         return {
             name: self._system(name, signatures.get(name, ""), n_bootstrap, seed)
@@ -159,17 +159,18 @@ def system_score(
     n_bootstrap: int = N_BOOTSTRAP,
     seed: int = SEED,
 ) -> SystemScore:
-    """The mean of the responses' scores, with what it rests on.
+    """The mean of the responses' scores, with its shares and interval.
 
-    ``n`` is the number of responses that count in the mean; ``coverage``, ``fallback`` and
-    ``no_claim`` are shares of all responses. The first two, and ``no_answer_rate``, are
-    ``None`` for metrics that ask nothing, the last also where no question was asked.
-    ``value`` and ``interval`` are ``None`` where no response has a value.
+    ``n`` is the number of responses that count in the mean. ``coverage``, ``fallback`` and
+    ``no_claim`` are shares of all responses. ``coverage``, ``fallback`` and ``no_answer_rate`` are
+    ``None`` for metrics that ask no questions, and ``no_answer_rate`` also if no question was
+    asked. ``value`` and ``interval`` are ``None`` if no response has a value.
 
     Args:
-        column: of a metric, such as "q2" or "q2_no_nli".
+        column: column of a metric, such as "q2" or "q2_no_nli".
         scores: one for each response.
-        signature: of the metric; the result's says how the mean was made too (:func:`sign`).
+        signature: signature of the metric. That of the result also says how the mean was made
+            (:func:`sign`).
         no_claim: how responses that claim nothing count in the mean.
         n_bootstrap: resamples behind the interval; 0 for no interval.
         seed: of the resampling.
@@ -186,9 +187,9 @@ def system_score(
 def sign(
     signature: str, no_claim: NoClaim, *, bootstrap: int = N_BOOTSTRAP, bootstrap_seed: int = SEED
 ) -> str:
-    """The signature of a metric's mean, from that of the metric; "" stays "".
+    """The signature of a metric's mean, made from the metric's signature; "" stays "".
 
-    How the interval was drawn is said where it is not the usual way.
+    It also says how the interval was drawn, unless that is the default.
 
     >>> sign("q2|version:1", "zero")
     'q2|version:1|no_claim:zero'
@@ -209,5 +210,5 @@ def signatures(metrics: Iterable[Metric], no_claim: NoClaim) -> dict[str, str]:
 
 
 def signature_lines(metrics: Iterable[Metric], no_claim: NoClaim) -> str:
-    """The same as text, a line for each metric."""
+    """The signatures of the means as text, a line for each metric."""
     return "\n".join(signatures(metrics, no_claim).values())

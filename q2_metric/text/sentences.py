@@ -27,7 +27,7 @@ _TITLES = words(
     "mr mrs ms mx messrs mme mlle dr drs st ste prof gen maj col lt sgt cpl capt cmdr adm brig pvt "
     "rep reps sen sens gov rev hon pres supt insp fr br sr amb atty"
 )
-"""Before a name: no sentence ends there."""
+"""Titles before a name, after which no sentence ends."""
 _ABBREVIATIONS = _TITLES | words(
     "jr esq vs ft mt mts ave blvd rd hwy sq approx dept dist div est al inc ltd co corp llc bros "
     "assn assoc intl natl univ inst govt mfg cf ca viz etc resp incl excl max min avg temp "

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 MOST_WORDS = 10
-"""Of a title; what is longer in quotes is said, and no name."""
+"""Most words of a title. Longer quoted text is speech, not a name."""
 
 _CLOSING = {'"': '"', "“": "”", "«": "»"}
 _SPEAKERS = words("i i'm i'll you me my your we us our")

@@ -20,7 +20,7 @@ CPU_TOKENS = 1024
 """Padded tokens of a batch on a CPU, which should stay in its caches: 512 to 2048 took about the
 same time, 4096 a fifth more, single short rows up to half more (a RoBERTa-base, a T5-small)."""
 FIRST_TOKENS = 16_384
-"""Padded tokens of the first batch elsewhere, before it is known what a token takes."""
+"""Padded tokens of the first batch on other devices, before the memory of a token is known."""
 MOST_TOKENS = 262_144
 """Padded tokens of a batch at most: enough to keep any one device busy."""
 MEMORY_SHARE = 0.8

@@ -379,7 +379,7 @@ def check_finite(name: str, scores: Any) -> Any:
     """``scores`` unchanged, if all are finite.
 
     Raises:
-        ModelError: they are not, as happens to some models in float16.
+        ModelError: the numbers are not finite, as happens to some models in float16.
     """
     if not bool(scores.isfinite().all()):
         raise ModelError(f"{name}: its outputs are not finite numbers; use bfloat16 or float32")

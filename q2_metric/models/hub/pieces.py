@@ -26,7 +26,7 @@ State = dict[str, Any]
 
 
 def restore(tokenizer: Any, saved: str | None) -> None:
-    """Give a loaded tokenizer back what its files say and its class left out.
+    """Restores what the files of a loaded tokenizer say and its class has left out.
 
     Args:
         tokenizer: of transformers, as it was loaded; it is changed.
