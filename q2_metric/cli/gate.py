@@ -57,7 +57,7 @@ def gate(**options: Any) -> None:
     Without --baseline, every response under --threshold fails. With it, a response fails only if
     it did not fail there too, or if it claims nothing now and had a score there. The gate also
     fails if the mean fell: the paired 95 % interval is below 0. Rows are matched by id, or by their
-    knowledge and history.
+    knowledge, question and history.
 
     On GitHub Actions, the failures also appear as annotations and in the step summary.
 

@@ -19,6 +19,8 @@ from q2_metric.errors import InputError
               help="The page to write.")
 @click.option("--texts", metavar="FILE", multiple=True, type=Read(),
               help="The scored file, for scores without texts; may be repeated, in the same order.")
+@click.option("--systems", "systems_by", metavar="COL",
+              help="A column that the rows kept, such as model: its values are the systems.")
 @click.option("--response", metavar="COL", help="With --texts: column of the response.")
 @click.option("--knowledge", metavar="COL", help="With --texts: column of the knowledge.")
 @click.option("--history", metavar="COL", help="With --texts: column of the history.")
@@ -28,6 +30,7 @@ def report(
     form: str | None,
     out: str,
     texts: tuple[str, ...],
+    systems_by: str | None,
     response: str | None,
     knowledge: str | None,
     history: str | None,
@@ -36,13 +39,14 @@ def report(
     """Make one web page from the scores that q2 score --out wrote.
 
     Several systems, in several files or in one, are compared with the first, response by response.
-    Rows are matched by id, or by their knowledge and history. Three or more files whose names
-    differ in one number are checkpoints of a run: the page shows a curve of each number, and what
-    changed from one checkpoint to the next.
+    The values of a column can be the systems too (--systems model). Rows are matched by id, or by
+    their knowledge, question and history. Three or more files whose names differ in one number are
+    checkpoints of a run, and three or more of different days are dated runs: the page shows a
+    curve of each number, and what changed from one run to the next.
     """
     from q2_metric.files import STDIN, check_place
     from q2_metric.report.page import write_page
-    from q2_metric.report.read import read_scores
+    from q2_metric.report.read import day, read_scores
     from q2_metric.report.systems import in_order
     from q2_metric.rows.columns import Columns
 
@@ -55,8 +59,9 @@ def report(
     with ExitStack() as files:
         columns = Columns(response, knowledge, history, id_)
         # Texts and scores are matched in the order in which both are named.
-        names = list(scores) if texts else in_order(scores)
-        found = read_scores(names, files, texts=texts, columns=columns, form=form)
+        names = list(scores) if texts else in_order(scores, list(map(day, scores)))
+        found = read_scores(names, files, texts=texts, columns=columns, form=form,
+                            systems_by=systems_by)
         write_page(out, found.runs, found)
     bare = sum(run.without_texts for run in found.runs)
     if bare:

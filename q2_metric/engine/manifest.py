@@ -8,6 +8,7 @@
     identities   what makes the scores, by metric (``engine/identity.py``)
     settings     other options that change what is written
     files        for each: file, sha256 (null for standard input), rows, failed, columns
+    date         when the run ended, in UTC
     systems      for each file, what "q2 score --json" shows
     output       SHA-256 of the output
 

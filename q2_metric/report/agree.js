@@ -52,23 +52,21 @@ function curve(pairs, name, threshold, chosen) {
   element("path", {class: "line",
     d: found.map(([, r, p], i) => `${i ? "L" : "M"}${x(r)} ${y(p)}`).join("")}),
   ...(here ? [element("circle", {cx: x(here[1]), cy: y(here[2]), r: 5, class: "here"})] : []));
-  const nearest = (event) => {
-    const box = svg.getBoundingClientRect();
-    const at = [event.clientX - box.left, event.clientY - box.top]
-      .map((one) => one * WIDTH / box.width);
+  const nearest = ({clientX, clientY}, box) => {
+    const at = [clientX - box.left, clientY - box.top].map((one) => one * WIDTH / box.width);
     return found.map(([t, r, p]) => [(x(r) - at[0]) ** 2 + (y(p) - at[1]) ** 2, t])
       .sort(([a], [b]) => a - b)[0];
   };
-  // The page is drawn anew as the threshold moves, so the window follows the pointer.
+  // The page draws another curve as the threshold moves: the window follows the pointer, and
+  // places are those of this one.
   svg.addEventListener("pointerdown", (event) => {
     event.preventDefault();
+    const box = svg.getBoundingClientRect();
     const move = (moved) => {
-      const near = nearest(moved);
+      const near = nearest(moved, box);
       if (near) chosen(near[1]);
     };
     move(event);
-    const box = svg.getBoundingClientRect();
-    svg.getBoundingClientRect = () => box;
     addEventListener("pointermove", move);
     addEventListener("pointerup", () => removeEventListener("pointermove", move), {once: true});
   });

@@ -32,6 +32,8 @@ function itemsOf(view) {
 
 const has = (place, flag) => (numbers[place][FLAGS] & FLAG[flag]) !== 0;
 const flagged = (flag) => (item) => item.places.some((place) => has(place, flag));
+const inGroup = (item, {group, value}) => !group || value === ""
+  || item.places.some((place) => groups.has(place, group, Number(value)));
 const anyPlace = (wanted) => (item, state) => item.places.some((place) => wanted(place, state));
 const judged = numbers.some((one) => known(one[WORST]));
 const labelled = numbers.some((one) => known(one[LABEL]));
@@ -86,7 +88,8 @@ function searchable(place) {
   const row = rowAt(place);
   if (row.searchable === undefined) {
     const asked = row.questions.flatMap((q) => [q.question, q.response_answer, q.knowledge_answer]);
-    const texts = [row.id, row.response, row.knowledge, ...(row.history || []), row.error];
+    const texts = [row.id, row.response, row.knowledge, row.question, ...(row.history || []),
+      row.error, ...Object.values(row.other || {})];
     row.searchable = [...texts, ...asked]
       .filter((words) => typeof words === "string").join("\n").toLowerCase();
   }
@@ -115,7 +118,7 @@ function filtered(state) {
   const found = itemsOf(state.view).filter((item) => {
     const value = valueOf(item, state.metric);
     if (ranged && !(known(value) && value >= low - 1e-9 && value <= high + 1e-9)) return false;
-    return kind(item, state)
+    return kind(item, state) && inGroup(item, state)
       && (!wanted || item.places.some((place) => searchable(place).includes(wanted)));
   });
   const order = state.sort || Object.keys(sorts(state.view))[0];
@@ -136,7 +139,7 @@ const INITIAL = {
   view: paired.size ? [...paired.keys()][facts.series ? facts.systems.length - 2 : 0] : "all",
   show: "any",
   metric: metrics[0] || "",
-  text: "",
+  text: "", group: facts.grouped, value: "",
   min: "", max: "", sort: "", size: SIZES[0], page: "1", open: "", threshold: "0.5",
 };
 // The first is what an empty `sort` stands for.
@@ -164,6 +167,8 @@ function read() {
   check("sort", Object.keys(sorts(state.view)));
   check("metric", metrics);
   check("size", SIZES);
+  check("group", ["", ...groups.names]);
+  if (!groups.named(state.group, state.value)) state.value = "";
   for (const name of ["min", "max"]) if (!Number.isFinite(Number(state[name]))) state[name] = "";
   const threshold = Number(state.threshold || NaN);
   if (!(threshold >= 0 && threshold <= 1)) state.threshold = INITIAL.threshold;
@@ -211,8 +216,9 @@ function showControls() {
   form.querySelector("[data-for=view]").hidden = !several;
   const items = itemsOf(state.view);
   options("show", kindsOf(state.view).map((name) => {
-    const n = once(`${state.view} ${state.metric} ${state.threshold} ${name}`,
-      () => items.filter((item) => KINDS[name][1](item, state)).length);
+    const n = once(`${state.view} ${state.metric} ${state.threshold} ${state.group} ${state.value
+    } ${name}`,
+    () => items.filter((item) => KINDS[name][1](item, state) && inGroup(item, state)).length);
     return [name, `${KINDS[name][0]} (${count(n)})`];
   }));
   options("metric", metrics.map(
@@ -239,7 +245,8 @@ function showList() {
   const all = itemsOf(state.view).length;
   const of = all === shown.length ? "" : ` of ${count(all)}`;
   const what = paired.has(state.view) ? "pairs" : "responses";
-  byId("count").textContent = `${count(shown.length)}${of} ${what}`;
+  const group = groups.named(state.group, state.value);
+  byId("count").textContent = `${count(shown.length)}${of} ${what}${group && `, ${group}`}`;
   byId("pages").hidden = pages === 1;
   byId("place").textContent = `${count(start + 1)}–${count(start + here.length)} of ${
     count(shown.length)}`;
@@ -349,9 +356,21 @@ function showAgreement() {
     : []));
 }
 
+function showGroups() {
+  if (!groups.names.length) return;
+  byId("groups").hidden = false;
+  options("group", [["", "nothing"], ...groups.names.map((name) => [name, name])]);
+  const view = facts.pairs.find((one) => nameOf(one) === state.view);
+  const seen = new Set(view ? [view.against, view.system]
+    : state.view === "all" ? facts.systems.keys() : [Number(state.view)]);
+  byId("grouped").replaceChildren(...(state.group
+    ? [groups.table(state.group, state.value, seen, (value) => update({value}))] : []));
+}
+
 function show() {
   shown = filtered(state);
   showControls();
+  showGroups();
   showList();
   byId("histograms").replaceChildren(...metrics.map(histogram));
   showAgreement();
@@ -370,12 +389,13 @@ form.addEventListener("change", (event) => {
   const {name, value} = event.target;
   if (!TYPED.includes(name)) update({...typed(), [name]: value});
 });
+byId("groups").addEventListener("change", (event) => update({group: event.target.value, value: ""}));
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("reset", (event) => {
   event.preventDefault();
   clearTimeout(waiting);
   for (const name of TYPED) form.elements[name].value = "";
-  update({...INITIAL, view: state.view});
+  update({...INITIAL, view: state.view, group: state.group});
 });
 byId("pages").addEventListener("click", (event) => {
   const button = event.target.closest("button");
@@ -402,7 +422,9 @@ addEventListener("hashchange", () => {
   read();
   show();
 });
-if (matchMedia("(max-width: 40rem)").matches) byId("filters").open = false;
+if (matchMedia("(max-width: 40rem)").matches) {
+  byId("filters").open = byId("groups").open = false;
+}
 
 const claimed = numbers.some((_, place) => has(place, "claimed"));
 if (claimed || asking.length) {

@@ -53,7 +53,7 @@ class Column:
         """Takes a row in; a score that is missing is kept as not a number."""
         self.ids.append(row["id"])
         knowledge = row.get("knowledge")
-        context = (knowledge, *(row.get("history") or ()))
+        context = (knowledge, row.get("question"), *(row.get("history") or ()))
         self.contexts.append(None if knowledge is None else hash(context))
         for metric in metrics:
             value = row.get(metric)
@@ -65,8 +65,8 @@ def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | 
     """Pairs of rows that answer the same turn, by place in each system; ``None`` without any.
 
     By id where ids are unique and some are shared. Ids that only count the rows of their
-    files say little: they hold where most rows that share one also share their knowledge
-    and history. Else by knowledge and history, the first with the first where several are
+    files say little: they hold where most rows that share one also share their knowledge,
+    question and history. Else by those, the first with the first where several are
     the same. Else by order, where the numbers of rows are equal and texts are not known.
     """
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):

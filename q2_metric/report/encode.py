@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
 from typing import Any
 
+from q2_metric.report.groups import Grouping
 from q2_metric.report.view import view
 from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring.verdict import unsupported
@@ -61,19 +62,20 @@ def flags(row: OutputRow) -> Flag:
 
 def json_rows(
     rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
-    measured: Sequence[Collection[str]],
+    measured: Sequence[Collection[str]], groupings: Sequence[Grouping] = (),
 ) -> Iterator[str]:
     """Each row as JSON, a line each: numbers that the list needs, and all of the row.
 
     The page reads the numbers of all rows and the rest of those that it shows: place of the
     system, flags, people's label (1, 0 or null), the support of the worst claim that is not
-    supported (null without one), then the scores.
+    supported (null without one), then the scores, then the values by which rows are grouped.
 
     Args:
         rows: of the output.
         places: of each row's system.
         columns: of the metrics on the page.
         measured: by system, for :func:`~q2_metric.report.view.view`.
+        groupings: of the rows.
     """
     from markupsafe import Markup
 
@@ -86,7 +88,8 @@ def json_rows(
         failed = unsupported(shown.get("claims") or ())
         numbers = [place, int(flags(shown)), None if label is None else int(label),
                    min((one["support"] for one in failed), default=None),
-                   *(row.get(name) for name in columns)]
+                   *(row.get(name) for name in columns),
+                   *(one.bits(row) for one in groupings)]
         line = f"[{to_json(numbers)},{to_json(shown)}]"
         yield Markup((",\n" if number else "") + line)
 

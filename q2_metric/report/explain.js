@@ -7,6 +7,7 @@ const {
 } = marks;
 const SAME = 0.0005; // as in compare.py
 const NONE = "–";
+const SHORT = 60; // signs of a value that stands beside the id
 
 const byId = (id) => document.getElementById(id);
 const facts = JSON.parse(byId("facts").textContent);
@@ -285,7 +286,7 @@ function findings(row) {
   if (row.parts && row.parts.length) {
     found.append(part("What the score rests on", pulls(row)));
   }
-  found.append(notAsked(row) || "");
+  found.append(notAsked(row) || "", longOthers(row) || "");
   return found;
 }
 
@@ -328,7 +329,19 @@ function heading(row) {
   return div("heading", facts.alone ? null : element("bdi", {class: "id"}, row.id),
     several ? system(row) : null,
     asked(row) && !row.error ? span("", `${n} ${n === 1 ? "question" : "questions"}`) : null,
-    ...badges(row));
+    ...badges(row), ...others(row));
+}
+
+// The other columns of the row: the short ones beside the id, the long ones below.
+const shownAs = (value) => typeof value === "string" ? value : JSON.stringify(value);
+const otherOf = (row, long) => Object.entries(row.other || {})
+  .map(([name, value]) => [name, shownAs(value)])
+  .filter(([, words]) => words && words !== "null" && (words.length > SHORT) === long);
+const others = (row) => otherOf(row, false).map(([name, words]) =>
+  element("span", {class: "other"}, `${name}: `, element("bdi", {}, words)));
+function longOthers(row) {
+  const list = otherOf(row, true).map(([name, words]) => answer(name, words));
+  return list.length ? part("Other columns", element("dl", {class: "others"}, ...list)) : null;
 }
 
 function change(item, metric) {
@@ -351,7 +364,7 @@ function side(row) {
   const shown = main.filter((name) => name in row)
     .map((name) => `${facts.titles[name]} ${number(row[name])}`).join("  ");
   return div("side", div("heading", system(row),
-    span("n", shown), ...badges(row)), failure(row), response(row), inWords(row));
+    span("n", shown), ...badges(row), ...others(row)), failure(row), response(row), inWords(row));
 }
 
 // The rows of an item; in a pair about the same knowledge, marks say whose they are.
@@ -407,7 +420,7 @@ if (facts.alone) {
   made.querySelector("details").open = true;
 }
 return {
-  MEANINGS, SAME, SIGNS, asking, byId, card, change, element, facts, fill, known, main, metrics,
-  number, numbers, percent, rowAt, scoreAt, several, signed,
+  MEANINGS, SAME, SIGNS, asking, byId, card, change, columns, element, facts, fill, known, main,
+  metrics, number, numbers, percent, rowAt, scoreAt, several, signed,
 };
 })();

@@ -118,10 +118,13 @@ function laidOut(whole, list) {
       || !RULE.test(lines[i + 1].words)) continue;
     let last = i + 2;
     while (last < lines.length && lines[last].words.includes("|")) last++;
-    if (lines[i].start > from) found.append(part(from, lines[i].start));
+    // Blank lines before a table and after it are its margin.
+    const before = whole.slice(from, lines[i].start).trimEnd().length;
+    if (before) found.append(part(from, from + before));
     const rows = [lines[i], ...lines.slice(i + 2, last)].map((line, n) => element("tr", {},
       ...cells(line).map(([a, b]) => element(n ? "td" : "th", {}, part(a, b)))));
     found.append(element("table", {class: "given"}, ...rows));
+    while (last < lines.length && !lines[last].words.trim()) last++;
     from = last < lines.length ? lines[last].start : whole.length;
     i = last - 1;
   }

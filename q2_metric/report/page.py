@@ -2,8 +2,8 @@
 
 The page's head has the systems' scores; the rows follow as JSON: ``marks.js`` marks texts,
 ``explain.js`` shows a response and what its scores rest on, ``browse.js`` the list of them,
-``agree.js`` agreement with people's labels and ``runs.js`` how numbers change over the
-checkpoints of a run.
+``agree.js`` agreement with people's labels, ``groups.js`` the values of a column side by side
+and ``runs.js`` how numbers change over the checkpoints of a run.
 Rows wait in a :class:`~q2_metric.report.spool.Spool` on disk and are written one by one:
 memory does not grow with their number, but for ids and scores where systems are compared.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +25,7 @@ from q2_metric.metrics.signature import shortened
 from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
+from q2_metric.report.groups import chosen, groupings
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run, SideBySide, compare_runs, curves, places, series
 from q2_metric.report.view import DROPPED, decided
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 MATCHED_BY: Mapping[How, str] = {
     "id": "id",
     "number": "row number, since the files have no ids",
-    "knowledge": "knowledge and history",
+    "knowledge": "knowledge, question and history",
     "order": "row number, since texts are not known",
 }
 
@@ -63,7 +65,8 @@ def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool
     """
     with spool() as rows:
         yield rows
-        runs = [Run(result.file, result.rows, result.failed, result.systems) for result in results]
+        runs = [Run(result.file, result.rows, result.failed, result.systems,
+                    group_by=tuple(result.groups)) for result in results]
         write_page(path, runs, rows)
 
 
@@ -113,19 +116,23 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
 
 def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
     """The page in pieces; a row is taken only when its turn comes."""
-    steps = series([run.name for run in runs])
+    steps = series([run.name for run in runs], [run.date for run in runs])
     comparisons = compare_runs(runs, rows, neighbours=steps is not None)
     with_first = [one for one in comparisons if one.against == 0]
     shown = [score.name for run in runs for score in run.scores]
     measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
     verdicts = _verdicts(runs, rows)
+    named = _named(shown)
+    groups = groupings(runs, _decided(rows), list(named["titles"]))
     facts = {
         "systems": [run.name for run in runs],
-        **_named(shown),
+        **named,
         **_measured(shown, measured),
         "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
                   for c in comparisons],
-        "series": None if steps is None else {"steps": steps, "curves": curves(runs)},
+        "series": None if steps is None else {**asdict(steps), "curves": curves(runs, verdicts)},
+        "groups": [one.as_json() for one in groups],
+        "grouped": chosen(groups, runs),
     }
     stream = _environment().get_template("page.html.j2").stream(
         **_parts(facts),
@@ -138,8 +145,8 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
         reach=_reach(with_first),
         signed=any(score.signature for run in runs for score in run.scores),
         mixed=_mixed(runs),
-        series=steps is not None,
-        rows=json_rows(rows, places(runs), list(facts["titles"]), measured),
+        series=steps,
+        rows=json_rows(rows, places(runs), list(facts["titles"]), measured, groups),
     )
     stream.enable_buffering(_CHUNK)
     return (safe(text) for text in stream)
@@ -148,11 +155,16 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
 def _verdicts(runs: Sequence[Run], rows: Iterable[OutputRow]) -> list[Verdict]:
     """How many responses of each system have an unsupported claim."""
     found = [Verdict() for _ in runs]
-    for place, row in zip(places(runs), rows, strict=True):
-        if row.get("claims"):
-            found[place].add({**row, "claims": [one | {"verdict": decided(one)}
-                                                for one in row["claims"]]})
+    for place, row in zip(places(runs), _decided(rows), strict=True):
+        found[place].add(row)
     return found
+
+
+def _decided(rows: Iterable[OutputRow]) -> Iterator[OutputRow]:
+    """The rows with a verdict on each claim, also those that earlier versions wrote."""
+    for row in rows:
+        claims = [one | {"verdict": decided(one)} for one in row.get("claims") or ()]
+        yield {**row, "claims": claims}
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:
@@ -199,7 +211,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8")
         for name in ("report.css", "marks.js", "explain.js",
-                     *(() if facts.get("alone") else ("runs.js", "agree.js", "browse.js")))
+                     *(() if facts.get("alone") else ("runs.js", "agree.js", "groups.js", "browse.js")))
     )
     return {
         "scripts": [Markup(script) for script in scripts],

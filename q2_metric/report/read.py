@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from q2_metric.engine.groups import values_of
 from q2_metric.engine.manifest import beside, read_manifest
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, parse_json
@@ -19,7 +21,7 @@ from q2_metric.metrics.signature import parse
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import Run
 from q2_metric.rows.columns import Columns
-from q2_metric.rows.fields import Field, Form, Layout, OutputRow, with_texts
+from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow, with_texts
 from q2_metric.rows.formats import read_fields, tells
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.rows.spreadsheet import from_cell
@@ -58,6 +60,7 @@ def read_scores(
     texts: Sequence[str | Path] = (),
     columns: Columns | None = None,
     form: str | None = None,
+    systems_by: str | None = None,
 ) -> Scored:
     """The systems of these files: one for each file that was scored.
 
@@ -68,9 +71,11 @@ def read_scores(
         columns: of those files.
         form: of the files whose suffix does not tell it, one of
             :data:`q2_metric.rows.formats.FORMS`.
+        systems_by: a column that the rows kept, whose values are the systems.
 
     Raises:
-        InputError: a file cannot be read or is something else; ``texts`` do not fit it.
+        InputError: a file cannot be read or is something else; ``texts`` do not fit it; no row
+            kept the column ``systems_by``.
         MissingExtra: parquet without pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
@@ -84,6 +89,9 @@ def read_scores(
             name = "standard input" if path == STDIN else path
             if scored is not None:
                 name = f"{name}: {scored}" if several else scored
+            if systems_by is not None:
+                value = _system_of(row, systems_by, where)
+                name = f"{name}: {value}" if several else value
             if (path, name) not in systems:
                 systems[path, name] = _System(
                     name, open_files.enter_context(spool()), _no_claim(path))
@@ -94,7 +102,8 @@ def read_scores(
         raise InputError(f"{left[0]}: has more rows than the scores")
     recorded = {path: _recorded(path) for path, _ in systems}
     return Scored(
-        tuple(system.run(*recorded[path]) for (path, _), system in systems.items()),
+        tuple(system.run(*recorded[path], _group_by(path), day(path))
+              for (path, _), system in systems.items()),
         tuple(system.spool for system in systems.values()),
     )
 
@@ -117,7 +126,9 @@ class _System:
             self._without_texts += row.get("response") is None or row.get("knowledge") is None
         self._aggregate.add(of_row(row))
 
-    def run(self, signatures: dict[str, str], complete: bool) -> Run:
+    def run(
+        self, signatures: dict[str, str], complete: bool, group_by: tuple[str, ...], date: str
+    ) -> Run:
         signatures = registry.signatures(signatures) | signatures
         return Run(
             self.name,
@@ -126,7 +137,33 @@ class _System:
             tuple(self._aggregate.systems(signatures).values()),
             without_texts=self._without_texts,
             complete=complete,
+            group_by=group_by,
+            date=date,
         )
+
+
+def _system_of(row: OutputRow, column: str, where: str) -> str:
+    """The value of a column, which names the row's system."""
+    other = row.get(OTHER.name) or {}
+    if column not in other and row.get("error") is None:
+        kept = ", ".join(map(repr, other)) or "none"
+        raise InputError(f"{where}: kept no column {column!r}; kept columns: {kept}")
+    return values_of(other.get(column))[0]
+
+
+def day(path: str) -> str:
+    """The day on which the run ended, "" where the manifest beside its output has none."""
+    found = (read_manifest(beside(path)) or {}).get("date")
+    try:
+        return datetime.fromisoformat(str(found)).date().isoformat()
+    except ValueError:
+        return ""
+
+
+def _group_by(path: str) -> tuple[str, ...]:
+    """The columns that the run was grouped by."""
+    found = _setting(path, "group_by")
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def _recorded(path: str) -> tuple[dict[str, str], bool]:

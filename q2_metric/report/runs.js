@@ -1,17 +1,19 @@
 "use strict";
-// How each number changes over the checkpoints of a run, with its interval.
+// How each number changes over the checkpoints of a run, or over dated runs, with its interval.
 const runs = (() => {
 const {element, known} = marks;
-const {facts, number} = explain;
+const {facts, number, percent} = explain;
 const [WIDE, TALL, LEFT, BELOW] = [300, 110, 26, 16];
 
 // A figure for each column; `open` is called with the place of the checkpoint that is clicked.
 function curves(open) {
-  return Object.entries(facts.series.curves).map(([name, points]) => curve(name, points, open));
+  return facts.series.curves.map(([name, points]) => curve(name, points, open));
 }
 
 function curve(name, points, open) {
-  const {steps} = facts.series;
+  const {steps, labels} = facts.series;
+  const title = facts.titles[name] || "with an unsupported claim"; // of responses with claims
+  const shown = (value) => name ? number(value) : percent(value);
   const ends = points.flat().filter(known);
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   const room = Math.max(high - low, 0.02);
@@ -23,24 +25,24 @@ function curve(name, points, open) {
   const path = (list) => list.map(([i, value], n) => `${n ? "L" : "M"}${x(i)} ${y(value)}`).join("");
   const band = path(ranged.map(([i, , from]) => [i, from]))
     + path([...ranged].reverse().map(([i, , , to]) => [i, to])).replace(/^M/, "L");
-  const words = there.map(([i, mean, from, to]) => `${steps[i]}: ${number(mean)}${
-    known(from) ? ` (${number(from)} to ${number(to)})` : ""}`);
+  const words = there.map(([i, mean, from, to]) => `${labels[i]}: ${shown(mean)}${
+    known(from) ? ` (${shown(from)} to ${shown(to)})` : ""}`);
   const svg = element("svg", {viewBox: `0 0 ${WIDE} ${TALL}`, role: "img",
-    "aria-label": `${facts.titles[name]} by checkpoint: ${words.join("; ")}`},
+    "aria-label": `${title} by ${facts.series.kind}: ${words.join("; ")}`},
   ranged.length ? element("path", {d: `${band}Z`, class: "band"}) : null,
   element("path", {d: path(there), class: "line"}),
   ...there.map(([i, mean]) => element("circle", {cx: x(i), cy: y(mean), r: 3, class: "point"})),
-  element("text", {x: 0, y: y(high) + 4}, high.toFixed(2)),
-  element("text", {x: 0, y: y(low) + 4}, low.toFixed(2)));
+  ...[...new Set([high, low])].map((end) => element("text", {x: 0, y: y(end) + 4},
+    name ? end.toFixed(2) : percent(end))));
   const buttons = there.map(([i, mean], n) => {
     const button = element("button", {type: "button", title: n
-      ? `responses that changed from ${steps[there[n - 1][0]]}` : "responses of the first"},
-    `${steps[i].toLocaleString("en")} `, element("b", {class: "n"}, number(mean)));
+      ? `responses that changed from ${labels[there[n - 1][0]]}` : "responses of the first"},
+    `${labels[i]} `, element("b", {class: "n"}, shown(mean)));
     button.addEventListener("click", () => open(i));
     return button;
   });
   return element("figure", {class: "curve"},
-    element("figcaption", {}, element("b", {}, facts.titles[name])), svg,
+    element("figcaption", {}, element("b", {}, title)), svg,
     element("div", {class: "steps"}, ...buttons));
 }
 

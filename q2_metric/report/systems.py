@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import accumulate, chain, repeat
+from typing import Literal
 
+from q2_metric.metrics.signature import parse
 from q2_metric.report.compare import Column, Difference, How, differences, match
 from q2_metric.rows.fields import OutputRow
+from q2_metric.scoring import NoClaim, check_no_claim
+from q2_metric.scoring.verdict import Verdict
 from q2_metric.types import SystemScore
+
+Point = list[float | None]
+"""Of a curve: mean, and the ends of its interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +26,8 @@ class Run:
 
     A score whose signature is "" has none on record. ``without_texts`` counts scored rows
     whose texts are not known; ``complete`` is false for scores of a run that has not ended.
+    ``group_by`` are the columns that its means were also taken by, and ``date`` is the day on
+    which it ended (ISO 8601, "" where it is not known).
     """
 
     name: str
@@ -26,6 +36,14 @@ class Run:
     scores: tuple[SystemScore, ...]
     without_texts: int = 0
     complete: bool = True
+    group_by: tuple[str, ...] = ()
+    date: str = ""
+
+    @property
+    def no_claim(self) -> NoClaim:
+        """How responses that claim nothing count in the means."""
+        signed = (parse(one.signature)[1] for one in self.scores if one.signature)
+        return check_no_claim(next((one.get("no_claim") for one in signed), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +86,41 @@ def compare_runs(
     return found
 
 
-def series(names: Sequence[str]) -> list[int] | None:
-    """The numbers of checkpoints whose names differ in one number, rising; ``None`` for others.
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Runs of one system in time: ``steps`` rise, and ``labels`` say what they are."""
 
-    >>> series(["runs/step-500.jsonl", "runs/step-1000.jsonl", "runs/step-1500.jsonl"])
+    kind: Literal["checkpoint", "date"]
+    steps: list[int]
+    labels: list[str]
+
+
+def series(names: Sequence[str], dates: Sequence[str] = ()) -> Series | None:
+    """The checkpoints whose names differ in one number, or runs that ended on different days.
+
+    ``None`` for others, and for systems that are not in this order (:func:`in_order`).
+
+    >>> series(["runs/step-500.jsonl", "runs/step-1000.jsonl", "runs/step-1500.jsonl"]).steps
     [500, 1000, 1500]
+    >>> series(["a.jsonl", "c.jsonl", "b.jsonl"], ["2026-11-02", "2026-11-09", "2026-12-01"]).labels
+    ['2026-11-02', '2026-11-09', '2026-12-01']
     >>> series(["runs/a.jsonl", "runs/b.jsonl", "runs/c.jsonl"]) is None
     True
     """
+    if len(names) < 3:
+        return None
+    if (steps := _checkpoints(names)) is not None:
+        return Series("checkpoint", steps, [f"{step:,}" for step in steps])
+    days = [date.fromisoformat(one).toordinal() for one in dates if one]
+    if len(days) == len(names) and days == sorted(set(days)):
+        return Series("date", [day - days[0] for day in days], list(dates))
+    return None
+
+
+def _checkpoints(names: Sequence[str]) -> list[int] | None:
+    """The numbers that the names differ in, if each name has one of them and they rise."""
     cut = [re.split(r"(\d+)", name) for name in names]
-    if len(names) < 3 or len({len(parts) for parts in cut}) > 1:
+    if len({len(parts) for parts in cut}) > 1:
         return None
     different = [i for i, parts in enumerate(zip(*cut, strict=True)) if len(set(parts)) > 1]
     if len(different) != 1 or not different[0] % 2:
@@ -86,27 +129,38 @@ def series(names: Sequence[str]) -> list[int] | None:
     return steps if steps == sorted(set(steps)) else None
 
 
-def in_order(names: Sequence[str]) -> list[str]:
-    """Checkpoints by their numbers; other names as they are.
+def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
+    """Checkpoints by their numbers, else dated runs by their days; other names as they are.
 
     >>> in_order(["step-1000.jsonl", "step-1500.jsonl", "step-500.jsonl"])
     ['step-500.jsonl', 'step-1000.jsonl', 'step-1500.jsonl']
     """
     ordered = sorted(names, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
-    return ordered if series(ordered) is not None else list(names)
+    if series(ordered) is not None:
+        return ordered
+    days = dict(zip(names, dates, strict=False))
+    ordered = sorted(names, key=lambda name: days.get(name, ""))
+    found = series(ordered, [days.get(name, "") for name in ordered])
+    return ordered if found is not None else list(names)
 
 
-def curves(runs: Sequence[Run]) -> dict[str, list[list[float | None]]]:
-    """By column, [mean, low, high] of each system; nulls where it has no score."""
+def curves(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> list[tuple[str, list[Point]]]:
+    """By column, [mean, low, high] of each system; nulls where it has no score.
+
+    First, as "", the share of the judged responses that have an unsupported claim.
+    """
+    found: dict[str, list[Point]] = {}
+    if any(one.judged for one in verdicts):
+        found[""] = [[one.unsupported / one.judged if one.judged else None, None, None]
+                     for one in verdicts]
     names = dict.fromkeys(score.name for run in runs for score in run.scores)
-    found: dict[str, list[list[float | None]]] = {name: [] for name in names}
-    for run in runs:
-        scores = {score.name: score for score in run.scores}
-        for name, points in found.items():
-            score = scores.get(name)
+    for name in names:
+        found[name] = []
+        for run in runs:
+            score = {one.name: one for one in run.scores}.get(name)
             ends = (score and score.interval) or (None, None)
-            points.append([score.value if score else None, *ends])
-    return found
+            found[name].append([score.value if score else None, *ends])
+    return list(found.items())
 
 
 def places(runs: Sequence[Run]) -> Iterator[int]:

@@ -172,7 +172,7 @@ def test_everything_is_on_the_page(path: Path) -> None:
         "metrics": [{"columns": ["q2"], "details": "questions"},
                     {"columns": ["scale"], "details": "sentences"}],
         "measured": [False], "findings": {}, "ranked": {},
-        "pairs": [], "series": None,
+        "pairs": [], "series": None, "groups": [], "grouped": "",
     }
 
 
@@ -253,7 +253,7 @@ def test_texts_of_users_are_text(path: Path, text: str) -> None:
     assert second["error"] == text
     assert page.texts("bdi")[0] == text
     # The two blocks of data and the page's own scripts: nothing of the texts ran into markup.
-    assert len(page.texts("script")) == 7
+    assert len(page.texts("script")) == 8
     assert "img" not in {tag for tag, _, _ in page.elements}
     assert "<!--" not in path.read_text(encoding="utf-8")
 

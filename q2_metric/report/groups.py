@@ -1,0 +1,129 @@
+"""The responses of a page by the values of a column that they kept, such as the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from q2_metric.engine.groups import values_of
+from q2_metric.report.systems import Run, places
+from q2_metric.rows.fields import OTHER, OutputRow
+from q2_metric.scoring import Aggregate
+from q2_metric.scoring.outcome import of_row
+from q2_metric.scoring.verdict import Verdict
+
+MOST = 30
+"""Values that a column may have; the page keeps those of a row as bits of one number."""
+LONGEST = 60
+"""Signs of a value; longer ones are texts, and group nothing."""
+USUAL = ("model", "system")
+"""Columns that rows are grouped by where none was asked for: they tell systems apart."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The rows of one system that have a value."""
+
+    aggregate: Aggregate
+    rows: int = 0
+    verdict: Verdict = field(default_factory=Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A column with its values, in their order, and what their rows came to.
+
+    ``lines`` has for each system and value the number of rows, the judged, those with an
+    unsupported claim, those with a contradicted one, and the mean of each column.
+    """
+
+    column: str
+    values: tuple[str, ...]
+    lines: tuple[tuple[Any, ...], ...]
+
+    def bits(self, row: Mapping[str, Any]) -> int:
+        """The values that a row has, each a bit by its place."""
+        return sum(1 << self.values.index(one) for one in _values(row, self.column))
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for the page."""
+        return {"column": self.column, "values": self.values, "lines": self.lines}
+
+
+def groupings(
+    runs: Sequence[Run], rows: Iterable[OutputRow], names: Sequence[str],
+) -> list[Grouping]:
+    """The columns that the rows can be grouped by: few short values, some in several rows.
+
+    Columns that a run was grouped by are always among them, if they have few values.
+
+    Args:
+        runs: the systems.
+        rows: of all of them, one system after the other; those of old files with verdicts.
+        names: of the columns of metrics.
+    """
+    asked = asked_for(runs)
+    found: dict[str, dict[str, dict[int, _Group]]] = {}
+    dropped: set[str] = set()
+    n = 0
+    for place, row in zip(places(runs), rows, strict=True):
+        n += 1
+        outcomes = None
+        for column in row.get(OTHER.name) or ():
+            if column in dropped:
+                continue
+            values = found.setdefault(column, {})
+            there = _values(row, column)
+            if len(values.keys() | set(there)) > MOST or any(len(one) > LONGEST for one in there):
+                dropped.add(column)
+                del found[column]
+                continue
+            outcomes = of_row(row) if outcomes is None else outcomes
+            for value in there:
+                groups = values.setdefault(value, {})
+                if place not in groups:
+                    groups[place] = _Group(Aggregate(no_claim=runs[place].no_claim))
+                group = groups[place]
+                group.rows += 1
+                group.aggregate.add(outcomes)
+                group.verdict.add(row)
+    kept = {column: values for column, values in found.items()
+            if column in asked or 1 < len(values) < n}
+    return [_grouping(column, kept[column], names)
+            for column in sorted(kept, key=lambda one: _rank(one, asked))]
+
+
+def _grouping(
+    column: str, values: Mapping[str, Mapping[int, _Group]], names: Sequence[str]
+) -> Grouping:
+    ordered = tuple(sorted(values))
+    lines = []
+    for i, value in enumerate(ordered):
+        for place, group in sorted(values[value].items()):
+            means = group.aggregate.compute()
+            verdict = group.verdict
+            lines.append((place, i, group.rows, verdict.judged, verdict.unsupported,
+                          verdict.contradicted, [means.get(name) for name in names]))
+    return Grouping(column, ordered, tuple(lines))
+
+
+def asked_for(runs: Sequence[Run]) -> list[str]:
+    """The columns that the runs were grouped by."""
+    return list(dict.fromkeys(name for run in runs for name in run.group_by))
+
+
+def chosen(found: Sequence[Grouping], runs: Sequence[Run]) -> str:
+    """The column that the page is grouped by when it opens, "" for none."""
+    wanted = (*asked_for(runs), *USUAL)
+    return next((one.column for one in found if one.column in wanted), "")
+
+
+def _rank(column: str, asked: Sequence[str]) -> int:
+    wanted = [*asked, *USUAL]
+    return wanted.index(column) if column in wanted else len(wanted)
+
+
+def _values(row: Mapping[str, Any], column: str) -> list[str]:
+    other = row.get(OTHER.name) or {}
+    return values_of(other[column]) if column in other else []
