@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -356,7 +356,7 @@ def _finish(
         for one, result in zip(begun["files"], results, strict=True)
     ]
     whole = {**begun, "complete": True, "files": files,
-             "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+             "date": datetime.now(UTC).isoformat(timespec="seconds"),
              "systems": [result.as_json() for result in results]}
     with replacing(Path(out), parts.folder, private=True) as unfinished:
         _assemble(job, parts, results, out, unfinished)

@@ -211,7 +211,8 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8")
         for name in ("report.css", "marks.js", "explain.js",
-                     *(() if facts.get("alone") else ("runs.js", "agree.js", "groups.js", "browse.js")))
+                     *(() if facts.get("alone") else
+                       ("runs.js", "agree.js", "groups.js", "browse.js")))
     )
     return {
         "scripts": [Markup(script) for script in scripts],
