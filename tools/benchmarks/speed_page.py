@@ -74,7 +74,7 @@ def summary(records: dict[str, Record]) -> str:
             record.get("tokens", "–"), record.get("peak_memory_mb", "–"),
             record["machine"]["date"], "AMX" if "amx_bf16" in record["machine"]["instructions"]
             else record["machine"]["instructions"][-1].upper()))
-    return table(("case", "responses a second", "ratio", "share of the machine's matrix rate",
+    return table(("case", "responses a second", "ratio", "share of the CPU's matrix throughput",
                   "tokens a response", "memory, MB", "date", "processor"), rows)
 
 
@@ -86,7 +86,7 @@ def bundled(record: Record) -> str:
         *([("against float32", ratio(record["against_float32"]))]
           if "against_float32" in record else []),
         ("tokens a response", record["tokens"]),
-        ("share of the machine's matrix rate",
+        ("share of the CPU's matrix throughput",
          f"{percent(record['share_of_matmul_rate'])} of {record['matmul_gflops_per_second']} "
          f"GFLOP/s in {record['number_format']}"),
         ("time outside forward passes", percent(record["share_outside_forward_passes"])),
@@ -141,7 +141,7 @@ def q2(record: Record) -> str:
          percent(outside["forward_passes"])),
         ("time outside models and beam search", percent(outside["models_and_beam_search"])),
         ("operations needed", f"{record['gflops']} GFLOP in {record['seconds']} s"),
-        ("share of the machine's matrix rate", f"{percent(record['share_of_matmul_rate'])} of "
+        ("share of the CPU's matrix throughput", f"{percent(record['share_of_matmul_rate'])} of "
          f"{record['matmul_gflops_per_second']} GFLOP/s"),
         ("peak memory", f"{record['peak_memory_mb']} MB"),
     ]
@@ -183,7 +183,7 @@ def scale(record: Record) -> str:
         f"{percent(record['padding'])} padding; "
         f"{percent(record['share_outside_forward_passes'])} of the time outside forward passes; "
         f"{record['gflops']} GFLOP in {record['seconds']} s, "
-        f"{percent(record['share_of_matmul_rate'])} of the machine's matrix rate "
+        f"{percent(record['share_of_matmul_rate'])} of the CPU's matrix throughput "
         f"({record['matmul_gflops_per_second']} GFLOP/s); peak memory "
         f"{record['peak_memory_mb']} MB.",
         table(("words of knowledge", "seconds a response"),
