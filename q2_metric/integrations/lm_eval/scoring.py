@@ -24,6 +24,7 @@ from q2_metric.integrations.lm_eval.tables import details
 from q2_metric.metrics.overlap import TokenF1
 from q2_metric.rows.fields import output_row
 from q2_metric.scoring import NoClaim
+from q2_metric.scoring.outcome import CLAIMLESS
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Metric, Score
@@ -155,6 +156,8 @@ def score_responses(
     found, signatures = score(examples, options, evidence=options.evidence)
     # Beside the metrics that were asked for, as a task of any kind reports it.
     f1 = scoring.score([TokenF1()], examples)
+    if options.no_claim == "exclude":
+        _warn_of_silence(found)
     made = []
     for text, document, words, scores in zip(texts, documents, f1, found, strict=True):
         answer = Answer(text)
@@ -166,6 +169,17 @@ def score_responses(
     # The harness's BLEU cannot leave an entry out; two empty texts add nothing to it.
     on_every_rank([answer.results for answer in made], {"bleu": ("", "")})
     return made, signatures
+
+
+def _warn_of_silence(found: Sequence[Mapping[str, Score]]) -> None:
+    """Says which metrics leave out all answers: the harness's table has no line for them."""
+    for name in dict.fromkeys(name for scores in found for name in scores):
+        scores = [row[name] for row in found if name in row]
+        if all(one.value is None and one.reason in CLAIMLESS for one in scores):
+            _LOG.warning(
+                "%s: no answer makes a claim, so with metric_no_claim=exclude all %d are left out "
+                "and the table has no mean of it; metric_no_claim=zero counts them as 0",
+                name, len(scores))
 
 
 def _against_gold(text: str, document: Document) -> Results:
