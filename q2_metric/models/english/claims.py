@@ -18,6 +18,7 @@ from q2_metric.models.english.phrases import core, is_aside, spell
 from q2_metric.models.english.tree import Tree, Word, is_verb
 from q2_metric.models.english.verbs import is_finite_clause, subject_of
 from q2_metric.models.english.vocabulary import (
+    AUXILIARIES,
     EITHER,
     KNOWING,
     PASTS,
@@ -41,6 +42,8 @@ _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
 """Marks that close what was cut out before them."""
 _HOW = frozenset("if whether why how what who where when".split())
 """What opens a clause that is asked or free, not stated."""
+_OBJECTS = ("dobj", "agent")
+"""What a verb cannot lose and still state the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +192,18 @@ def _shares_subject(tree: Tree, verb: Word) -> bool:
     """Whether a coordinated verb states something of the subject of the verb before it, and is
     not denied with it."""
     first = tree.words[verb.head]
-    return (is_verb(verb) and not is_negated(tree, first)
+    return (is_verb(verb) and not is_negated(tree, first) and not _shares_object(tree, first, verb)
             and finite_clause(tree, verb) is not None)
+
+
+def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
+    """Whether two verbs may have one object, behind the second: "wrote and directed the film". The
+    first would lose it."""
+    between = tree.words[first.i + 1 : verb.i]
+    own = tree.below[verb.i]
+    return (tree.child(verb, AUXILIARIES) is None
+            and any(child.i > verb.i and child.dep in _OBJECTS for child in tree.children[verb.i])
+            and all(word.dep in ("cc", "punct") or own >> word.i & 1 for word in between))
 
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
