@@ -51,8 +51,12 @@ class CachedMetric:
         self.looked_up = 0
         """Examples whose score was there already."""
         self._made_by = digest(name, identity(name, request or {}, store))
-        known = store.get([self._made_by]).get(self._made_by)
-        self.signature: str = known if isinstance(known, str) else self.metric.signature
+        match store.get([self._made_by]).get(self._made_by):
+            case [str() as signed, bool() as scores_all, bool() as reads_question]:
+                self.signature: str = signed
+                self.scores_all, self.reads_question = scores_all, reads_question
+            case _:
+                self._describe(self.metric)
 
     @property
     def metric(self) -> Metric:
@@ -66,9 +70,15 @@ class CachedMetric:
             for base in entry(self.name).bases:
                 if inner := getattr(self._metric, base):
                     setattr(self._metric, base, self._shared(base, inner))
-            self.signature = self._metric.signature
-            self._store.put({self._made_by: self.signature})
+            self._describe(self._metric)
         return self._metric
+
+    def _describe(self, metric: Metric) -> None:
+        """Takes over, and stores, what is asked of a metric before it scores."""
+        self.signature = metric.signature
+        self.scores_all = bool(getattr(metric, "scores_all", False))
+        self.reads_question = bool(getattr(metric, "reads_question", False))
+        self._store.put({self._made_by: [self.signature, self.scores_all, self.reads_question]})
 
     def _shared(self, base: str, inner: Metric) -> _Shared:
         """The metric that this one is computed from, cached as it is by itself."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 from fakes import FakeBackbone, FakeSentences
 
 from q2_metric import scoring
+from q2_metric.cli.main import main
 from q2_metric.metrics.scale import Scale
 from q2_metric.text.answers import decides
 from q2_metric.types import Example, Judgement
@@ -70,3 +75,28 @@ def test_the_papers_recipe_reads_no_question() -> None:
 ])
 def test_which_responses_say_yes_or_no(said: str, asked: str | None, so: bool) -> None:
     assert decides(said, asked) is so
+
+
+@pytest.mark.slow
+def test_the_command_scores_what_the_metric_scores(tmp_path: Path) -> None:
+    """From the cache too: it knows which metrics score "Yes." and chat."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps(one) + "\n" for one in (
+        {"response": "Yes.", "question": "Is the museum open on Sundays?", "knowledge": TOWER},
+        {"response": "Hello, how are you?", "question": "Hi!", "knowledge": TOWER})))
+
+    def values(reading: str) -> list[float | None]:
+        out = tmp_path / "out.jsonl"
+        outcome = CliRunner().invoke(main, [
+            "score", str(rows), "--metrics", "scale", "--support", reading, "--overwrite",
+            "--cache", str(tmp_path / "cache"), "--out", str(out)])
+        assert outcome.exit_code == 0, outcome.output
+        return [json.loads(line)["scale"] for line in out.read_text().splitlines()]
+
+    for _ in range(2):
+        held, chat = values("consistent")
+        assert (held or 0) > 0.5
+        assert chat is None
+        held, chat = values("attributable")
+        assert (held or 0) > 0.5
+        assert chat == 0
