@@ -15,7 +15,8 @@ _TEXT = (
     rf"(?:(?:any of )?(?:the|this|these|that|those)(?: {_GIVEN})?|{_GIVEN})"
     r" (?:(?:text|context|passage|document|article|source|paragraph|excerpt|snippet)s?"
     r"|search results?|knowledge(?: base)?)"
-    rf"(?: (?:that )?(?:you |i )?(?:was |were |have |am )?{_GIVEN})?"
+    rf"(?: (?:that )?(?:you |i )?(?:was |were |have |am )?{_GIVEN}"
+    r"| (?:that )?(?:i|we) (?:have|got|have access to|can (?:see|access)))?"
     rf"|(?:(?:the|this) )?{_GIVEN} (?:information|knowledge|material)"
     rf"|(?:the|this) information (?:you )?{_GIVEN}"
 )
@@ -35,7 +36,9 @@ _FACTS = r"(?:information|mention|details?|data|evidence|answers?|indication|con
 
 _FOREWORD = re.compile(
     r"(?:unfortunately|however|but|so|well|no(?=,)|i am sorry|sorry|i am afraid(?: that)?"
-    r"|i apologi[sz]e|thus|therefore|hence)\b[ ,:]*(?:but )?"
+    r"|i apologi[sz]e|thus|therefore|hence"
+    r"|(?:i|we) (?:do not|don't|cannot|can't) (?:know|say|tell)(?: that)?(?= ?[,:;–—-])"
+    r"|i am not sure(?= ?[,:;–—-]))\b[ ,:;–—-]*(?:but )?"
 )
 _AS_AI = re.compile(r"as an? (?:ai|artificial intelligence|language model)(?: language)?"
                     r"(?: model| assistant| chatbot)?\b[ ,:]*")

@@ -58,6 +58,11 @@ No results found.
 No matching documents were found for your question.
 No information is available about the opening hours.
 Unknown.
+I don't know: the documents say nothing about parking.
+I'm sorry, I can't find that in the documents I have.
+I do not know - the documents do not mention a price.
+I'm not sure: the passage says nothing about it.
+The documents we have access to do not say who built it.
 unknown
 null
 N/A
@@ -93,6 +98,9 @@ I don't know the price of a car, but a cabin costs 120 euros.
 I couldn't find any information on cars, but dogs travel free.
 As an AI language model, I was trained by OpenAI.
 I don't answer stupid questions.
+I don't know: it opened in 1889.
+I don't know: the documents say parking costs 4 euros.
+The documents I have prove that it opened in 1889.
 I cannot answer every question.
 there are no answers proposed.
 There is no more information in the world than in Google.
