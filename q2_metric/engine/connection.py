@@ -1,4 +1,4 @@
-"""Connects to a Ray cluster within a time limit, and notices when the cluster dies.
+"""The way to a Ray cluster: reached in time or not at all, and noticed when it dies.
 
 A cluster that is started here listens on the loopback interface alone, and its folder can be read
 by its owner alone. Ray itself listens on every interface and keeps ``/tmp/ray`` open to all.
@@ -16,7 +16,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -26,14 +26,11 @@ from q2_metric.errors import MissingExtra, ModelError
 
 T = TypeVar("T")
 
-ANSWERS = 20
-"""Seconds in which an address must answer."""
-
 STARTS = 3
 """Times that a cluster is started here: on a busy machine Ray gives up on itself after 30 s."""
 
-JOINS = 120
-"""Seconds in which the cluster behind it must take us in."""
+JOINS = 60
+"""Seconds in which a cluster must take us in."""
 
 GONE = 30
 """Seconds without an answer after which a cluster is dead. Ray itself waits for 60 and then ends
@@ -41,13 +38,6 @@ the process without a word."""
 
 LOOKS = 2
 """Seconds between two looks at a cluster that is at work."""
-
-_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""What opens a connection of HTTP/2, and with it of gRPC (RFC 9113, 3.4): a line, no settings."""
-
-_SETTINGS = 4
-"""Kind of the frame that answers; it is the frame's fourth byte."""
-
 
 _SILENT = {
     # What its own code has to say about lost nodes and tasks, line after line.
@@ -162,8 +152,7 @@ def _no_chatter() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
-    """Runs ``ray.init``, which by itself waits for minutes or for ever if the address does not
-    respond.
+    """``ray.init`` with a limit: alone it asks without end where no cluster answers.
 
     Raises:
         ModelError: no cluster could be started, or the address has none.
@@ -185,59 +174,40 @@ def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
                 break
             ray.shutdown()  # of what did start
     else:
-        _answers(address)
+        _check_open(address)
         joining = threading.Thread(target=init, daemon=True)
         joining.start()
         joining.join(JOINS)
         if joining.is_alive():
-            raise ModelError(f"Ray {where}: no cluster answered within {JOINS} s")
+            raise ModelError(f"Ray {where}: no Ray cluster answered within {JOINS} s; {_ASKED}")
     if failed:
         if isinstance(failed[0], KeyboardInterrupt):
             raise failed[0]
         raise ModelError(f"Ray {where}: {cause(failed[0])}") from failed[0]
 
 
-def _answers(address: str) -> None:
-    """Checks that gRPC is spoken at HOST:PORT; other addresses, as "auto", Ray looks up.
+_ASKED = "is a cluster running there (ray start --head)?"
+
+
+def _check_open(address: str) -> None:
+    """Checks that somebody listens at HOST:PORT, so that a wrong address is told at once.
+
+    Other addresses, as "auto", Ray looks up.
 
     Raises:
-        ModelError: the address does not respond within :data:`ANSWERS` seconds, or is not a Ray
-            cluster.
+        ModelError: nobody listens there.
     """
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon:
         return
     if not port.isdigit() or not 0 < int(port) < 65536:
         raise ModelError(f"Ray cannot be reached at {address}: {port!r} is not a port")
-    asked = "is a cluster running there (ray start --head)?"
     try:
-        greeting = _greeting(host.strip("[]"), int(port), ANSWERS)
-    except TimeoutError as error:
-        raise ModelError(
-            f"Ray cannot be reached at {address}: no answer within {ANSWERS} s; {asked}"
-        ) from error
+        socket.create_connection((host.strip("[]"), int(port)), timeout=JOINS).close()
     except OSError as error:
         raise ModelError(
-            f"Ray cannot be reached at {address}: the address does not respond ({error}); {asked}"
+            f"Ray cannot be reached at {address}: the address does not respond ({error}); {_ASKED}"
         ) from error
-    encrypted = os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
-    if greeting[3:4] != bytes([_SETTINGS]) and not encrypted:
-        raise ModelError(
-            f"Ray cannot be reached at {address}: the address is not a Ray cluster"
-        )
-
-
-def _greeting(host: str, port: int, seconds: float) -> bytes:
-    """The first bytes with which a port answers the beginning of a gRPC connection.
-
-    Raises:
-        OSError: it cannot be reached, or has not answered in time.
-    """
-    until = time.monotonic() + seconds
-    with socket.create_connection((host, port), timeout=seconds) as link:
-        link.sendall(_HELLO)
-        link.settimeout(max(until - time.monotonic(), 0.01))
-        return link.recv(9)
 
 
 def cause(error: BaseException) -> str:
@@ -263,9 +233,10 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
         ModelError: the cluster has not answered for :data:`GONE` seconds.
         BaseException: what the iterator raises.
     """
-    address = str(ray.get_runtime_context().gcs_address)
+    address = ray.get_runtime_context().gcs_address
     found: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(maxsize=1)
     over = threading.Event()
+    heard = [time.monotonic()]
 
     def hand_over(item: T | None, error: BaseException | None = None) -> None:
         while not over.is_set():
@@ -283,11 +254,11 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
         except BaseException as error:
             hand_over(None, error)
 
-    thread = threading.Thread(target=pull, daemon=True)
-    thread.start()
+    threading.Thread(target=pull, daemon=True).start()
+    threading.Thread(target=_look, args=(ray, heard, over), daemon=True).start()
     try:
         while True:
-            item, error = _next(found, address)
+            item, error = _next(found, heard, address)
             if isinstance(error, StopIteration):
                 return
             if error is not None:
@@ -297,30 +268,25 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
         over.set()
 
 
-def _next(found: queue.Queue[T], address: str) -> T:
+def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
+    """Keeps in ``heard`` when the cluster's head has last answered."""
+    while not over.wait(LOOKS):
+        with suppress(Exception):
+            ray.nodes()
+            heard[-1] = time.monotonic()
+
+
+def _next(found: queue.Queue[T], heard: Sequence[float], address: str) -> T:
     """The next of a queue, as long as the cluster that fills it answers.
 
     Raises:
         ModelError: the cluster has not answered for :data:`GONE` seconds.
     """
-    lived = time.monotonic()
     while True:
         try:
             return found.get(timeout=LOOKS)
         except queue.Empty:
-            if _lives(address):
-                lived = time.monotonic()
-            elif time.monotonic() - lived > GONE:
+            if time.monotonic() - heard[-1] > GONE:
                 raise ModelError(
                     f"Ray's cluster at {address} has died: no answer for {GONE} s"
                 ) from None
-
-
-def _lives(address: str) -> bool:
-    """Whether a cluster answers at HOST:PORT, encrypted or not."""
-    host, _, port = address.rpartition(":")
-    try:
-        _greeting(host.strip("[]"), int(port), LOOKS)
-    except (OSError, ValueError):
-        return False
-    return True

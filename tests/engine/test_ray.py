@@ -246,7 +246,7 @@ def test_here_or_on_ray_the_output_is_the_same(tmp_path: Path) -> None:
     driver.wait()
     assert not (tmp_path / "there.jsonl").exists()
     there = finish("there.jsonl")
-    assert "going on" in there.stderr
+    assert "resuming" in there.stderr
     assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "here.jsonl").read_bytes()
     (mine,), (other,) = (json.loads(done.stdout)["files"] for done in (here, there))
     assert (mine["scores"], mine["failed"]) == (other["scores"], other["failed"])
