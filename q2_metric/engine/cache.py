@@ -7,9 +7,12 @@ without it. A new file is readable only by its owner, because it contains parts 
 Each value has a seal, the digest of its key and its text: one that was changed, or that stands at
 another key, is not found.
 
-diskcache would do much of it and was weighed: it keeps values as pickles unless told not to,
-and runs SQLite with a write-ahead log, which a home folder on a network cannot have; reading a
-page of keys in one statement and giving up with one warning would still be ours.
+diskcache (5.6.3, values as JSON, write-ahead log, least recently used goes first) was measured on
+2026-11-25: 20,000 scores of 3 claims by batches of 256, on two cores. To find them took 2.0 s
+(here 0.4 s), to find none 0.4 s (here 0.04 s), to keep them 2.1 to 2.7 s (here 1.7 to 2.4 s); it
+asks for one key at a time, and notes each use. It needs a folder, where ``--cache`` names a file,
+and its log does not work on a home folder on a network. Seals and the one warning would still be
+ours.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ class Q2Settings:
             its value is ``None``.
         drop_unanswerable: leave out unanswerable questions if at least one question is
             answerable. This is v1's Q²*, for persona data.
-        coreference: resolve the response with its dialogue history first (v1, appendix A).
+        coreference: experimental: resolve the response with its dialogue history first (v1,
+            appendix A). The model that it needs is not on the package index.
         seed: random seed of ``decoding="sample"``.
         comparison: "verdict" scores two different answers by their most probable NLI class,
             "expected" by the probabilities of all classes. The first is section 2.3, the second

@@ -5,6 +5,9 @@ numbers were fixed on training texts (``ranges.safetensors``), so that a row's s
 on the rows beside it; the products themselves are sums of whole numbers, which are exact. A few
 channels that are far larger than the others (in the second half of a layer) are left out of them
 and multiplied in float32 beside them (Dettmers et al. 2022, "LLM.int8()", section 3.2).
+
+``onnxruntime.quantization`` 1.32 was tried on the same networks (2026-11-25,
+docs/results/speed.md): it does not give the same bits in any batch.
 """
 
 from __future__ import annotations

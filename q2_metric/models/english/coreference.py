@@ -1,8 +1,9 @@
-"""Coreference over a dialogue (Q² v1, appendix A).
+"""Coreference over a dialogue (Q² v1, appendix A). Experimental: tested with given chains.
 
 The backend is coreferee: it runs on the spaCy pipeline that the package has already, needs
 no torch, and once installed no network (``python -m coreferee install en`` fetches its
-English model).
+English model from GitHub). Of the other libraries on the package index (2026-11-25), fastcoref
+and maverick-coref have no release since June 2025 and fetch their weights from the Hub.
 """
 
 from __future__ import annotations
