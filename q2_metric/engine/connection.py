@@ -1,4 +1,4 @@
-"""The way to a Ray cluster: reached in time or not at all, and noticed when it dies.
+"""Connects to a Ray cluster within a time limit, and notices when the cluster dies.
 
 A cluster that is started here listens on the loopback interface alone, and its folder can be read
 by its owner alone. Ray itself listens on every interface and keeps ``/tmp/ray`` open to all.
@@ -152,7 +152,7 @@ def _no_chatter() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
-    """``ray.init`` with a limit: alone it asks without end where no cluster answers.
+    """Runs ``ray.init`` with a time limit; by itself it asks for ever if no cluster answers.
 
     Raises:
         ModelError: no cluster could be started, or the address has none.
@@ -195,7 +195,7 @@ def _check_open(address: str) -> None:
     Other addresses, as "auto", Ray looks up.
 
     Raises:
-        ModelError: nobody listens there.
+        ModelError: the address does not respond.
     """
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon:
