@@ -7,7 +7,8 @@ channels that are far larger than the others (in the second half of a layer) are
 and multiplied in float32 beside them (Dettmers et al. 2022, "LLM.int8()", section 3.2).
 
 ``onnxruntime.quantization`` 1.32 was tried on the same networks (2026-11-25,
-docs/results/speed.md): it does not give the same bits in any batch.
+docs/results/speed.md). Its dynamic kind gives other bits in other batches, and its static kind is
+slower.
 """
 
 from __future__ import annotations
