@@ -14,6 +14,7 @@ from q2_metric.errors import InputError
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import as_read, claims_only, short_answers, unclaimed
+from q2_metric.metrics.passages import Search, Tree, nearest
 from q2_metric.metrics.ruled import ruled, supports
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
 from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
@@ -22,7 +23,6 @@ from q2_metric.running import Running
 from q2_metric.text.claims import has_claim
 from q2_metric.text.markup import squeezed, unmarked
 from q2_metric.text.nearest import Parts
-from q2_metric.text.search import Part, tree_search
 from q2_metric.text.values import in_notation_of
 from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
@@ -349,41 +349,42 @@ class Scale:
         ``places`` has the best chunk of each, in order.
         """
         split = self.sentences.split([example.knowledge for example in examples])
-        starts = [[start for start, _ in self.backbone.offsets(e.knowledge)] for e in examples]
         searches = [(i, one) for i, found in enumerate(judged) for one in found]
         units = [
             [(start, end) for start, end in split[i]
              if not self.settings.top_chunks or (start < place[1] and end > place[0])]
             for (i, _), place in zip(searches, places, strict=True)
         ]
+        if self.settings.unit == "claim":
+            units = [nearest(examples[i].knowledge, found, one.claim.text)
+                     for (i, one), found in zip(searches, units, strict=True)]
+        # The small network searches, if there is one; the backbone judges what it finds.
+        seen: dict[_Pair, Verdict] = {} if self.chooser else known
+        search = Search([examples[i].knowledge for i, _ in searches], [one for _, one in searches],
+                        [self._said(examples[i], one.claim) for i, one in searches], units)
+        decided = search.deciding(
+            lambda pairs: self._judge(pairs, seen, self.chooser), self._read,
+            None if self.settings.unit == "claim" else self._tree(examples, searches, units))
+        verdicts = iter(self._judge([pair for pair in search.pairs(decided) if pair], known))
+        found_in: list[list[Judgement]] = [[] for _ in examples]
+        for (i, one), place in zip(searches, decided, strict=True):
+            if place:
+                support = self._read(next(verdicts))
+                one = judgements.decided(one, examples[i].knowledge, place, support)
+            found_in[i].append(one)
+        return found_in
+
+    def _tree(
+        self, examples: Sequence[Example], searches: Sequence[tuple[int, Judgement]],
+        units: Sequence[Sequence[tuple[int, int]]],
+    ) -> Tree:
+        """How the search divides these sentences of the knowledge."""
+        starts = [[start for start, _ in self.backbone.offsets(e.knowledge)] for e in examples]
         sizes = [
             [bisect_left(starts[i], end) - bisect_left(starts[i], start) for start, end in found]
             for (i, _), found in zip(searches, units, strict=True)
         ]
-
-        def judge(parts: Sequence[Part]) -> list[float]:
-            pairs = []
-            for part in parts:
-                (i, one), found = searches[part.search], units[part.search]
-                start, end = found[part.first][0], found[part.last - 1][1]
-                pairs.append((examples[i].knowledge[start:end],
-                              self._said(examples[i], one.claim)))
-            return list(map(self._read, self._judge(pairs, known)))
-
-        best = tree_search(sizes, judge, self.settings.branches, self.settings.chunk_size)
-        found_in: list[list[Judgement]] = [[] for _ in examples]
-        for (i, one), found, found_unit in zip(searches, units, best, strict=True):
-            if found_unit is not None:
-                index, support = found_unit
-                if self.settings.unit == "claim":
-                    sentences = [examples[i].knowledge[start:end] for start, end in found]
-                    said = self._said(examples[i], one.claim)
-                    index = judgements.deciding(one, said, sentences, known, index)
-                    verdict = known.get((sentences[index], said))
-                    support = support if verdict is None else self._read(verdict)
-                one = judgements.decided(one, examples[i].knowledge, found[index], support)
-            found_in[i].append(one)
-        return found_in
+        return Tree(sizes, self.settings.branches, self.settings.chunk_size)
 
     def _supports(self, judged: Sequence[Judgement]) -> list[float]:
         """The supports that make the score. A repeated claim counts once; a repeated sentence

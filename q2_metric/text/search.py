@@ -42,13 +42,30 @@ def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tup
     ]
 
 
+def search_each(
+    counts: Sequence[int], judge: Callable[[Sequence[Part]], Sequence[float]]
+) -> list[int | None]:
+    """Like :func:`tree_search`, with each unit judged alone: for searches of a few units.
+
+    Args:
+        counts: how many units each search has.
+        judge: one score for each part, in order.
+    """
+    parts = [Part(i, n, n + 1) for i, count in enumerate(counts) for n in range(count)]
+    best: dict[int, tuple[float, int]] = {}
+    for part, score in zip(parts, judge(parts), strict=True):
+        if part.search not in best or score > best[part.search][0]:
+            best[part.search] = (score, part.first)
+    return [best[i][1] if i in best else None for i in range(len(counts))]
+
+
 def tree_search(
     sizes: Sequence[Sequence[int]],
     judge: Callable[[Sequence[Part]], Sequence[float]],
     branches: int = 2,
     limit: int = 512,
-) -> list[tuple[int, float] | None]:
-    """The best unit of each search and its score, or ``None`` where there is no unit.
+) -> list[int | None]:
+    """The best unit of each search, or ``None`` where there is no unit.
 
     Each level divides the best part so far into ``branches`` and keeps the best of
     those: O(branches * log n) judgements a search. A level of all the searches is one
@@ -65,7 +82,7 @@ def tree_search(
     """
     if branches < 2:
         raise ValueError(f"branches must be at least 2, not {branches}")
-    found: list[tuple[int, float] | None] = [None] * len(sizes)
+    found: list[int | None] = [None] * len(sizes)
     level = [
         Part(i, *part)
         for i, units in enumerate(sizes)
@@ -83,9 +100,9 @@ def tree_search(
             if part.search not in best or score > best[part.search][0]:
                 best[part.search] = (score, part)
         level = []
-        for i, (score, part) in best.items():
+        for i, (_, part) in best.items():
             if part.last - part.first == 1:
-                found[i] = (part.first, score)
+                found[i] = part.first
             else:
                 level += [Part(i, *piece) for piece in divide(part.first, part.last, branches)]
     return found

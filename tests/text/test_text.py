@@ -25,7 +25,7 @@ from q2_metric.text.alignment import (
     align,
 )
 from q2_metric.text.normalise import DROPPED, normalise, token_f1
-from q2_metric.text.search import Part, divide, fitting, tree_search
+from q2_metric.text.search import Part, divide, fitting, search_each, tree_search
 from q2_metric.text.windows import chunks, window_bounds
 
 
@@ -195,7 +195,7 @@ def test_tree_search_finds_the_planted_unit(
 
     found = tree_search([[5] * n for n in lengths], judge, branches, limit=1000)
     for n, target, result in zip(lengths, targets, found, strict=True):
-        assert result == ((target, 1.0) if n else None)
+        assert result == (target if n else None)
     # One batch a level, whatever the number of searches.
     assert calls <= math.ceil(math.log(max([*lengths, 2]), 2)) + 1
 
@@ -220,8 +220,19 @@ def test_tree_search_ends_at_a_unit_whatever_the_scores(
     found = tree_search(sizes, judge, branches, limit)
     for units, best in zip(sizes, found, strict=True):
         assert (best is None) == (not units)
-        assert best is None or 0 <= best[0] < len(units)
+        assert best is None or 0 <= best < len(units)
     assert asked <= sum(3 * len(units) + 1 for units in sizes)
+
+
+def test_each_unit_can_be_judged_alone() -> None:
+    asked: list[Part] = []
+
+    def judge(parts: Sequence[Part]) -> list[float]:
+        asked.extend(parts)
+        return [[0.2, 0.9, 0.9][part.first] for part in parts]
+
+    assert search_each([3, 0, 1], judge) == [1, None, 0]
+    assert asked == [Part(0, 0, 1), Part(0, 1, 2), Part(0, 2, 3), Part(2, 0, 1)]
 
 
 def test_tree_search_refuses_one_branch() -> None:
@@ -236,7 +247,7 @@ def test_tree_search_divides_what_does_not_fit() -> None:
         seen.extend(parts)
         return [float(part.first <= 7 < part.last) for part in parts]
 
-    assert tree_search([[10] * 8], judge, 2, limit=15) == [(7, 1.0)]
+    assert tree_search([[10] * 8], judge, 2, limit=15) == [7]
     assert all(part.last - part.first == 1 for part in seen)
 
 

@@ -1,0 +1,93 @@
+"""Which sentence of the knowledge decides about each claim (SCALE, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from q2_metric.metrics import judgements
+from q2_metric.text.nearest import Parts
+from q2_metric.text.search import Part, search_each, tree_search
+from q2_metric.types import Judgement, Verdict
+
+SEARCHED = 5
+"""Sentences of a chunk that are asked whether they decide about a claim."""
+
+Pair = tuple[str, str]
+Place = tuple[int, int]
+
+
+def nearest(
+    knowledge: str, places: Sequence[Place], claim: str
+) -> list[Place]:
+    """Of the sentences of the knowledge at these places, those that may decide about a claim: the
+    :data:`SEARCHED` that share most words with it."""
+    parts = Parts([knowledge[start:end] for start, end in places])
+    return [places[i] for i in parts.nearest(claim, SEARCHED)]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """How :func:`~q2_metric.text.search.tree_search` divides the sentences of each search."""
+
+    sizes: Sequence[Sequence[int]]
+    branches: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Searches for the sentences that decide.
+
+    Attributes:
+        knowledge: the text that each search reads.
+        judged: the judgement that it is about.
+        said: the claim, as the model reads it.
+        units: the places of the sentences in the knowledge.
+    """
+
+    knowledge: Sequence[str]
+    judged: Sequence[Judgement]
+    said: Sequence[str]
+    units: Sequence[Sequence[Place]]
+
+    def deciding(
+        self, ask: Callable[[Sequence[Pair]], Sequence[Verdict]], read: Callable[[Verdict], float],
+        tree: Tree | None,
+    ) -> list[Place | None]:
+        """The place of the sentence that decides; ``None`` where there are no sentences.
+
+        Args:
+            ask: gives the verdict of each (text, claim).
+            read: gives the support of a verdict.
+            tree: how the sentences are divided. Without it, each sentence is judged alone, and the
+                judgement says what decides: what supports the claim, or what contradicts it.
+        """
+        seen: dict[Pair, Verdict] = {}
+
+        def judge(parts: Sequence[Part]) -> list[float]:
+            pairs = [self._pair(one.search, self.units[one.search][one.first][0],
+                                self.units[one.search][one.last - 1][1]) for one in parts]
+            verdicts = ask(pairs)
+            seen.update(zip(pairs, verdicts, strict=True))
+            return list(map(read, verdicts))
+
+        if tree:
+            best = tree_search(tree.sizes, judge, tree.branches, tree.limit)
+        else:
+            best = search_each([len(places) for places in self.units], judge)
+            best = [None if index is None else self._deciding(n, seen, index)
+                    for n, index in enumerate(best)]
+        return [None if index is None else self.units[n][index] for n, index in enumerate(best)]
+
+    def pairs(self, places: Sequence[Place | None]) -> list[Pair | None]:
+        """The sentence at each place and its claim."""
+        return [place and self._pair(n, *place) for n, place in enumerate(places)]
+
+    def _pair(self, search: int, start: int, end: int) -> Pair:
+        return self.knowledge[search][start:end], self.said[search]
+
+    def _deciding(self, search: int, seen: dict[Pair, Verdict], best: int) -> int:
+        sentences = [self.knowledge[search][start:end] for start, end in self.units[search]]
+        return judgements.deciding(
+            self.judged[search], self.said[search], sentences, seen, best)
