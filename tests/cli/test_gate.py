@@ -20,6 +20,7 @@ ROWS = (
     {"response": "Rome has hills.", "context": [], "reference": "no"},
 )
 WORDS = (1 + 2 / 3) / 2
+EXAMPLE = Path(__file__).parents[2] / "examples" / "rag.jsonl"
 
 
 def run(tmp_path: Path, *args: str) -> Result:
@@ -141,3 +142,28 @@ def test_what_was_read_as_the_knowledge_is_said(tmp_path: Path) -> None:
     assert ("the knowledge is read from 'context', not from 'reference'; --knowledge names"
             in run(tmp_path).stderr)
     assert "is read from" not in run(tmp_path, "--knowledge", "context").stderr
+
+
+@pytest.mark.slow
+def test_thirty_rows_from_scores_to_a_failing_gate(tmp_path: Path) -> None:
+    """The example rows, two models: the gate names the rows that got worse, and no other."""
+    rows = [json.loads(line) for line in EXAMPLE.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 30
+    for model in ("v1", "v2"):
+        answers = tmp_path / f"{model}.jsonl"
+        answers.write_text("".join(
+            json.dumps({**row, "id": row["id"].removesuffix(f"-{model}")}) + "\n"
+            for row in rows if row["model"] == model), encoding="utf-8")
+        scored = CliRunner().invoke(main, [
+            "score", str(answers), "-m", "groundedness",
+            "-o", str(tmp_path / f"{model}.scores.jsonl"), "--report", str(tmp_path / f"{model}.html")])
+        assert scored.exit_code == 0, scored.output
+    gate = CliRunner().invoke(main, ["gate", str(tmp_path / "v2.scores.jsonl"), "--json",
+                                     "--baseline", str(tmp_path / "v1.scores.jsonl")])
+    assert gate.exit_code == 4, gate.output
+    failed = {case["id"] for case in json.loads(gate.stdout)["cases"]
+              if case["outcome"] == "failed" and case["score"] is not None}
+    wrong = {row["id"][:-3] for row in rows if row["model"] == "v2" and row["label"] == 0}
+    assert failed <= wrong
+    assert len(failed) >= 7  # of nine
+    assert "Refunds are paid within 30 days to the card you used." in gate.stdout
