@@ -41,7 +41,7 @@ TRY = ("it opened in 1901 .", "The tower in Paris opened in 1889.")
 def doctor() -> None:
     """Show versions, models, frameworks and folders, and what is missing.
 
-    Exit codes: 0 the bundled models score; 2 they do not. Optional parts may be missing.
+    Exit codes: 0 the bundled models score; 3 they do not. Optional parts may be missing.
     """
     works = True
     for part in (_machine, _folders, _weights, _presets, _frameworks):
@@ -51,7 +51,7 @@ def doctor() -> None:
     except Exception as error:
         works = False
         _show([("missing", _said(error))])
-    sys.exit(0 if works else 2)
+    sys.exit(0 if works else 3)
 
 
 def _said(error: Exception) -> str:

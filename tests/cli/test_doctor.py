@@ -55,7 +55,7 @@ def test_models_that_do_not_load_are_an_error(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(doctor, "_trial", broken)
     found = run()
-    assert found.exit_code == 2
+    assert found.exit_code == 3
     assert "missing        the bundled weights are missing" in found.output
 
 

@@ -156,7 +156,8 @@ def test_thirty_rows_from_scores_to_a_failing_gate(tmp_path: Path) -> None:
             for row in rows if row["model"] == model), encoding="utf-8")
         scored = CliRunner().invoke(main, [
             "score", str(answers), "-m", "groundedness",
-            "-o", str(tmp_path / f"{model}.scores.jsonl"), "--report", str(tmp_path / f"{model}.html")])
+            "-o", str(tmp_path / f"{model}.scores.jsonl"),
+            "--report", str(tmp_path / f"{model}.html")])
         assert scored.exit_code == 0, scored.output
     gate = CliRunner().invoke(main, ["gate", str(tmp_path / "v2.scores.jsonl"), "--json",
                                      "--baseline", str(tmp_path / "v1.scores.jsonl")])
