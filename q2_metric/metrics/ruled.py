@@ -1,8 +1,8 @@
-"""Judgements by rule: where values, arithmetic or stances decide, they overrule the network.
+"""Judgements by rule. Values, arithmetic and stances overrule the network where they decide.
 
 A network of this size reads "23:10" and "11:10 pm" as two times, and "Ann taught Ben" as "Ben
-taught Ann". Where a rule decides, the support of a claim is at least :data:`HELD` or at most
-:data:`REFUTED`; elsewhere it stays what the network says.
+taught Ann". If a rule decides a claim, its support is at least :data:`HELD` or at most
+:data:`REFUTED`; otherwise the network's support is kept.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from q2_metric.text.values import (
 from q2_metric.types import Example, Judgement, Stances
 
 HELD = 0.9
-"""The least support of a claim that follows by its values."""
+"""Minimum support of a claim that its values confirm."""
 REFUTED = 0.1
-"""The most support of a claim that values contradict."""
+"""Maximum support of a claim that values contradict."""
 OPPOSED = 0.25
-"""The most support of a claim that the nearest sentence denies or leaves open."""
+"""Maximum support of a claim that the nearest sentence denies or leaves open."""
 ABOUT = 0.5
 """A sentence can deny a claim if it has at least this share of the claim's content words."""
 ABOUT_VALUES = 0.3
-"""A sentence can give another value for a claim if it has at least this share of them."""
+"""A sentence can contradict a claim's value if it has at least this share of its content words."""
 _DENIES = re.compile(r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable)\b"
                      r"|n['’]t\b", re.IGNORECASE)
 _NOT = re.compile(r"\b(is|are|was|were|does|do|did|has|have|had|can|ca|could|will|wo|would)"
@@ -43,9 +43,9 @@ _NOT = re.compile(r"\b(is|are|was|were|does|do|did|has|have|had|can|ca|could|wil
 _NOT_SO_PLAIN = re.compile(
     r"\b(?:only|just|until|till|because|but|all|every|each|any|than|least|most|if|that|who|which"
     r"|merely|necessarily|and|or|yet|least|think|believe|know|say|says|said)\b", re.IGNORECASE)
-"""With these words more than the verb may be denied, or less."""
+"""If a claim has one of these words, "not" may deny more or less than the verb."""
 NEAREST = 3
-"""Sentences that are looked at for a claim, those that share most words with it."""
+"""Number of sentences examined for a claim: those that share most words with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ def ruled(
     examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
     places: Sequence[tuple[int, int]], stances: Stances | None, values: bool,
 ) -> list[list[Judgement]]:
-    """The judgements of each example, those that a rule decides with its support and verdict.
+    """The judgements of each example. If a rule decides one, it sets the support and the verdict.
 
     Args:
-        examples: as they are read.
-        judged: the judgements of each.
-        places: in order, the characters of the chunk of the knowledge that decides each judgement.
-        stances: says which sentences deny a claim or leave it open; ``None`` leaves that out.
-        values: whether values decide.
+        examples: the examples as they were read.
+        judged: the judgements of each example.
+        places: for each judgement, the character range of the knowledge chunk that decides it.
+        stances: finds sentences that deny a claim or leave it open; ``None`` skips this rule.
+        values: whether the rules on values apply.
     """
     chunk = iter(places)
     near = [_Near(one, example.knowledge[slice(*next(chunk))], example.knowledge)
@@ -78,7 +78,7 @@ def ruled(
 
 
 def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[float]:
-    """The support of each claim by its passage, where values decide theirs."""
+    """The support of each claim by its passage, corrected where values decide."""
     held = [by_values(claim, text, text) for text, claim in pairs]
     return [support if one is None else max(support, HELD) if one else min(support, REFUTED)
             for one, support in zip(held, found, strict=True)]
@@ -112,9 +112,9 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
     """Whether values and arithmetic support a claim or contradict it; ``None`` if neither.
 
     Args:
-        claim: as it is written.
-        chunk: what of the knowledge decides about it.
-        knowledge: all that is known, tables as sentences.
+        claim: the claim as written.
+        chunk: the part of the knowledge that decides the claim.
+        knowledge: the whole knowledge, with tables as sentences.
 
     >>> by_values("It opened in 1962.", "It opened in 1926.", "It opened in 1926.")
     False
@@ -138,7 +138,7 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
 def _denied(affirmed: str, held: bool | None) -> bool | None:
     """Whether the denial of a statement holds.
 
-    What happened on one date did not happen on another. Of numbers this is not so: who won four
+    An event on one date did not happen on another date. Numbers differ: someone who won four
     medals has also won three.
     """
     if held is None or held:
@@ -148,7 +148,7 @@ def _denied(affirmed: str, held: bool | None) -> bool | None:
 
 
 def _affirmed(claim: str) -> str | None:
-    """What a claim denies, where "not" is its only denial and denies the verb.
+    """The statement that a claim denies, if "not" is its only denial and denies the verb.
 
     >>> _affirmed("It did not open in 1890."), _affirmed("Not one of 12 came.")
     ('It did open in 1890.', None)
@@ -162,30 +162,32 @@ def _affirmed(claim: str) -> str | None:
 
 
 def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> bool | None:
-    """What arithmetic over the nearest sentences says. A claim is called wrong only if all
-    sentences say so, since the others may have further values."""
+    """What arithmetic over the nearest sentences says about a claim.
+
+    A claim counts as wrong only if all sentences together refute it: sentences farther away may
+    have more values."""
     if any(worked_out(claim, sorted(near[:most], key=chunk.find), knowledge) for most in (1, 2)):
         return True
     return worked_out(claim, _parts(knowledge)[0], knowledge)
 
 
 def _may_deny(sentence: str, claim: str) -> bool:
-    """Whether a sentence is about the claim, and at most one of the two denies something.
+    """Whether a sentence is about the claim and at most one of the two contains a denial.
 
-    Two denials may agree in other words: "it was no match" / "it did not match"."""
+    Two denials may mean the same: "it was no match" / "it did not match"."""
     both = _DENIES.search(sentence) and _DENIES.search(claim)
     return not both and _is_about(sentence, claim, ABOUT)
 
 
 def _is_about(sentence: str, claim: str, share: float) -> bool:
-    """Whether a sentence has at least this share of a claim's content words, and one of them."""
+    """Whether a sentence has at least this share of a claim's content words, and at least one."""
     said, known = stems(without_values(claim)), stems(sentence)
     return len(said & known) >= max(1, share * len(said))
 
 
 @functools.lru_cache(maxsize=1024)
 def _nearest(claim: str, chunk: str) -> tuple[str, ...]:
-    """The sentences of the chunk that share most words with the claim, the nearest first."""
+    """The sentences of the chunk that share most words with the claim, best match first."""
     sentences, parts = _parts(chunk)
     return tuple(sentences[at] for at in parts.ranked(claim)[:NEAREST])
 

@@ -1,9 +1,9 @@
-"""Whether a sentence says that there is no answer, and nothing else, by rule.
+"""Rules that detect a sentence which says only that there is no answer.
 
-"The passage does not say." is what a careful system writes when it has nothing to go by. It
-states nothing about the world that the knowledge could support or refute; nor do "Unknown.",
-an apology, and the advice to ask somebody else. The rule is narrow: the sentence must be one of
-these, or speak of the text that was given in one of a few ways, and end there.
+A careful system writes "The passage does not say." when the knowledge has no answer. Such a
+sentence states nothing about the world that the knowledge could support or refute. The same
+holds for "Unknown.", an apology, and the advice to ask somebody else. The rule is narrow: the
+sentence must be one of these, or say it of the given text in one of a few ways, and end there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TEXT = (
     rf"|(?:(?:the|this) )?{_GIVEN} (?:information|knowledge|material)"
     rf"|(?:the|this) information (?:you )?{_GIVEN}"
 )
-"""The knowledge, as a response that rests on it would call it."""
+"""Names by which a response refers to its knowledge."""
 _IN = r"(?:in|from|by|within|with|on|using|based on|according to|anywhere in|given)"
 _NOT = r"(?:(?:do|does|did)(?: not|n't))"
 _CANNOT = r"(?:ca(?:n ?not|n't)|could(?: not|n't)|(?:am|was|are|were) (?:not able|unable) to)"
@@ -48,7 +48,7 @@ _FURTHER = re.compile(
     r"[,;:]|\b(?:but|because|since|although|though|however|while|instead|only|except|other than"
     r"|apart from|besides)\b"
 )
-"""What lets a sentence go on to say something of its own."""
+"""Words after which a sentence may go on to make a claim."""
 
 _BY_ITSELF = re.compile(
     rf"(?:{_TEXT}) (?:{_NOT} {_HOW}{_TELLS}\b.*|(?:says?|contains?|has|have|provides?) "
@@ -84,7 +84,7 @@ _APOLOGY = re.compile(
     r"(?:confusion|inconvenience|misunderstanding|mistake|error|oversight|delay|trouble|mix-up"
     r"|frustration)\b[^,;:\d]*)?"
 )
-"""Nothing but an apology; "i am sorry" was taken off before "for the confusion"."""
+"""Only an apology. In "i am sorry for the confusion", "i am sorry" is already removed."""
 _HELP = re.compile(
     rf"(?:i|we) {_CANNOT} (?:help|assist)(?: you)?"
     r"(?: (?:with|on) (?:it|(?:that|this|your)(?: (?:request|question|query))?))?"
@@ -99,7 +99,7 @@ _REFERS = re.compile(
     r"(?:desk|help ?desk|support|service|care|services|team|front desk|reception|website|helpline"
     rf"|hotline|administrator|department|representative|provider|staff)(?: directly)?(?: {_MORE})?"
 )
-"""That somebody else may know; a number or an address would be a claim."""
+"""Advice to ask somebody else. A number or an address would be a claim."""
 _OF_AI = re.compile(rf"(?:i|we) (?:{_NOT} have|{_CANNOT} (?:have|access|provide|give|offer))\b"
                     r".*\b(?:access|opinions?|emotions?|feelings?|beliefs?|preferences?|experiences?"
                     r"|information|data|ability)\b.*")
@@ -109,7 +109,7 @@ _BESIDE_TEXT = re.compile(
     rf"|.+ (?:is|are|was|were)(?: not|n't) {_HOW}{_TOLD}"
     r"|.+ (?:ca(?:n ?not|n't)) be (?:determined|answered|inferred|found)"
 )
-"""What says so where the text is named before or after it: "based on the passage, …"."""
+"""Says that there is no answer if the text is named nearby: "based on the passage, …"."""
 _ENDING_OF_TEXT = re.compile(rf"(.+) {_IN} (?:{_TEXT})")
 
 

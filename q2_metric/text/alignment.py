@@ -1,8 +1,8 @@
 """Lexical alignment of a query (hypothesis, question) with a text (premise, passage).
 
 Each word gets a type that says whether it occurs on the other side. The bundled
-networks take the types in place of BERT's segment ids: a network of this size is
-told which words match instead of having to find out.
+networks read these types in place of BERT's segment ids, so a small network does not
+have to learn which words match.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import lru_cache
 TEXT, TEXT_EXACT, TEXT_STEM = 0, 1, 2
 QUERY, QUERY_EXACT, QUERY_STEM, QUERY_FUNCTION, QUERY_NUMBER, QUERY_RUN = 3, 4, 5, 6, 7, 8
 N_TYPES = 9
-"""TEXT_*: a word of the text that is not, is exactly, is by its stem in the query.
-QUERY_*: likewise; a function word; an unmatched number; an exact match whose
+"""TEXT_*: a word of the text that does not occur in the query, occurs exactly, or occurs by
+its stem. QUERY_*: the same three; a function word; an unmatched number; an exact match whose
 neighbour matches at the same place (a run of two or more words)."""
 
 FUNCTION_WORDS = frozenset(
@@ -33,7 +33,7 @@ _SUFFIXES = ("ations", "ation", "ingly", "ness", "ment", "ings", "ies", "ing", "
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A crude stem: enough to meet "founded" with "founder", "painting" with "painter".
+    """A crude stem: enough to match "founded" with "founder", "painting" with "painter".
 
     >>> stem("paintings"), stem("painters"), stem("its")
     ('paint', 'paint', 'its')

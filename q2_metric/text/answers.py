@@ -1,4 +1,4 @@
-"""Questions for yes or no, and answers that are one word: by rule and without a model."""
+"""Rules for yes/no questions and one-word answers. They need no model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 Verdict = Literal["yes", "no"]
-"""What a response says to a question for yes or no."""
+"""The answer of a response to a yes/no question."""
 
 _PRONOUN = r"(?:it|he|she|they|there|that|this)"
 _AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must)"
@@ -28,7 +28,7 @@ _ASKING = re.compile(
 
 
 def verdict_of(response: str) -> Verdict | None:
-    """Whether a response is a mere yes or no.
+    """The answer of a response that says only yes or no; ``None`` for any other response.
 
     >>> verdict_of("Yes, it does."), verdict_of("No."), verdict_of("Yes, on Sundays.")
     ('yes', 'no', None)
@@ -38,7 +38,7 @@ def verdict_of(response: str) -> Verdict | None:
 
 
 def last_question(text: str) -> str:
-    """The last sentence of a question, without "and", "please"; "" where it does not ask.
+    """The last sentence of a question, without "and" or "please"; "" if it is no question.
 
     >>> last_question("I like towers. And when was it built?")
     'when was it built?'
@@ -50,7 +50,7 @@ def last_question(text: str) -> str:
 
 
 def decides(response: str, question: str | None) -> bool:
-    """Whether a response is a mere yes or no to a question that asks for one.
+    """Whether a response says only yes or no and the question asks for that.
 
     >>> decides("No.", "Is the shop open?"), decides("No.", "When is it open?")
     (True, False)

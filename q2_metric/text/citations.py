@@ -15,7 +15,7 @@ _CITATION = re.compile(
     rf"|\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*({_NAMES})\s*\)", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)|(\d+)")
 _MOST = 20
-"""Passages of one citation; a longer range is none."""
+"""Maximum number of passages in one citation. A longer range is not read as a citation."""
 
 _LABEL = re.compile(rf"^\s*(?:\[\s*(?:{_SOURCE}[\s.:#_-]*)?({_NAME})\s*\]:?"
                     rf"|{_SOURCE}[\s.:#_-]*({_NAME})\s*[:.)])", re.IGNORECASE)
@@ -23,10 +23,10 @@ _BETWEEN = re.compile(r"[\s.,;:!?)\"'”’*_]*")
 
 
 def passages(knowledge: str) -> dict[str, tuple[int, int]]:
-    """The characters of each passage by what a citation calls it.
+    """The character range of each passage, by the name that citations use.
 
-    Where lines begin with a number of their own ("[2] …", "Source 2: …"), a passage goes to the
-    next such line. Else each line that is not blank is a passage, counted from 1.
+    If lines begin with a number of their own ("[2] …", "Source 2: …"), a passage extends to the
+    next such line. Otherwise each line that is not blank is a passage, counted from 1.
 
     >>> passages("[4] One.\\nMore.\\n[7] Two.")
     {'4': (0, 14), '7': (15, 23)}
@@ -54,9 +54,10 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
 
 
 def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
-    """The names that each of these claims cites, by its place in the response.
+    """The names that each of these claims cites. Claims are given by their place in the response.
 
-    A claim cites what stands in it, else what follows it in its sentence or right behind that.
+    A claim cites the citations inside it. If it has none, it cites those that follow it in its
+    sentence or directly after the sentence.
 
     >>> cited("It is old [1], and tall. [2] It is red.", [(0, 9), (11, 24), (29, 39)])
     [['1'], ['2'], []]
@@ -65,7 +66,7 @@ def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
              for found in _CITATION.finditer(response)]
     if not marks:
         return [[] for _ in places]
-    # A citation that a sentence begins with belongs to the one before.
+    # A citation at the start of a sentence belongs to the sentence before.
     ends = [end for _, end in split_sentences(response)]
     found = []
     for start, end in places:
@@ -94,5 +95,5 @@ def _names(text: str) -> list[str]:
 
 
 def texts(knowledge: str, names: Sequence[str], places: Mapping[str, tuple[int, int]]) -> list[str]:
-    """The passages of these names; a name that there is not has none."""
+    """The passages with these names; unknown names are skipped."""
     return [knowledge[slice(*places[name])] for name in names if name in places]

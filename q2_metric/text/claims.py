@@ -1,8 +1,8 @@
-"""Whether a text claims anything that could be checked, by rule and without a model.
+"""Rules that decide whether a text makes a claim that could be checked. They need no model.
 
-A text of small talk has nothing that knowledge could support or refute; a metric's number
-for it says nothing about it. The rule is careful the other way: any word outside the lists
-of this module, in a sentence that is not a plain question, is a claim.
+Small talk has nothing that knowledge could support or refute, so a score for it would mean
+nothing. The rules prefer to find a claim: any word outside the lists of this module counts as
+a claim, unless the sentence is only a question.
 """
 
 from __future__ import annotations
@@ -87,17 +87,17 @@ _ABOUT_WHAT = frozenset(
     "what who whom whose which when where why how if whether about any anything much many of"
     .split()
 )
-"""After "did you know", what makes it a question and not a way of telling."""
+"""After "did you know", these words make a real question and not a statement."""
 
 
 def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
-    """Whether a sentence, or a text of several, states anything.
+    """Whether a sentence, or a text of several, makes a claim.
 
-    Nothing is stated by a text without a word, by sounds, greetings, thanks, feelings and
-    agreement ("i love it !"), by questions, by the same few words over and over in any order, by
-    each word twice, by what a turn before has said word for word, by saying that the text has
-    no answer (:mod:`q2_metric.text.abstention`), by what is no language, whichever
-    (:mod:`q2_metric.text.language`), and by words in no order that English has
+    These texts claim nothing: texts without a word; sounds, greetings, thanks, feelings and
+    agreement ("i love it !"); questions; the same few words repeated in any order; texts with
+    each word twice; a word-for-word copy of an earlier turn; statements that the given text has
+    no answer (:mod:`q2_metric.text.abstention`); texts that are not in any language
+    (:mod:`q2_metric.text.language`); English words in random order
     (:mod:`q2_metric.text.word_order`).
 
     Args:
@@ -125,7 +125,7 @@ def plain(text: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text; too many cuts do no harm here."""
+    """The sentences of a text. Cutting too often does no harm here."""
     return [part for part in _ENDS.split(text) if part.strip()]
 
 
@@ -134,14 +134,14 @@ def _words(text: str) -> list[str]:
 
 
 def _repeats(words: Sequence[str]) -> bool:
-    """Whether the words are one or two, three times and more, or one syllable is."""
+    """Whether one or two words, or one syllable, are repeated three times or more."""
     if len(words) == 1:
         return not words[0].isdigit() and bool(_AGAIN.fullmatch(words[0]))
     return len(set(words)) <= 2 and len(words) >= 3 * len(set(words))
 
 
 def _stutters(words: Sequence[str]) -> bool:
-    """Whether a third of the words, of four kinds at least, are the one before again."""
+    """Whether a third of the words repeat the word before, and at least four words are repeated."""
     again = [word for before, word in pairwise(words) if word == before]
     return len(set(again)) >= 4 and 3 * len(again) >= len(words)
 
@@ -167,10 +167,10 @@ def _is_content(word: str) -> bool:
 
 
 def _only_asks(part: str, words: Sequence[str]) -> bool:
-    """Whether a sentence is a question through and through.
+    """Whether a sentence only asks and states nothing.
 
-    "did you know (that) …" tells, and so does a clause behind a comma with a subject of its
-    own ("have you been there , it is in paris ?").
+    "did you know (that) …" states something. So does a clause after a comma with a subject of
+    its own ("have you been there , it is in paris ?").
     """
     clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
     while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
@@ -188,7 +188,7 @@ def _only_asks(part: str, words: Sequence[str]) -> bool:
 
 
 def _opened(words: Sequence[str]) -> list[str]:
-    """The words behind "so", "and", "oh", …"""
+    """The words after "so", "and", "oh", …"""
     place = 0
     while place < len(words) - 1 and words[place] in _OPENERS:
         place += 1
@@ -202,13 +202,13 @@ def _asks(clause: str) -> bool:
 
 
 def _denies(clause: str) -> bool:
-    """ "isn't it the largest desert ?" wants to hear yes: it states something."""
+    """ "isn't it the largest desert ?" expects a yes, so it states something."""
     words = _opened(_words(clause))
     return words[0].endswith("n't") and "you" not in words[:2]
 
 
 def _asks_you(clause: str) -> bool:
-    """Whether a clause without a question mark asks all the same: "what do you do for work"."""
+    """Whether a clause without a question mark is a question: "what do you do for work"."""
     words = _opened(_words(clause))
     words = words[words[0] in _ASKING :]
     return len(words) > 1 and words[0] in _AUXILIARIES and words[1] == "you"
