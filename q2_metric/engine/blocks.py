@@ -9,14 +9,14 @@ from q2_metric.rows.read import Row
 from q2_metric.types import Example
 
 CHARACTERS = 200_000
-"""Characters of a block's rows, after which it ends before its number of rows is reached: long
-rows take long, and what is finished should be kept and shown."""
+"""A block ends when its rows have this many characters, even with fewer rows than allowed. Long
+rows take long, and finished work should be kept and shown soon."""
 
 T = TypeVar("T")
 
 
 def characters(row: Row) -> int:
-    """Of a row's response and knowledge; 0 for one that cannot be scored."""
+    """The length of a row's response and knowledge; 0 for a row that cannot be scored."""
     return len(row.response) + len(row.knowledge) if isinstance(row, Example) else 0
 
 

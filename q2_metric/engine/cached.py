@@ -1,6 +1,6 @@
 """A metric whose scores are looked up before they are computed.
 
-A score that was computed is not computed again, by whatever command.
+All commands share the cache, so no score is computed twice.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from q2_metric.scoring.codec import from_json, readable, to_json
 from q2_metric.types import Example, Metric, Score
 
 BLOCK = 256
-"""Responses scored together, then put into the cache."""
+"""Number of responses that are scored together and then put into the cache."""
 
 WITH_EVIDENCE = "score with evidence"
-"""Names such scores in keys."""
+"""Name of scores with evidence in cache keys."""
 
 Progress = Callable[[int], None]
 """Called with the number of responses that were just finished."""
 
 
 class CachedMetric:
-    """A metric whose scores are looked up first; it is loaded only for what is missing.
+    """A metric whose scores are looked up first; it is loaded only if a score is missing.
 
     Args:
-        name: of the metric.
-        load: loads it.
-        store: of scores.
+        name: name of the metric.
+        load: loads the metric.
+        store: the cache of scores.
         request: what ``load`` was asked for (:func:`q2_metric.engine.identity.identity`).
     """
 
@@ -49,7 +49,7 @@ class CachedMetric:
         self._load, self._store, self._request = load, store, request
         self._metric: Metric | None = None
         self.looked_up = 0
-        """Examples whose score was there already."""
+        """Number of examples whose score was in the cache."""
         self._made_by = digest(name, identity(name, request or {}, store))
         match store.get([self._made_by]).get(self._made_by):
             case [str() as signed, bool() as scores_all, bool() as reads_question]:
@@ -74,14 +74,14 @@ class CachedMetric:
         return self._metric
 
     def _describe(self, metric: Metric) -> None:
-        """Takes over, and stores, what is asked of a metric before it scores."""
+        """Copies and stores the properties of a metric that callers read before it scores."""
         self.signature = metric.signature
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))
         self._store.put({self._made_by: [self.signature, self.scores_all, self.reads_question]})
 
     def _shared(self, base: str, inner: Metric) -> _Shared:
-        """The metric that this one is computed from, cached as it is by itself."""
+        """The metric that this one is computed from, with the same cache entries as on its own."""
         takes = {"preset", *entry(base).keywords()}
         request = {key: value for key, value in (self._request or {}).items() if key in takes}
         return _Shared(base, lambda: inner, self._store, request)
@@ -95,8 +95,8 @@ class CachedMetric:
     ) -> list[Score]:
         """One score for each example, in order; each is computed once.
 
-        ``evidence`` has SCALE also find each sentence's support; such scores are kept
-        apart from those without.
+        With ``evidence``, SCALE also finds each sentence's support. Scores with evidence are
+        cached apart from those without.
         """
 
         def find(block: Sequence[Example]) -> list[Any]:
@@ -114,18 +114,17 @@ class CachedMetric:
         progress: Progress,
         usable: Callable[[Any], bool] = lambda _value: True,
     ) -> list[Any]:
-        """What ``find`` gives for each example, from the cache where it is there.
+        """The result of ``find`` for each example, taken from the cache if it is there.
 
-        What is found goes into the cache block by block, so that a run that was broken off
-        goes on where it stopped.
+        Results go into the cache block by block, so that an interrupted run resumes where it
+        stopped.
 
         Args:
             what: names the kind of result.
-            find: called for blocks of different examples; results are JSON values, and
-                those that JSON cannot hold (NaN) are not kept.
-            progress: told how many examples are done.
-            usable: whether a value out of the cache is what was put there; if not, it is
-                found anew.
+            find: called with blocks of distinct examples; results are JSON values, and
+                values that JSON cannot hold (NaN) are not cached.
+            progress: receives the number of examples that were just finished.
+            usable: says whether a cached value is valid; an invalid one is computed again.
         """
         keys = self._keys(what, examples)
         kept = self._store.get(dict.fromkeys(keys))
@@ -143,7 +142,7 @@ class CachedMetric:
         return [found[key] for key in keys]
 
     def _keys(self, what: str, examples: Sequence[Example]) -> list[str]:
-        # With the history: a response that only echoes it claims nothing.
+        # The key includes the history, because a response that only echoes it claims nothing.
         return [
             digest(what, self._made_by, self.signature, e.response, e.knowledge, e.history,
                    *([] if e.question is None else [e.question]))
@@ -152,8 +151,8 @@ class CachedMetric:
 
 
 class _Shared(CachedMetric):
-    """The metric that another is computed from: by itself it is scored once for both. Scores that
-    were found with evidence serve as well."""
+    """A metric that another metric is computed from: it is scored once for both. Scores with
+    evidence can be used too."""
 
     def score(
         self, examples: Sequence[Example], *, evidence: bool = False,

@@ -1,9 +1,9 @@
 """The missing blocks of a job, scored by actors of a Ray cluster (Ray Data).
 
-One task reads the files, where the command runs, and streams their blocks; a pool of actors,
-each with its own models, scores them as they come; the finished blocks stream back and are
-kept as parts. Neither side holds more than a few blocks for each actor. A block whose actor
-dies is scored by another one.
+One task reads the files where the command runs, and streams their blocks. A pool of actors, each
+with its own models, scores the blocks as they arrive. Finished blocks stream back and are kept as
+parts. Neither side holds more than a few blocks per actor. If an actor dies, another actor scores
+its block.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from q2_metric.rows.read import BadRow, Row
 from q2_metric.types import Example, Passage
 
 RETRIES = 2
-"""Times that a block is begun again where the actor died."""
+"""How often a block is started again after its actor died."""
 
 
 def prepared(
     job: Job, cluster: Cluster, warn: Callable[[str], None]
 ) -> tuple[dict[str, str], dict[str, Identity]]:
-    """The metrics' signatures and identities, found out where the models are.
+    """The metrics' signatures and identities, determined on the cluster, where the models are.
 
     Args:
         job: what is scored.
-        cluster: where.
-        warn: told in one line why the cache cannot be used there, and of GPUs that are missing.
+        cluster: where it is scored.
+        warn: receives one line if the cache cannot be used there, and one if GPUs are missing.
 
     Raises:
-        Q2Error: what loading the metrics raises.
+        Q2Error: loading the metrics failed.
         ModelError: a cluster that is started here has fewer GPUs than an actor needs.
     """
     ray = connect(cluster)
@@ -76,15 +76,15 @@ def prepared(
 def check_gpus(
     nodes: Sequence[Mapping[str, Any]], cluster: Cluster, warn: Callable[[str], None]
 ) -> None:
-    """Checks that an actor fits on a machine: Ray waits in silence, for ever, for one that does.
+    """Checks that an actor fits on a node; otherwise Ray would wait silently and for ever.
 
     Args:
-        nodes: of the cluster, as ``ray.nodes()`` has them.
-        cluster: what was asked for.
-        warn: told of a cluster that was joined, which may grow.
+        nodes: nodes of the cluster, as ``ray.nodes()`` returns them.
+        cluster: the requested settings.
+        warn: called instead of raising for a cluster that was joined, because it may grow.
 
     Raises:
-        ModelError: the cluster was started here, where nothing will come.
+        ModelError: no node fits, and the cluster was started here, so it will not grow.
     """
     most = max((node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]), default=0)
     if most >= cluster.gpus:
@@ -98,16 +98,16 @@ def check_gpus(
 def fill(
     job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], None]
 ) -> Counter[int]:
-    """Scores the blocks that have no part yet, and keeps each as it comes back.
+    """Scores the blocks that have no part yet, and keeps each block when it comes back.
 
     Returns:
-        By the number of the file, how many scores came from the cache.
+        How many scores came from the cache, by file number.
 
     Args:
         job: what is scored.
-        parts: of the run; also those that are there already.
-        cluster: of the actors.
-        progress: told of rows that were just finished.
+        parts: parts of the run, including those that are already finished.
+        cluster: where the actors run.
+        progress: receives the number of rows that were just finished.
 
     Raises:
         ModelError: an actor cannot load its models, a model is broken, a block kills every
@@ -154,7 +154,7 @@ def fill(
 
 
 _COLUMNS = ("file", "block", "rows", "looked_up", "lines", "problem")
-"""What comes back of a block."""
+"""The columns that come back for each block."""
 
 
 # --- in the cluster ---------------------------------------------------------------------
@@ -187,7 +187,7 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
 
 
 def _threads(ray: Any, cluster: Cluster) -> int:
-    """The processors that an actor may use, so that all of them together use each once."""
+    """The number of processors per actor, so that all actors together use each processor once."""
     return max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
 
 
@@ -202,13 +202,13 @@ def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, in
 
 
 class _Attempts:
-    """Counts how often each block was begun: Ray gives one to actors without end."""
+    """Counts how often each block was started, because Ray retries a block without limit."""
 
     def __init__(self) -> None:
         self._begun: Counter[tuple[int, int]] = Counter()
 
     def begin(self, number: int, n: int) -> int:
-        """How often the block was begun, this time included."""
+        """How often the block was started, including this time."""
         self._begun[number, n] += 1
         return self._begun[number, n]
 
@@ -234,7 +234,7 @@ class _Actor:
         try:
             lines = encoded(self._score(number, n, first, block))
         except Q2Error as error:
-            # As a value: Ray would wrap it, and try again what cannot succeed.
+            # Returned as a value: Ray would wrap an exception and retry what cannot succeed.
             problem = str(error)
         return {
             "file": np.array([number]),

@@ -1,7 +1,7 @@
 """Connects to a Ray cluster within a time limit, and notices when the cluster dies.
 
-A cluster that is started here listens on the loopback interface alone, and its folder can be read
-by its owner alone. Ray itself listens on every interface and keeps ``/tmp/ray`` open to all.
+A cluster that is started here listens only on the loopback interface, and only its owner can read
+its folder. By default, Ray listens on every interface and keeps ``/tmp/ray`` open to all.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from q2_metric.errors import MissingExtra, ModelError
 T = TypeVar("T")
 
 STARTS = 3
-"""Times that a cluster is started here: on a busy machine Ray gives up on itself after 30 s."""
+"""Attempts to start a cluster here: on a busy machine, Ray gives up after 30 s."""
 
 JOINS = 60
-"""Seconds in which a cluster must take us in."""
+"""Seconds within which a cluster must accept the connection."""
 
 GONE = 30
-"""Seconds without an answer after which a cluster is dead. Ray itself waits for 60 and then ends
-the process without a word."""
+"""A cluster that does not answer for this many seconds counts as dead. Ray itself waits for 60 s
+and then ends the process without a message."""
 
 LOOKS = 2
-"""Seconds between two looks at a cluster that is at work."""
+"""Seconds between two checks of a working cluster."""
 
 _SILENT = {
-    # What its own code has to say about lost nodes and tasks, line after line.
+    # Ray's native code logs many lines about lost nodes and tasks.
     "RAY_BACKEND_LOG_LEVEL": "fatal",
-    # Errors that it prints on standard output, where our results go.
+    # Errors that Ray prints on standard output, where our results go.
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
-"""Ray's variables, which count unless they are set; what matters, it raises too."""
+"""Defaults for Ray's environment variables. No important error is lost: Ray also raises it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Cluster:
     """Where and on how many actors to score.
 
     Attributes:
-        address: of a running cluster ("auto", "10.0.0.1:6379"); ``None`` starts one here.
-        actors: processes that score, each with its own models.
-        gpus: GPUs of an actor; a part where several share one.
+        address: address of a running cluster ("auto", "10.0.0.1:6379"); ``None`` starts one here.
+        actors: number of scoring processes, each with its own models.
+        gpus: GPUs per actor; a fraction if several actors share one.
     """
 
     address: str | None = None
@@ -64,7 +64,7 @@ class Cluster:
 
 
 def connect(cluster: Cluster) -> Any:
-    """Ray, connected to the cluster, silent, and without its usage reports.
+    """Connects Ray to the cluster, without its log output and its usage reports.
 
     Raises:
         MissingExtra: Ray is not installed.
@@ -82,7 +82,7 @@ def connect(cluster: Cluster) -> Any:
         here: dict[str, Any] = {"address": cluster.address}
         own = cluster.address is None
         if own:
-            # The actors' processors and one for the reader, were there fewer.
+            # At least one processor for each actor and one for the reader.
             here = {
                 "address": "local",
                 "num_cpus": max(os.cpu_count() or 1, cluster.actors + 1),
@@ -97,8 +97,8 @@ def connect(cluster: Cluster) -> Any:
 
 
 def _folder(ray: Any) -> str:
-    """A new folder for the files of a cluster that is started here, which goes at the end."""
-    # Sockets are in it, whose paths must be short: TMPDIR may be long.
+    """A new folder for the files of a cluster that is started here; it is removed at exit."""
+    # It holds sockets, whose paths must be short; TMPDIR may be too long.
     place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)
     folder, process = tempfile.mkdtemp(prefix="q2-ray-", dir=place), os.getpid()
 
@@ -108,13 +108,13 @@ def _folder(ray: Any) -> str:
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(remove)
-    return os.path.join(folder, "ray")  # Ray opens its folder to all; nobody comes to this one
+    return os.path.join(folder, "ray")  # Ray opens its folder to all, but the parent is private
 
 
 @contextmanager
 def _loopback() -> Iterator[None]:
-    """What Ray starts listens on the loopback interface alone, as it does by itself on macOS and
-    Windows, where it starts no cluster of several machines."""
+    """Makes what Ray starts listen only on the loopback interface. This is Ray's default on macOS
+    and Windows, where it does not start clusters of several machines."""
     constants = import_module("ray._private.ray_constants")
     given, several = os.environ.get(_SEVERAL), getattr(constants, "ENABLE_RAY_CLUSTER", None)
     os.environ[_SEVERAL] = "0"
@@ -130,12 +130,12 @@ def _loopback() -> Iterator[None]:
 
 
 _SEVERAL = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""Whether what is started may be joined by other machines; Ray reads it on every system."""
+"""Whether other machines may join the started cluster; Ray reads it on every system."""
 
 
 @contextmanager
 def _no_chatter() -> Iterator[None]:
-    """Standard error leads nowhere: Ray's own code writes there that it is told to be silent."""
+    """Discards standard error, on which Ray's native code reports that its log is switched off."""
     try:
         kept = os.dup(2)
     except OSError:  # it is closed
@@ -152,10 +152,10 @@ def _no_chatter() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
-    """Runs ``ray.init`` with a time limit; by itself it asks for ever if no cluster answers.
+    """Runs ``ray.init`` with a time limit; without one it retries for ever if no cluster answers.
 
     Raises:
-        ModelError: no cluster could be started, or the address has none.
+        ModelError: no cluster could be started, or there is no cluster at the address.
     """
     where = "could not be started here" if address is None else f"cannot be reached at {address}"
 
@@ -190,9 +190,9 @@ _ASKED = "is a cluster running there (ray start --head)?"
 
 
 def _check_open(address: str) -> None:
-    """Checks that somebody listens at HOST:PORT, so that a wrong address is told at once.
+    """Checks that something listens at HOST:PORT, so that a wrong address is reported at once.
 
-    Other addresses, as "auto", Ray looks up.
+    Ray resolves other addresses, such as "auto".
 
     Raises:
         ModelError: the address does not respond.
@@ -211,7 +211,7 @@ def _check_open(address: str) -> None:
 
 
 def cause(error: BaseException) -> str:
-    """The line of a traceback from the cluster that names the error."""
+    """The line that names the error, from a traceback of the cluster."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
     return next(iter(named or lines), repr(error))
@@ -221,17 +221,17 @@ def cause(error: BaseException) -> str:
 
 
 def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """What an iterator over results of the cluster gives, as long as the cluster lives.
+    """Yields the results of the cluster as long as the cluster lives.
 
-    The iterator is run in a thread of its own: where the whole cluster dies, it never returns.
+    The iterator runs in its own thread, because it never returns if the whole cluster dies.
 
     Args:
-        ray: connected.
-        source: makes the iterator.
+        ray: the connected Ray module.
+        source: makes the iterator over the results.
 
     Raises:
         ModelError: the cluster has not answered for :data:`GONE` seconds.
-        BaseException: what the iterator raises.
+        BaseException: the iterator raised it.
     """
     address = ray.get_runtime_context().gcs_address
     found: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(maxsize=1)
@@ -269,7 +269,7 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
 
 
 def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
-    """Keeps in ``heard`` when the cluster's head has last answered."""
+    """Records in ``heard`` when the cluster's head node last answered."""
     while not over.wait(LOOKS):
         with suppress(Exception):
             ray.nodes()
@@ -277,7 +277,7 @@ def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
 
 
 def _next(found: queue.Queue[T], heard: Sequence[float], address: str) -> T:
-    """The next of a queue, as long as the cluster that fills it answers.
+    """The next item of a queue, as long as the cluster that fills it answers.
 
     Raises:
         ModelError: the cluster has not answered for :data:`GONE` seconds.

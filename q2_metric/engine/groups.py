@@ -18,11 +18,11 @@ MISSING = "(none)"
 
 
 class Groups:
-    """Adds up the rows by the values of columns; a row with a list is in the group of each item.
+    """Groups the rows by the values of columns; a row with a list is in the group of each item.
 
     Args:
-        columns: kept in :data:`~q2_metric.rows.fields.OTHER`.
-        metrics, no_claim: of :class:`~q2_metric.scoring.Aggregate`.
+        columns: columns that are kept in :data:`~q2_metric.rows.fields.OTHER`.
+        metrics, no_claim: as for :class:`~q2_metric.scoring.Aggregate`.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Groups:
 
 
 def values_of(value: object) -> list[str]:
-    """The groups that a value puts its row in.
+    """The groups to which a row with this value belongs.
 
     >>> values_of("a"), values_of(["x", "y"]), values_of(None), values_of(True)
     (['a'], ['x', 'y'], ['(none)'], ['true'])
