@@ -1,6 +1,6 @@
-"""Joins what a tokenizer tore apart: ``it ' s from the u . s .``, ``co - op``, ``$ 200``.
+"""Joins words that a tokenizer split: ``it ' s from the u . s .``, ``co - op``, ``$ 200``.
 
-Only blanks are deleted, so that every character that is left keeps its place.
+Only blanks are deleted, so each remaining character maps to one place in the original.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 # Each pattern's groups are the blanks to delete. The order matters: numbers and initials
-# are joined before full stops are drawn to the word before them.
+# are joined before full stops are attached to the word before them.
 _NUMBERS_AND_INITIALS = (
     re.compile(r"(?<![\w.,])\d{1,3}( ),( )(?=\d{3}(?!\d))"),  # 947 , 890
     re.compile(r"(?<![\w.,])\d{1,3}( )\.( )(?=\d)"),  # 1 . 5
@@ -38,9 +38,9 @@ _LOOKS_TOKENISED = re.compile(
 
 
 def detokenise(text: str) -> tuple[str, list[int]]:
-    """The text without the blanks of a tokenizer, and where each character stood in it.
+    """The text without a tokenizer's blanks, and the original place of each character.
 
-    Dashes and quotes are drawn together only where the text looks tokenised.
+    Blanks around dashes and quotes are deleted only if the text looks tokenised.
 
     >>> detokenise("a co - op , i think .")[0]
     'a co-op, i think.'
@@ -53,7 +53,7 @@ def detokenise(text: str) -> tuple[str, list[int]]:
 
 
 def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str, list[int]]:
-    """``text`` without what the pattern's groups match, and the places that are left."""
+    """``text`` without what the pattern's groups match, and the places of the other characters."""
     gone = {
         i
         for match in pattern.finditer(text)

@@ -1,4 +1,4 @@
-"""The parts of a long text that say most about a sentence, as one shorter text."""
+"""Shortens a long text to the parts that share most words with a sentence."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
 
 PASSAGE = 900
-"""Characters of a passage, about 200 tokens: sentences are joined until they are so many."""
+"""Characters of a passage, about 200 tokens. Sentences are joined until they reach this length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text made of pieces of another, where these begin in both, and that other text, if it is an
-    excerpt itself."""
+    """A text made of pieces of another text.
+
+    It keeps where the pieces begin in both texts, and the other text if that is an excerpt too."""
 
     text: str
     starts: tuple[tuple[int, int], ...] = ((0, 0),)
     of: Excerpt | None = None
 
     def place(self, start: int) -> int:
-        """A place of the excerpt, in the first text."""
+        """Maps a place in the excerpt to its place in the original text."""
         own, original = self.starts[bisect_right(self.starts, (start, 1 << 62)) - 1]
         found = original + start - own
         return self.of.place(found) if self.of else found
 
 
 def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
-    """The at most ``most`` passages that share most words with ``about``, in their order; the whole
-    text where ``most`` is 0 or there are no more.
+    """The passages that share most words with ``about``, at most ``most``, in text order.
+
+    The whole text is returned if ``most`` is 0 or the text has no more passages than that.
 
     Args:
-        text: what is read.
+        text: the text to shorten.
         about: a question or claim.
-        most: passages.
+        most: maximum number of passages.
         tables: read each cell of a table with its row and column.
 
     >>> excerpt("All of it.", "it", 3).text
@@ -70,7 +72,7 @@ def _joined(
 
 @functools.lru_cache(maxsize=64)
 def _passages(text: str) -> tuple[list[tuple[int, int]], Parts]:
-    """Characters of the passages of a text, and what ranks them."""
+    """The character ranges of a text's passages, and the index that ranks them."""
     places: list[tuple[int, int]] = []
     for start, end in split_sentences(text):
         if places and end - places[-1][0] <= PASSAGE:

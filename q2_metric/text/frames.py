@@ -11,7 +11,7 @@ import re
 
 _TEXT = (r"(?:the|this|that|your|these) (?:\w+ )?(?:text|passage|document|article|source|context"
          r"|paragraph|excerpt|snippet|knowledge|information)s?(?: provided| given| above)?")
-"""What a response calls its knowledge."""
+"""Names by which a response refers to its knowledge."""
 
 _OPENING = re.compile(
     r"[\s,;:.!–—-]+"

@@ -1,4 +1,4 @@
-"""Texts of rows: what can be scored, and words for what cannot."""
+"""Checks on the texts of rows: which texts can be scored, and how messages name other values."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def missing(value: object) -> bool:
 
 
 def encodable(text: str, where: str) -> str:
-    """The text itself; lone surrogates could not be tokenised or written.
+    """The text unchanged. Lone surrogates are refused: they cannot be tokenised or written.
 
     Raises:
-        InputError: the text is not valid Unicode; ``where`` names it.
+        InputError: the text is not valid Unicode; the message names it by ``where``.
     """
     try:
         text.encode("utf-8")
@@ -43,7 +43,7 @@ def encodable(text: str, where: str) -> str:
 
 
 def kind(value: object) -> str:
-    """What a value is, for a message, in JSON's words."""
+    """The type of a value in JSON's terms, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):

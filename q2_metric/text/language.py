@@ -1,10 +1,10 @@
-"""Whether a text is language at all, of whichever country, by its letters and its common words.
+"""Decides whether a text is in any human language, by its letters and its common words.
 
-Three things are in every language: its letters follow one another in few of all possible ways,
-they do not go round in a circle, and its commonest words come again and again. A text that
-lacks one of them is keyboard noise ("asdf qwer zxcv"), a syllable that repeats, letters of a
-script in no order, or pieces of words. The table ``language.tsv`` has the letters that follow one
-another, and the common words, of 42 languages; ``python -m tools.training.language`` counts it.
+Every language has three properties: it uses few of all possible letter sequences, it does not
+repeat one sequence endlessly, and its commonest words recur. A text that lacks one of them is
+keyboard noise ("asdf qwer zxcv"), a repeated syllable, letters in random order, or pieces of
+words. The table ``language.tsv`` holds the letter groups and the common words of 42 languages;
+``python -m tools.training.language`` counts it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ TABLE = "language.tsv"
 LATIN, HAN, HANGUL = "LATIN", "CJK", "HANGUL"
 
 LEAST = 10
-"""Groups of letters that are needed to tell; a name is shorter."""
+"""Minimum number of letter groups for a decision; a name has fewer."""
 KNOWN = 0.65
-"""Share of the groups that some language has, in a text that is language."""
+"""Minimum share of a text's letter groups that must occur in some language."""
 DISTINCT = 0.34
-"""Share of the groups that differ from one another, at least."""
+"""Minimum share of distinct letter groups."""
 READ = 300
-"""Groups that are looked at for that; a long text must say the same letters again."""
+"""Groups examined for ``DISTINCT``. A long text repeats groups even if it is language."""
 LONGEST = 60
-"""Letters of a word that are looked at."""
+"""Maximum number of letters examined in a word."""
 STRETCH = 10
-"""Words without a break that are needed to miss common ones; lists of names have breaks."""
+"""Minimum length, in words without a break, of a text that must have common words.
+
+Lists of names have breaks."""
 COMMON = 1 / 15
-"""Share of common words in a text that has such a stretch, at least."""
+"""Minimum share of common words in a text with such a stretch."""
 
 _NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
                              "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
@@ -42,14 +44,14 @@ _SPELT = re.compile(
     r"\d|[@_\\/=<>{}|$#]|www\.|\w[.(]\w"  # XR-500, H2O, addresses, paths, code
     r"|[a-z][A-Z]|(?<![^\W\d_])[A-Z]{1,5}s?(?![^\W\d_])"  # NaCl, NATO
 )
-"""In a piece between blanks: it has a spelling of its own, and says nothing of the rest."""
+"""Marks a piece between blanks that has its own spelling. It is no evidence about the rest."""
 _WORD = re.compile(
     r"\S*(?:://|www\.|[@_\\/=<>{}|$#])\S*"  # addresses, paths, code
     r"|\S*[^\W\d_][.(]\S*[^\W\d_]\S*"  # a.b, f(x)
     r"|\w*\d\w*(?:-\w+)*|\w+-\w*\d\w*"  # XR-500, H2O, 5th
     r"|\b[A-Z]{1,5}s?\b|\b[^\W\d_]+[a-z][A-Z]\w*|\b[A-Z][a-z]?(?:[A-Z][a-z]?)+\b"  # NATO, NaCl
 )
-"""What has its own spelling: it says nothing of the rest, either way."""
+"""Text with its own spelling. It is no evidence about the rest, for or against."""
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065f\u0670"
                    r"\u0900-\u0dff\u0e30-\u0e4e\u200c\u200d])*")
 _BREAK = re.compile(r"[^\w\s'’-]+")
@@ -57,13 +59,13 @@ _BREAK = re.compile(r"[^\w\s'’-]+")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What the languages have.
+    """The letter groups and common words of the languages.
 
     Attributes:
         groups: letters that follow one another: three of the Latin script, two of another
             alphabet, one of the Chinese script; a word begins and ends with a blank.
-        words: the commonest of each language.
-        scripts: those whose languages were counted.
+        words: the commonest words of each language.
+        scripts: the scripts whose languages were counted.
     """
 
     groups: frozenset[str]
@@ -74,11 +76,11 @@ class Table:
 def is_language(text: str) -> bool:
     """Whether a text may be language.
 
-    A short text, and one of names, numbers, code or addresses alone, shows too little and has the
-    benefit of the doubt; so has one in a script that the table does not have.
+    The answer is yes for texts with too little evidence: short texts, texts of only names, numbers,
+    code or addresses, and texts in a script that is not in the table.
 
     Args:
-        text: cased as it is written: capitals tell names and formulas.
+        text: in its original case, because capitals identify names and formulas.
 
     >>> is_language("asdf qwer zxcv"), is_language("itititititititit")
     (False, False)
@@ -92,7 +94,7 @@ def is_language(text: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """In lower case and without the accents of the Latin script: "Łódź" is "lodz"."""
+    """The text in lower case, without Latin accents: "Łódź" becomes "lodz"."""
     if text.isascii():
         return text.lower()
     apart = _ACCENTS.sub(r"\1", unicodedata.normalize("NFD", text.lower()))
@@ -120,7 +122,7 @@ def groups(word: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(1 << 16)
 def _script(sign: str) -> str:
-    """The script of a letter; "" of a sign that belongs to the letter before it."""
+    """The script of a letter; "" for a sign that belongs to the letter before it."""
     if sign < "\u0250":
         return LATIN
     if unicodedata.category(sign) in ("Mn", "Mc", "Cf"):
@@ -136,23 +138,23 @@ def _groups(word: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(1 << 16)
 def _counted(word: str) -> tuple[int, int, frozenset[str]]:
-    """How many of a word's groups are known, how many there are, and scripts without a table."""
+    """The number of known groups in a word, the number of all groups, and unknown scripts."""
     found, table = _groups(word), _table()
     other = frozenset(script for _, script in found if script not in table.scripts)
     return sum(group in table.groups for group, _ in found), len(found), other
 
 
 def _unknown(words: Sequence[str]) -> bool:
-    """Whether the letters follow one another as in no language."""
+    """Whether too few of the letter groups occur in any language."""
     counted = [_counted(word) for word in dict.fromkeys(words)]
     alone = len(frozenset().union(*(scripts for _, _, scripts in counted))) == 1
-    counted = [one for one in counted if not (alone and one[2])]  # of a script we know nothing of
+    counted = [one for one in counted if not (alone and one[2])]  # an unknown script
     total = sum(size for _, size, _ in counted)
     return total >= LEAST and sum(known for known, _, _ in counted) < KNOWN * total
 
 
 def _circles(words: Sequence[str]) -> bool:
-    """Whether the letters go round: few groups, again and again."""
+    """Whether the text repeats a few letter groups again and again."""
     found: list[str] = []
     for word in words:
         if len(found) >= READ:
@@ -162,7 +164,7 @@ def _circles(words: Sequence[str]) -> bool:
 
 
 def _strange(text: str) -> bool:
-    """Whether a text of a long stretch has next to none of the words that every text has."""
+    """Whether a text with a long stretch of words has almost no common words."""
     stretches = [stretch.split() for stretch in _BREAK.split(text)]
     if max(map(len, stretches)) < STRETCH:
         return False
@@ -176,7 +178,7 @@ def _strange(text: str) -> bool:
 
 @cache
 def _table() -> Table:
-    """Of each script a line of its groups and one of its words."""
+    """Reads the table. Each script has one line of groups and one line of words."""
     rows = [line.split("\t") for line in
             files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
     found = {script: packed for script, packed in rows if script != "words"}
@@ -190,4 +192,4 @@ def _table() -> Table:
 
 
 SIZES = {LATIN: 3, HAN: 1, HANGUL: 1}
-"""Letters of a group; two in other scripts."""
+"""Letters of a group by script; other scripts use two."""

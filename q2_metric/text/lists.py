@@ -12,12 +12,12 @@ _BULLET = re.compile(r"[ \t]*(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ 
 _ROW = re.compile(r"[ \t]*\|(.+)\|[ \t]*$")
 _RULE = re.compile(r"[ \t|:-]+$")
 MOST_WORDS = 12
-"""Of an item that needs its heading to say something; a longer one is a sentence."""
+"""Maximum words of an item that needs its heading. A longer item is a sentence of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of a list or table, and what it claims: (text, start, end) in the response."""
+    """A line of a list or table with its claims, each as (text, start, end) in the response."""
 
     start: int
     end: int
@@ -26,10 +26,10 @@ class Item:
 
 
 def items(text: str) -> list[Item]:
-    r"""The lines that claim something only with the line above them.
+    r"""The lines that make a claim only together with a heading.
 
-    An item of a list under a heading that ends with a colon is read behind it; a cell of a table
-    behind its column's name and the first cell of its row.
+    If a heading ends with a colon, it is put before each item of its list. The first cell of the
+    row and the column's name are put before each cell of a table.
 
     >>> [claim[0] for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
     ['The kit has: a saw', 'The kit has: two pens']
@@ -72,7 +72,7 @@ def _goes_on(text: str, end: int) -> bool:
 def _of_row(
     line: str, row: re.Match[str], columns: list[str] | None, start: int, found: list[Item]
 ) -> list[str] | None:
-    """Adds the cells of a row to ``found``; the columns that the next row has."""
+    """Adds the cells of a row to ``found`` and returns the columns of the next row."""
     end = start + len(line)
     if _RULE.match(line):
         found.append(Item(start, end, "cell", ()))

@@ -1,7 +1,7 @@
-"""Marks that say nothing about the world: thoughts before an answer, citations, tags, emphasis,
-the numbers of a list.
+"""Removes marks that state nothing about the world: reasoning before an answer, citations, tags,
+emphasis, list numbers.
 
-They are overwritten with blanks, so that every character that is left keeps its place.
+They are overwritten with blanks, so every other character keeps its place.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _NUMBERS = r"[\^#]?\d{1,3}(?:\s*[,;–-]\s*[\^#]?\d{1,3})*"
 
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
-# What a reader would see as a statement must not pass for a mark: <the tower is tall>.
+# Text that a reader would see as a statement must not match: <the tower is tall>.
 _WHOLE = (
-    # What a model thought before its answer; templates may leave out the first tag, and a limit
-    # of tokens the last.
+    # A model's reasoning before its answer. The first tag may be missing because of the chat
+    # template, the last because of a token limit.
     re.compile(r"(?:<think(?:ing)?>|\A)(?:(?!</?think(?:ing)?>).)*+</think(?:ing)?>"
                r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*+\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
@@ -29,7 +29,7 @@ _WHOLE = (
     re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
 )
-"""Overwritten as a whole."""
+"""Matches are overwritten completely."""
 
 
 def _around(sign: str, most: int) -> re.Pattern[str]:
@@ -44,7 +44,7 @@ _AROUND = (
     _around("`", 3),
     _around("_", 2),
 )
-"""Overwritten but for their group."""
+"""Matches are overwritten except for their group."""
 
 _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\s*/?>",
                      re.IGNORECASE)
@@ -52,14 +52,14 @@ _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,5});")
 
 _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
-"""Blanks that only marks leave."""
+"""Blanks that removed marks leave behind."""
 
 _ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
 """How a line of a numbered list begins."""
 
 
 def unmarked(text: str) -> str:
-    """The text with blanks in the place of its marks, as long as it was.
+    """The text with its marks replaced by blanks; the length stays the same.
 
     >>> unmarked("It is <b>tall</b> [1, 2].")
     'It is    tall           .'
@@ -78,8 +78,9 @@ def unmarked(text: str) -> str:
 
 
 def laid_out(text: str) -> str:
-    """The text with the ends of HTML's cells and lines as Markdown and plain text have them, as
-    long as it was.
+    """The text with the ends of HTML cells written as in Markdown and HTML line ends as newlines.
+
+    The length stays the same.
 
     >>> laid_out("<td>tall</td><td>red</td></tr>It is old.<br>")
     '<td>tall|    <td>red|    \\n    It is old.\\n   '
@@ -99,19 +100,19 @@ def squeezed(text: str) -> str:
 
 
 def _end(found: re.Match[str]) -> str:
-    """The end of a cell as Markdown has it, that of a line as a line end."""
+    """The end of an HTML cell as Markdown writes it, or the end of a line as a newline."""
     sign = "|" if found.group()[2:4].lower() in ("td", "th") else "\n"
     return sign.ljust(len(found.group()))
 
 
 def _character(found: re.Match[str]) -> str:
-    """What an entity stands for, behind as many blanks as it is shorter."""
+    """The character of an HTML entity, padded with blanks on the left to the entity's length."""
     read = html.unescape(found.group()).replace("\u00a0", " ")
     return read.rjust(len(found.group())) if len(read) == 1 else found.group()
 
 
 def _blank(found: re.Match[str]) -> str:
-    # Line ends stay: they part sentences.
+    # Line ends stay: they separate sentences.
     return re.sub(r"[^\n]", " ", found.group())
 
 

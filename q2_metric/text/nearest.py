@@ -1,4 +1,4 @@
-"""Which parts of a text say something about a sentence, by the words that they share."""
+"""Finds the parts of a text that share most words with a sentence."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Parts:
         self._weights = {w: math.log(1 + len(parts) / n) for w, n in found_in.items()}
 
     def nearest(self, sentence: str, most: int) -> list[int]:
-        """Places of at most so many parts, in order: those that share most with the sentence.
+        """Places of the parts that share most words with the sentence, at most ``most``, in order.
 
         A content word that few parts have counts more: log(1 + parts / parts that have it).
-        Of equal ones the earlier is taken.
+        The earlier part wins a tie.
 
         >>> Parts(["The tower.", "Lit in 1882.", "The tower was lit."]).nearest("It was lit.", 2)
         [1, 2]
@@ -31,7 +31,7 @@ class Parts:
         return sorted(self.ranked(sentence)[:most])
 
     def ranked(self, sentence: str) -> list[int]:
-        """Places of all parts, those that share most with the sentence first."""
+        """Places of all parts, sorted by how much they share with the sentence, most first."""
         said = stems(sentence)
         shared = [math.fsum(self._weights[w] for w in said & words) for words in self._words]
         return sorted(range(len(shared)), key=lambda place: (-shared[place], place))

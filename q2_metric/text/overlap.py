@@ -1,4 +1,4 @@
-"""How much of a response's wording occurs in the knowledge: evidence that needs no model."""
+"""Measures how much of a response's wording occurs in the knowledge. It needs no model."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from q2_metric.text.markup import unmarked
 
 _WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 UNKNOWN = 0.5
-"""A share of nothing: a response without content words."""
+"""The share for a response without content words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Shares in [0, 1] of what a response has that the knowledge has too.
+    """Shares in [0, 1] of a response's words that occur in the knowledge too.
 
     Attributes:
-        words: of its content words, exactly or by their stem; ``None`` where it has none.
-        numbers: of its numbers; 1.0 where it has none.
-        phrases: of its pairs of neighbouring words; 0.0 where it has none.
+        words: share of its content words, matched exactly or by stem; ``None`` if it has none.
+        numbers: share of its numbers; 1.0 if it has none.
+        phrases: share of its pairs of neighbouring words; 0.0 if it has none.
     """
 
     words: float | None
@@ -45,7 +45,7 @@ def word_tokens(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """The words that are not function words or single letters, in order, and all numbers."""
+    """All words except function words and single letters, and all numbers, in order."""
     return [word for word in word_tokens(text)
             if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
 
@@ -56,7 +56,7 @@ def stems(text: str) -> set[str]:
 
 
 def overlap(response: str, knowledge: str) -> Overlap:
-    """What of the response's wording occurs in the knowledge.
+    """How much of the response's wording occurs in the knowledge.
 
     >>> overlap("He painted in 1991.", "Bob paints; 1994.")
     Overlap(words=0.5, numbers=0.0, phrases=0.0)

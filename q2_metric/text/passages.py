@@ -1,7 +1,7 @@
-"""The part of a response that a question about a span is made from and read in.
+"""The part of a response that serves to ask a question about a span and to answer it.
 
-A question read over the whole response costs as much as the response is long, and there are as
-many as it has spans: a square. Its sentence with the ones beside it is all that it needs.
+Over the whole response, the cost of a question grows with the response's length, and so does the
+number of questions: the total is quadratic. The span's sentence and its neighbours suffice.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Example, Span
 
 SENTENCES = 3
-"""Of a passage: a span's own, one before and one after; at an end of the response, two on one
-side, so that a response of up to three sentences is its own passage."""
+"""Sentences of a passage: the span's own, one before and one after. At an end of the response, both
+neighbours are on one side, so a response of up to three sentences is its own passage."""
 
 
 class Passages:
@@ -42,8 +42,8 @@ class Passages:
 def in_passages(spans: Sequence[Span]) -> list[Span]:
     """The spans, each in an example whose response is only the passage around it.
 
-    A response of up to three sentences stays whole, and so does one that does not hold the
-    span at its place.
+    The response stays whole if it has up to three sentences, or if the span is not found at its
+    place.
 
     >>> text = "Ann sings. Bob reads. Cid swims. Dan runs. Eve rows."
     >>> in_passages([Span(Example(text, ""), "Eve", 43)])[0].example.response

@@ -1,4 +1,4 @@
-"""JSON in a text: each value is read with its name and with what it belongs to."""
+"""Reads JSON in a text: each value with its name and the record it belongs to."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
 _NAMES = ("name", "title", "label", "id")
-"""Fields that say what a record is, the first that it has."""
+"""Fields that name a record; the first one present is used."""
 _READ = {"true": "true", "false": "false, not true", "null": "unknown"}
 LONGEST = 100_000
-"""Characters of a text that is tried as JSON."""
+"""Maximum characters of a text that is parsed as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A value of a record: what is said before it, the value as it is read, and its characters."""
+    """A value of a record: the words before it, the value as text, and its character range."""
 
     before: str
     value: str
@@ -27,14 +27,14 @@ class Told:
 
 @dataclass(slots=True)
 class _Record:
-    """An object that is being read: whose it is, and its plain fields."""
+    """A JSON object during reading: the record it belongs to, and its plain fields."""
 
     key: str = ""
     fields: list[tuple[str, str, int, int]] = field(default_factory=list)
 
 
 def told(text: str) -> list[Told]:
-    """The values of a text that is a JSON object or array; none of any other text.
+    """The values of a text that is a JSON object or array; an empty result for any other text.
 
     >>> [one.before + one.value for one in told('[{"name": "chair", "price": 89}]')]
     ['The name is chair', 'The price of chair is 89']

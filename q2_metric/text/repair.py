@@ -32,16 +32,16 @@ class Repaired:
         return self.places[start], self.places[end - 1] + 1
 
     def from_original(self, start: int, end: int) -> tuple[int, int] | None:
-        """(start, end) in ``text`` of what is left of the original's slice [start, end)."""
+        """(start, end) in ``text`` of what remains of the original's slice [start, end)."""
         left, right = bisect_left(self.places, start), bisect_left(self.places, end)
         return (left, right) if left < right else None
 
 
 def repair(text: str, knowledge: str = "") -> Repaired:
-    """Joins what a tokenizer tore apart; gives a lower-case text its capitals.
+    """Joins words that a tokenizer split, and gives a lower-case text its capitals.
 
-    ``knowledge`` lends the capitals of its names. A text with capitals of its own keeps
-    its case, and one that does not look tokenised keeps its dashes and quotes.
+    Names get the capitals that they have in ``knowledge``. A text that has capitals keeps its
+    case. A text that does not look tokenised keeps its dashes and quotes.
 
     >>> repair("i don ' t know , it ' s a co - op .").text
     "I don't know, it's a co-op."

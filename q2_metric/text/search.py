@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Units [first, last) of the knowledge of search number ``search``."""
+    """Units [first, last) of the knowledge in the search with number ``search``."""
 
     search: int
     first: int
@@ -17,7 +17,7 @@ class Part:
 
 
 def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
-    """[first, last) in at most ``branches`` parts whose sizes differ by one at most.
+    """[first, last) in at most ``branches`` parts whose sizes differ by at most one.
 
     >>> divide(0, 5, 2)
     [(0, 3), (3, 5)]
@@ -45,7 +45,7 @@ def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tup
 def search_each(
     counts: Sequence[int], judge: Callable[[Sequence[Part]], Sequence[float]]
 ) -> list[int | None]:
-    """Like :func:`tree_search`, with each unit judged alone: for searches of a few units.
+    """Like :func:`tree_search`, but judges each unit alone. It suits searches of a few units.
 
     Args:
         counts: how many units each search has.
@@ -67,10 +67,10 @@ def tree_search(
 ) -> list[int | None]:
     """The best unit of each search, or ``None`` where there is no unit.
 
-    Each level divides the best part so far into ``branches`` and keeps the best of
-    those: O(branches * log n) judgements a search. A level of all the searches is one
-    call of ``judge``; parts over ``limit`` tokens are divided further first. Ties go to
-    the earlier part.
+    Each level divides the current best part into ``branches`` parts and keeps the best of
+    them: O(branches * log n) judgements per search. All searches share one call of ``judge``
+    per level. Parts over ``limit`` tokens are divided further first. The earlier part wins a
+    tie.
 
     Args:
         sizes: the tokens of each unit (sentence, utterance), for each search.
