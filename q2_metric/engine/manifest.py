@@ -1,12 +1,12 @@
-"""What a run is of: which files, settings, models and code, in a JSON file.
+"""What a run consists of: its files, settings, models and code, in a JSON file.
 
 ``scores.jsonl.manifest.json`` lies beside a complete output. Its fields:
 
     version      of q2-metric
     complete     true; false in the manifest of a run that has not finished
     signatures   by column
-    identities   what makes the scores, by metric (``engine/identity.py``)
-    settings     other options that change what is written
+    identities   what determines the scores, by metric (``engine/identity.py``)
+    settings     other options that change the output
     files        for each: file, sha256 (null for standard input), rows, failed, columns
     date         when the run ended, in UTC
     systems      for each file, what "q2 score --json" shows
@@ -46,13 +46,13 @@ def manifest(
     identities: Mapping[str, Identity],
     settings: Mapping[str, Any],
 ) -> Manifest:
-    """What a run is of, before its first row.
+    """The manifest of a run before its first row.
 
     Args:
-        files: paths; those that can be read only once have no SHA-256.
-        signatures: by column.
-        identities: by metric.
-        settings: other options that change what is written, by name.
+        files: paths; files that can be read only once have no SHA-256.
+        signatures: signatures by column.
+        identities: identities by metric.
+        settings: other options that change the output, by name.
 
     Raises:
         InputError: a file cannot be read.
@@ -71,19 +71,19 @@ def manifest(
 
 
 def once(found: Manifest) -> bool:
-    """Whether the run reads something that cannot be read again."""
+    """Whether the run reads an input that cannot be read again."""
     return any(one["sha256"] is None for one in found["files"])
 
 
 def difference(begun: Manifest, now: Manifest) -> str | None:
-    """What is not as it was when a run began, in words; ``None`` where all is."""
+    """What differs from the start of a run, in words; ``None`` if nothing does."""
     return _first(chain(_asked(begun, now), _since(begun, now)))
 
 
 def asked_otherwise(begun: Manifest, now: Manifest) -> str | None:
-    """How another run is asked for than the one that began, in words.
+    """How the request differs from that of the earlier run, in words.
 
-    ``None`` where it is the same, although its files, models or code may have changed since.
+    ``None`` if the request is the same, even if files, models or code have changed since.
     """
     return _first(_asked(begun, now))
 
@@ -96,7 +96,7 @@ def _first(words: Iterator[str]) -> str | None:
 
 
 def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
-    """What was asked for otherwise: files, settings, models."""
+    """The differences in the request: files, settings, models."""
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["file"] != given["file"]:
             yield f"it read {was['file']}, now {given['file']}"
@@ -112,7 +112,7 @@ def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
 
 
 def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
-    """What has changed since, where the same was asked for."""
+    """What has changed since, given the same request."""
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["sha256"] != given["sha256"]:
             yield f"{given['file']} has changed since"
@@ -144,11 +144,11 @@ def _other_models(
 
 
 BLOCKS = ("block", "block_characters")
-"""Settings that say where rows are cut: finished blocks depend on them, a whole output does not."""
+"""Settings that say where rows are cut. Finished blocks depend on them; a whole output does not."""
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(name, how it was, how it is) of what is not the same."""
+    """(name, old value, new value) of each entry that differs."""
     for name in dict.fromkeys([*old, *new]):
         was, given = old.get(name), new.get(name)
         if was != given:
@@ -160,7 +160,7 @@ def _shown(value: object) -> str:
 
 
 def read_manifest(path: Path) -> Manifest | None:
-    """The manifest in a file; ``None`` where there is none that can be read."""
+    """The manifest in a file; ``None`` if it is missing or cannot be read."""
     try:
         found = read_json(path)
     except InputError:
@@ -169,11 +169,11 @@ def read_manifest(path: Path) -> Manifest | None:
 
 
 def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> None:
-    """Puts a manifest in place of the one that may be there.
+    """Writes a manifest, which replaces an existing one.
 
     Args:
-        path: of the manifest.
-        fields: its contents.
+        path: path of the manifest.
+        fields: contents of the manifest.
         folder: for the unfinished file (:func:`q2_metric.files.replacing`).
 
     Raises:
@@ -189,7 +189,7 @@ def beside(out: str | Path) -> Path:
 
 
 def contents(out: str | Path) -> str | None:
-    """The SHA-256 of what an output holds; ``None`` where nothing is there, or an empty file.
+    """The SHA-256 of an output's contents; ``None`` if the file is missing or empty.
 
     Raises:
         InputError: it cannot be read.
@@ -198,17 +198,17 @@ def contents(out: str | Path) -> str | None:
 
 
 def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
-    """Refuses an output that would replace anything but an output of the same command.
+    """Refuses to replace any file except an output of the same command.
 
-    An output of ours has a manifest beside it, which knows its SHA-256.
+    An output of ours has a manifest beside it that holds its SHA-256.
 
     Args:
-        out: of ``q2 score``.
-        now: of the run that would replace it, where it is known already.
+        out: output path of ``q2 score``.
+        now: manifest of the run that would replace the output, if already known.
 
     Raises:
-        InputError: the file, or the one beside it, is somebody else's, has changed since it was
-            written, or is of another command.
+        InputError: the file or its manifest was not written by ``q2 score``, has changed since it
+            was written, or is of another command.
     """
     record = beside(out)
     found = _of_output(record)
@@ -229,7 +229,7 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
 
 
 def _of_output(path: Path) -> Manifest | None:
-    """The manifest of an output, ``None`` where the file is something else."""
+    """The manifest of an output; ``None`` if the file is something else."""
     found = read_manifest(path)
     fields = {*manifest([], {}, {}, {}), "systems", "output"}
     return found if found is not None and fields <= found.keys() else None

@@ -1,18 +1,17 @@
-"""Finished blocks of a run, kept until the output is complete, and what they belong to.
+"""Finished blocks of a run, kept until the output is complete, and the run they belong to.
 
 While ``scores.jsonl`` is not complete, ``scores.jsonl.parts`` holds a file for each finished
-block and ``manifest.json``, which says from which files and settings they come. A file there
-is complete or not there at all, so that a run that was killed at any moment goes on after
-its last finished block; with another input or setting it is refused. Where the manifest cannot
-be read, nobody knows what the blocks are of: they are kept, and the run is refused.
+block and ``manifest.json``, which records the files and settings. Each file is either complete or
+missing, so a run that was killed resumes after its last finished block. With another input or
+setting, the run is refused. If the manifest cannot be read, the blocks' origin is unknown: they
+are kept, and the run is refused.
 
 A part begins with a seal: the SHA-256 of its lines, its place and its run. A part that was
 changed, or that belongs in another place or to another run, is scored again.
 
-The folder is ours: it has our mark (:data:`MARK`), and one without it is left alone. The mark
-is locked while a process is at work. At the end the manifest is renamed first (:data:`SWEPT`) and
-the mark goes last: whatever a kill leaves is either a run that goes on or a rest that is swept
-away.
+Our folders hold a mark (:data:`MARK`); a folder without it is left alone. A working process locks
+the mark. At the end, the manifest is renamed first (:data:`SWEPT`) and the mark is removed last.
+A killed process therefore leaves either a run that can resume or remains that are swept away.
 """
 
 from __future__ import annotations
@@ -43,55 +42,55 @@ from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.writers import json_line
 
 MARK = ".q2-metric-parts"
-"""File of a folder of parts that says whose it is; locked by the process that writes there."""
+"""File that marks a folder of parts as ours; the process that writes there locks it."""
 
 SWEPT = "swept.json"
-"""What the manifest is called while the parts are removed."""
+"""Name of the manifest while the parts are removed."""
 
 _IN_FOLDER = 1000
-"""Parts of one folder: listing a folder of a million files is slow."""
+"""Maximum number of parts in one folder: listing a folder of a million files is slow."""
 
 _FOLDER = re.compile(r"(\d+)-(\d+)")
 _PART = re.compile(r"(\d+)\.jsonl")
 _UNFINISHED = re.compile(r"\.q2-[0-9a-f]+\.tmp")
 
 _TRIES = 100
-"""Times that a folder is opened which other processes remove at that moment."""
+"""Attempts to open a folder that other processes may be removing."""
 
 
 _LOOKS = 4
-"""Times that a folder must look like one of others."""
+"""How often a folder must look foreign before it is refused."""
 
 
 class Parts:
     """Output rows by file and block, each block a jsonl file.
 
     Args:
-        folder: that holds them; it must be there.
+        folder: the folder of the parts; it must exist.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.run = ""
-        """Stands for the run in seals."""
+        """Identifies the run in seals."""
 
     def path(self, file: int, block: int) -> Path:
-        """Of the part, which may not be there."""
+        """The path of a part, which may not exist."""
         return self.folder / f"{file}-{block // _IN_FOLDER}" / f"{block % _IN_FOLDER}.jsonl"
 
     def done(self) -> set[tuple[int, int]]:
-        """(file, block) of the parts that are there; links are not followed."""
+        """(file, block) of the existing parts; links are not followed."""
         found = set()
         for folder in self._folders():
             file, thousand = map(int, folder.name.split("-"))
             for path in folder.iterdir():
                 part = _PART.fullmatch(path.name)
-                if part and not path.is_symlink():  # else it is not ours
+                if part and not path.is_symlink():  # otherwise it is not ours
                     found.add((file, thousand * _IN_FOLDER + int(part[1])))
         return found
 
     def _folders(self) -> list[Path]:
-        """Those that hold the parts."""
+        """The folders that hold the parts."""
         try:
             places = [*self.folder.iterdir()]
         except FileNotFoundError:
@@ -100,11 +99,11 @@ class Parts:
                 if _FOLDER.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
     def read(self, file: int, block: int, rows: int) -> list[OutputRow] | None:
-        """The rows of a part; ``None`` where it is missing or damaged.
+        """The rows of a part; ``None`` if it is missing or damaged.
 
         Args:
             file, block: numbers from 0.
-            rows: that the part must have.
+            rows: number of rows that the part must have.
         """
         try:
             found = [json.loads(line) for line in (self._lines(file, block) or b"").splitlines()]
@@ -131,7 +130,7 @@ class Parts:
         """Keeps a finished block: its rows as :func:`encoded`.
 
         Raises:
-            WriteError: it cannot be written (the disk is full); what is there stays.
+            WriteError: it cannot be written (the disk is full); existing parts stay.
         """
         path = self.path(file, block)
         try:
@@ -144,14 +143,14 @@ class Parts:
             out.write(self._seal(file, block, lines) + b"\n" + lines)
 
     def damaged(self, file: int, block: int) -> InputError:
-        """Removes a part that cannot be read, so that its block is missing; the error to raise."""
+        """Removes an unreadable part, so that its block is missing; returns the error to raise."""
         path = self.path(file, block)
         if not _is_link(path):
             path.unlink(missing_ok=True)
         return InputError(f"{path}: was damaged; the same command scores its rows again")
 
     def copy(self, blocks: Iterable[tuple[int, int]], out: IO[bytes]) -> None:
-        """Writes the parts of these (file, block) one after the other.
+        """Writes the parts of these (file, block) pairs one after the other.
 
         Raises:
             InputError: one of them is damaged.
@@ -164,16 +163,16 @@ class Parts:
 
     @property
     def manifest(self) -> Path:
-        """Of the run that the parts are of."""
+        """The path of the manifest of the parts' run."""
         return self.folder / "manifest.json"
 
     @property
     def swept(self) -> bool:
-        """Whether the parts were being removed."""
+        """Whether a removal of the parts has begun."""
         return (self.folder / SWEPT).exists()
 
     def clear(self) -> None:
-        """Removes what a run has put there; what others put there stays."""
+        """Removes the files of a run; foreign files stay."""
         with suppress(FileNotFoundError):
             os.replace(self.manifest, self.folder / SWEPT)
         for file, block in self.done():
@@ -184,44 +183,44 @@ class Parts:
                 if _UNFINISHED.fullmatch(path.name):
                     path.unlink(missing_ok=True)
         for folder in folders:
-            with suppress(OSError):  # something of others is in it
+            with suppress(OSError):  # it holds foreign files
                 folder.rmdir()
         (self.folder / SWEPT).unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Removes the parts and, unless others have put something there, the folder."""
+        """Removes the parts and, unless it holds foreign files, the folder."""
         with suppress(FileNotFoundError):
             self.clear()
             (self.folder / MARK).unlink(missing_ok=True)
-            with suppress(OSError):  # something of others, or a process that begins here
+            with suppress(OSError):  # it holds foreign files, or another process starts here
                 self.folder.rmdir()
 
 
 def _is_link(part: Path) -> bool:
-    """Whether a part is a link, or its folder is one: neither is of ours."""
+    """Whether a part or its folder is a link; we never create links."""
     return part.is_symlink() or part.parent.is_symlink()
 
 
 def encoded(rows: Sequence[OutputRow]) -> bytes:
     """Output rows as lines of jsonl."""
-    # Lone surrogates of a file's name become JSON escapes.
+    # Lone surrogates in a file name become JSON escapes.
     return "".join(json_line(row) for row in rows).encode("utf-8", errors="backslashreplace")
 
 
 def parts_folder(out: str | Path) -> Path:
-    """Where the finished blocks of an incomplete output are: ``scores.jsonl.parts``."""
+    """The folder of the finished blocks of an incomplete output: ``scores.jsonl.parts``."""
     return Path(f"{out}.parts")
 
 
 @contextmanager
 def open_parts(out: str | Path) -> Iterator[Parts]:
-    """The folder of the parts of an output, for this process alone.
+    """Opens the folder of an output's parts for this process alone.
 
-    It stays where it holds a part, unless :meth:`Parts.remove` is called.
+    A folder that holds a part stays, unless :meth:`Parts.remove` is called.
 
     Raises:
-        InputError: there is a folder that is not ours.
-        WriteError: another process is at it, or it cannot be written.
+        InputError: the folder exists and is not ours.
+        WriteError: another process uses the folder, or it cannot be written.
     """
     folder = parts_folder(out)
     mark = _hold(folder, out)
@@ -230,28 +229,28 @@ def open_parts(out: str | Path) -> Iterator[Parts]:
         yield parts
     finally:
         try:
-            # Once removed, what is there is another's.
-            if _is_at(mark, folder / MARK) and not parts.done():  # nothing to go on from
+            # If our folder was removed, a folder at this path belongs to another process.
+            if _is_at(mark, folder / MARK) and not parts.done():  # nothing to resume
                 parts.remove()
         finally:
             os.close(mark)
 
 
 def begin(parts: Parts, out: str | Path, now: Manifest, *, overwrite: bool = False) -> str | None:
-    """Makes the parts those of this run: what a run that was broken off left, or none.
+    """Prepares the parts for this run: keeps those of an interrupted run, or removes them.
 
     Args:
-        parts: of the output.
+        parts: parts of the output.
         out: the output.
         now: the run's :func:`~q2_metric.engine.manifest.manifest`.
-        overwrite: begin anew and replace the output, whatever is there.
+        overwrite: start again and replace the output, whatever it is.
 
     Returns:
-        The SHA-256 of what the output holds and may lose, if there is anything.
+        The SHA-256 of the existing output that may be replaced, if there is one.
 
     Raises:
-        InputError: the run that was broken off had another input or setting, read standard input or
-            cannot be known; the output is something else; or the folder cannot be written.
+        InputError: the interrupted run had another input or setting, read standard input, or is
+            unknown; the output is something else; or the folder cannot be written.
     """
     begun = None
     if not overwrite and not parts.swept and (done := len(parts.done())):
@@ -296,10 +295,10 @@ def _begun(parts: Parts, out: str | Path, now: Manifest, done: int) -> Manifest:
 
 
 def ours(folder: Path) -> bool:
-    """Whether a folder of parts is ours: it has the mark, or nothing at all.
+    """Whether a folder of parts is ours: it has the mark, or is empty.
 
     Raises:
-        FileNotFoundError: it is not there.
+        FileNotFoundError: the folder does not exist.
     """
     if folder.is_symlink() or not folder.is_dir():
         return False
@@ -316,7 +315,7 @@ def left_over(out: str | Path) -> bool:
 
 
 def _hold(folder: Path, out: str | Path) -> int:
-    """Makes the folder with its mark, and locks the mark, a kill ends this too.
+    """Creates the folder with its mark, and locks the mark; a kill ends the lock too.
 
     Returns:
         The open mark; closing it ends the lock.
@@ -330,7 +329,7 @@ def _hold(folder: Path, out: str | Path) -> int:
             with suppress(FileExistsError):
                 folder.mkdir(0o700)
             if not ours(folder):
-                # Looked at once more: another process may have been in the midst of things.
+                # Check again: another process may be creating or removing the folder.
                 looks += 1
                 if looks < _LOOKS:
                     time.sleep(0.01)
@@ -358,7 +357,7 @@ def _hold(folder: Path, out: str | Path) -> int:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file is still the one of this path."""
+    """Whether an open file is still the file at this path."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:
@@ -366,7 +365,7 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
-"""What file systems without locks answer."""
+"""Error numbers of file systems without locks."""
 
 
 def _lock(descriptor: int, out: str | Path) -> None:

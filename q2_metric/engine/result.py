@@ -1,4 +1,4 @@
-"""What became of the files of a run, as the table and ``--json`` show it."""
+"""The results of a run's files, as the table and ``--json`` show them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from q2_metric.types import SystemScore
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What became of a file: rows read, rows that could not be scored, system scores.
+    """The result of a file: rows read, rows that could not be scored, system scores.
 
-    ``no_knowledge`` counts the rows whose knowledge is blank: they have no score and are no fault.
-    ``columns`` are those that were read, by field; empty for a file without rows.
-    ``resumed`` counts the rows, and ``resumed_failed`` the failed ones among them, that an
-    earlier, broken-off run had finished: ``seconds`` is not about them. ``blocks`` are the rows
-    of each block.
+    ``no_knowledge`` counts rows with blank knowledge: they have no score, but are not failed rows.
+    ``columns`` holds the columns that were read, by field; it is empty for a file without rows.
+    ``resumed`` counts the rows that an earlier, interrupted run had finished, and
+    ``resumed_failed`` the failed ones among them; ``seconds`` does not cover them. ``blocks`` holds
+    the number of rows of each block.
     ``groups`` has the scores of the rows with the same value, by column and value.
     ``looked_up`` counts scores (one for each row and metric) that came from the cache.
     ``verdict`` counts the responses with an unsupported claim.
@@ -40,8 +40,8 @@ class FileResult:
 
     @property
     def rows_per_second(self) -> float:
-        """Rows that were scored, by the time it took (models already loaded); where scores
-        were looked up it says nothing about the models."""
+        """Scored rows per second, without the time to load models. If scores came from the cache,
+        this says nothing about the models' speed."""
         scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
         return scored / self.seconds if self.seconds > 0 else 0.0
 

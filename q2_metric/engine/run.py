@@ -1,10 +1,10 @@
-"""What ``q2 score`` does with a job, told in order.
+"""What ``q2 score`` does with a job, in order.
 
-    run         is the output complete already? Else:
-    _score        each file, block by block; what an earlier run finished is taken from there
-    _finish       the output, in the order of the rows, and the manifest beside it
+    run         returns at once if the output is complete; otherwise:
+    _score        scores each file block by block, and reuses blocks of an earlier run
+    _finish       writes the output, in the order of the rows, and the manifest beside it
 
-Memory does not grow with the rows.
+Memory does not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PART, PART_SECONDS = 8, 2.0
 part has twice as many rows, which is faster."""
 
 ERRORS_SHOWN = 5
-"""Bad rows that are explained; the others are counted."""
+"""Number of bad rows that are explained; the others are only counted."""
 
 # --- who is told -------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ class Page(Protocol):
 
 
 OpenPage = Callable[[Sequence[FileResult]], AbstractContextManager[Page]]
-"""Opens a page; the results are filled until it is closed."""
+"""Opens a page; the results may be filled until the page is closed."""
 
 
 @contextmanager
@@ -78,8 +78,8 @@ class Listener:
     """Told how a run goes.
 
     Attributes:
-        warn: a line that should be known.
-        note: a line that may be of interest.
+        warn: receives a line that the user should know.
+        note: receives a line that may be of interest.
         progress: opens a progress bar over the rows of files.
     """
 
@@ -92,17 +92,17 @@ class Listener:
 
 
 class Run:
-    """A job on its way: its models are loaded, here or on a cluster.
+    """A job with its models loaded, here or on a cluster.
 
     Args:
         job: what is scored.
-        cluster: of Ray, to score on; ``None`` for this process.
+        cluster: the Ray cluster to score on; ``None`` scores in this process.
         strict: stop at the first row that cannot be scored.
-        listener: told how it goes.
+        listener: receives warnings, notes and progress.
 
     Raises:
-        InputError: a cluster, and a file that can be read only once.
-        Q2Error: what loading the metrics raises.
+        InputError: a cluster was asked for, but a file can be read only once.
+        Q2Error: loading the metrics failed.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Run:
         self._said: set[str] = set()
         self._part = PART
         self._loaded: Loaded | None = None
-        # From before anything is read: what the files and models are like must stay so.
+        # Taken before anything is read, because files and models must not change after this.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
             store = job.store(self.listener.warn)
@@ -138,24 +138,24 @@ class Run:
     def run(
         self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
     ) -> list[FileResult]:
-        """Scores all files; a run into ``out`` that was broken off goes on.
+        """Scores all files; an interrupted run into ``out`` is resumed.
 
         Args:
             out: file for the output rows.
-            page: opens the page that takes them too.
-            overwrite: begin anew, and replace what ``out`` is.
+            page: opens the page that also takes the rows.
+            overwrite: start again, and replace an existing ``out``.
 
         Raises:
-            InputError: a file cannot be read or written, changes while it is read, ``out`` is
-                something else than an output of the same command, or what was broken off had
-                another input or setting.
-            BadRowError: ``strict``, and a row cannot be scored.
+            InputError: a file cannot be read or written, or changes while it is read; ``out`` is
+                not an output of the same command; or the interrupted run had another input or
+                setting.
+            BadRowError: a row cannot be scored, and ``strict`` is set.
             ModelError: a model is broken.
         """
         if out is None:
             return self._score(page, None)
         now = manifest(self.job.files, self.signatures, self._identities, self.job.settings)
-        # A page needs the rows again, which only scoring gives (from the cache).
+        # A page needs the rows again, and only scoring (from the cache) returns them.
         may_be_complete = not overwrite and page is None
         if may_be_complete and (done := _finished(out, now)) and not left_over(out):
             return self._complete(out, done)
@@ -164,7 +164,7 @@ class Run:
                 "standard input cannot be read again: if this run is interrupted, it cannot resume"
             )
         with open_parts(out) as parts:
-            # Another process may have come to its end until now, or a kill have left a rest.
+            # Another process may have finished by now, or a killed one may have left files.
             if may_be_complete and (done := _finished(out, now)):
                 parts.remove()
                 return self._complete(out, done)
@@ -205,8 +205,8 @@ class Run:
         return results
 
     def _fill(self, cluster: Cluster, parts: Parts) -> tuple[float, Mapping[int, int]]:
-        """Scores what is missing on the cluster; the seconds it took, and by file number how
-        many scores came from the cache."""
+        """Scores the missing blocks on the cluster. Returns the seconds that this took and, by
+        file number, how many scores came from the cache."""
         from q2_metric.engine.cluster import fill
 
         started = time.perf_counter()
@@ -221,7 +221,7 @@ class Run:
         resumed: frozenset[tuple[int, int]],
         page: Page | None,
     ) -> FileResult:
-        """Scores a file block by block, and takes the blocks that are there from ``parts``."""
+        """Scores a file block by block, and takes finished blocks from ``parts``."""
         file, used = self.job.files[number], dict[str, str | None]()
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
@@ -275,7 +275,7 @@ class Run:
                        groups=groups.systems(self.signatures))
 
     def _say_once(self, line: str) -> None:
-        """Notes how a file is read, unless an earlier one is read so."""
+        """Notes how a file is read, unless an earlier file was read the same way."""
         how = line.partition(": ")[2]
         if how not in self._said:
             self._said.add(how)
@@ -284,7 +284,8 @@ class Run:
     def _scored(
         self, loaded: Loaded, file: str, first: int, block: Sequence[Row], progress: Progress
     ) -> list[OutputRow]:
-        """The output rows of a block, in parts of a second or so: the bar moves after each."""
+        """The output rows of a block. The block is scored in parts of a second or so, and the bar
+        moves after each part."""
         rows: list[OutputRow] = []
         while len(rows) < len(block):
             part = block[len(rows) : len(rows) + self._part]
@@ -300,7 +301,7 @@ class Run:
             raise InputError(f"{file}: changed while it was read; run the command again")
 
     def _count(self, aggregate: Aggregate, rows: Sequence[OutputRow]) -> int:
-        """Adds rows to the system's scores and explains the first that have none; how many."""
+        """Adds rows to the system's scores, explains the first bad rows, and counts them."""
         bad = 0
         for row in rows:
             aggregate.add(of_row(row))
@@ -321,7 +322,7 @@ class Run:
 
 
 def _finished(out: str, now: Manifest) -> Manifest | None:
-    """The manifest of an output that the same command has completed and nobody changed."""
+    """The manifest of an output that the same command completed and that is unchanged since."""
     found = read_manifest(beside(out))
     if (
         found is None
@@ -340,16 +341,16 @@ def _finish(
     job: Job, out: str, parts: Parts, results: Sequence[FileResult], begun: Manifest,
     held: str | None,
 ) -> None:
-    """Puts the output and its manifest in their places and removes the parts.
+    """Puts the output and its manifest in place and removes the parts.
 
-    The manifest goes first: whenever a kill comes, the output that is there is either the one that
-    the manifest knows, or the one that the parts' manifest says may be replaced.
+    The manifest is moved first. If the process is killed at any moment, the output is therefore
+    either the one in its manifest, or one that the parts' manifest allows to be replaced.
 
     Args:
-        held: SHA-256 of what the output held when the run began.
+        held: SHA-256 of the output's contents when the run began.
 
     Raises:
-        InputError: something cannot be written, or the output has changed; the parts stay.
+        InputError: a file cannot be written, or the output has changed; the parts stay.
     """
     files = [
         {**one, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
