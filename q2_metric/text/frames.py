@@ -1,8 +1,8 @@
-"""Frames: words around a claim that say how the speaker came to it, not what is so.
+"""Frames: words around a claim that say where the speaker has it from, and are not part of it.
 
 "I'm not sure, but I do know that it is red", "according to the document, it is red" and "yes, it is
-red" claim one thing, that it is red. A frame that denies ("I doubt that ...", "it is false that
-...") or that asks ("do you know if ...") is not cut: what stands in it is not claimed.
+red" make the same claim, that it is red. A frame that denies ("I doubt that ...", "it is false that
+...") or asks ("do you know if ...") is not cut, because its content is not claimed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PRESENTING = re.compile(
 
 
 def opening(text: str) -> int:
-    """Characters at the start of a text that only answer or greet.
+    """Number of characters at the start of a text that only answer or greet.
 
     >>> opening("Yes, that's true, but it is red.")
     22
@@ -61,7 +61,7 @@ def opening(text: str) -> int:
 
 
 def frame(text: str) -> int:
-    """Characters at the start of a text that are its opening and its frame.
+    """Number of characters at the start of a text that form its opening and its frame.
 
     >>> text = "Well, I do know that it is red."
     >>> text[frame(text):]

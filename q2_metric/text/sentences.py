@@ -1,6 +1,6 @@
-"""Cutting text into sentences by rule, also tokenised lower-case text; no model.
+"""Rules that cut text into sentences, including tokenised lower-case text. They need no model.
 
-Rules beat a parser's own boundaries on dialogue: a small model cuts it at almost any "i".
+On dialogue, rules beat a parser's own boundaries: a small model cuts at almost any "i".
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _ABBREVIATIONS = _TITLES | words(
 _CAPITAL_ABBREVIATIONS = words(
     "ark del ga ill ind la mass md miss mo ore pa wash mon wed sat sun mar sep me cal cir ct"
 )
-"""Words too, so that only a capital tells: "Ill." is a state, "ill." is not."""
+"""Abbreviations that are also words. Only the capital decides: "Ill." is a state, "ill." is not."""
 _APART = {("i", "e"), ("ph", "d")}
-"""Of tokenised text: "i . e ." and "ph . d ."."""
+"""Abbreviations in tokenised text: "i . e ." and "ph . d ."."""
 _NUMBERED = words(
     "no nos vol vols fig figs p pp ch chap sec sect art eq eqs op para pt pts ver ex app tab bk "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-"""Before a number."""
+"""Abbreviations that stand before a number."""
 _SUBJECT_STARTERS = words("the it he she they we i you this that these those there")
 _STARTERS = _SUBJECT_STARTERS | words(
     "in on at a an his her its their but and so yes no what who when where how if each some many "
@@ -65,7 +65,7 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
         return _is_glued(text, match.start(), lower)
     following = text[match.end() : match.end() + 40].split(None, 1)
     if not following or match.group().strip("\"'”’)]» ") != ".":
-        # "!", "?" and "..." end a sentence, unless what follows goes on in lower case.
+        # "!", "?" and "..." end a sentence, unless the next word is in lower case.
         return lower or not following or not following[0][0].islower()
     nearby = _LAST_WORD.search(text[max(0, match.start() - 24) : match.start()])
     last = nearby.group().replace(" ", "").lower() if nearby else ""
@@ -86,10 +86,10 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
 
 
 def _is_glued(text: str, stop: int, lower: bool) -> bool:
-    """Whether a full stop between two words ends a sentence whose blank was forgotten.
+    """Whether a full stop between two words ends a sentence and the blank is missing.
 
-    "a business.Global sales", and in a text without capitals "a business.global sales", but no
-    "example.com" and no "Mrs.Smith".
+    Examples: "a business.Global sales", and in a text without capitals "a business.global sales",
+    but not "example.com" or "Mrs.Smith".
     """
     nearby = _LAST_WORD.search(text[max(0, stop - 24) : stop])
     last = nearby.group().lower() if nearby else ""
@@ -105,7 +105,7 @@ def _is_glued(text: str, stop: int, lower: bool) -> bool:
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """(start, end) characters of the sentences of ``text``, blanks trimmed, none empty.
+    """(start, end) characters of the sentences of ``text``: blanks are trimmed, none are empty.
 
     Every character that is not blank lies in exactly one sentence.
 
@@ -145,7 +145,7 @@ def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 class RuleSentences:
-    """A splitter by these rules: it needs no parse, so a text takes as long as reading it."""
+    """A sentence splitter that uses these rules. It needs no parse, so its time is linear."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """(start, end) characters of the sentences of each text."""

@@ -1,6 +1,6 @@
-"""Tables in a text: each cell is read with its row and its column.
+"""Reads tables in a text: each cell with its row and its column.
 
-A Markdown table, or lines of cells parted by tabs or commas, becomes sentences that a model can
+Markdown tables and lines of cells separated by tabs or commas become sentences that a model can
 read: "The Population of Brena is 18,400." So does JSON (:mod:`q2_metric.text.records`).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from q2_metric.text.records import told
 
 LEAST_LINES = 3
-"""Of lines with commas, which prose has too; other tables have a header and a row."""
+"""Minimum lines of a table with commas, since prose has commas too. Other tables need two."""
 LONGEST_CELL = 60
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of the text as it is read, and the place in the text that it comes from."""
+    """A piece of the text as models read it, with its place in the original text."""
 
     text: str
     start: int
@@ -37,7 +37,7 @@ _Line = list[_Cell]
 
 
 def read_tables(text: str) -> list[Piece]:
-    """The text in pieces; those of a table are its sentences.
+    """The text in pieces. The pieces of a table form its sentences.
 
     >>> [piece.text for piece in read_tables("|City|River|\\n|--|--|\\n|Aldo|Irr|")]
     ['The River of Aldo is ', 'Irr', '.\\n']
@@ -84,7 +84,7 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
 
 
 def _last_line(lines: list[tuple[int, int, str]], first: int, sign: str) -> int:
-    """After the last line that has as many of the signs as the first one."""
+    """The index after the last line with as many of the signs as the first line."""
     count, last = lines[first][2].count(sign), first
     while count and last < len(lines) and lines[last][2].count(sign) == count:
         last += 1
@@ -114,6 +114,6 @@ def _is_table(table: list[_Line], sign: str) -> bool:
         return False
     if any(not cell.text or _NUMBER.fullmatch(cell.text) for cell in table[0]):
         return False
-    # Lines with commas may be prose or verse; figures in each row tell a table.
+    # Lines with commas may be prose or verse. In a table, each row has figures.
     return sign != "," or all(
         any(_NUMBER.fullmatch(cell.text) for cell in row) for row in table[1:])

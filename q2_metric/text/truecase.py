@@ -15,8 +15,8 @@ _NEVER_RAISED = words(
     "were what when which who will with would you your my no yes do does did can all one two "
     "also after before first new most some many more other such"
 )
-# Words that English always writes with a capital and whose lower-case form means nothing
-# else ("may", "march", "turkey", "china", "polish" are left to the hint).
+# Words that English always writes with a capital and whose lower-case form has no other meaning
+# ("may", "march", "turkey", "china", "polish" are left to the hint).
 _ALWAYS_RAISED = words(
     "monday tuesday wednesday thursday friday saturday sunday january february april june "
     "july august september october november december christmas american americans british "
@@ -37,7 +37,7 @@ _NAME_GOES_ON = re.compile(r" [A-Z][a-z]")  # "Bob Ross" at the start of a sente
 
 @lru_cache(maxsize=1024)
 def capitalised(knowledge: str) -> dict[str, str]:
-    """Words that ``knowledge`` writes with a capital inside a sentence, by lower case.
+    """Words that ``knowledge`` capitalises inside a sentence, keyed by their lower-case form.
 
     >>> capitalised("The painter Bob Ross had red hair.")
     {'bob': 'Bob', 'ross': 'Ross'}
@@ -59,9 +59,9 @@ def capitalised(knowledge: str) -> dict[str, str]:
 
 
 def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
-    """Capitals for a lower-case text: "I", sentence starts, names; the length is kept.
+    """Capitalises "I", sentence starts and names in a lower-case text; the length is kept.
 
-    Also returns which characters were raised only as starts of sentences.
+    Also returns which characters are capitals only because they start a sentence.
     """
     letters = list(text)
     starts = {start for start, _ in split_sentences(text)}

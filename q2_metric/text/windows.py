@@ -1,6 +1,6 @@
-"""Windows over tokens that are too many: the one cutter of chunks and of models' rows.
+"""Cuts long token sequences into windows, for chunks and for models' rows.
 
-:func:`window_bounds` is what all use; scale-score's own, which leave gaps, are kept beside it.
+All callers use :func:`window_bounds`. The windows of scale-score, which leave gaps, are kept too.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def window_bounds(
 def authors_windows(count: int, size: int, overlap: float) -> list[tuple[int, int]]:
     """[first, last) of the windows of ``size`` over ``count`` tokens in the package scale-score.
 
-    They are numbered by the exact step and placed by the whole one, so that a last window may
-    lie inside the one before, and the end of a text of very many windows in none.
+    Their number follows the exact step, their places the step as a whole number. A last window may
+    therefore lie inside the one before, and the end of a very long text may be in no window.
 
     >>> authors_windows(10, 8, overlap=0.25)
     [(0, 8), (6, 10)]
@@ -80,9 +80,9 @@ def chunks(
 def sentence_chunks(
     text: str, sentences: Sequence[tuple[int, int]], size: int
 ) -> list[tuple[int, int]]:
-    """Character ranges of chunks of whole sentences, of at most ``size`` words together.
+    """Character ranges of chunks of whole sentences, each of at most ``size`` words.
 
-    A sentence of more words is a chunk of its own.
+    A longer sentence is a chunk of its own.
 
     >>> sentence_chunks("A b. C d. E.", [(0, 4), (5, 9), (10, 12)], size=4)
     [(0, 9), (10, 12)]

@@ -1,10 +1,10 @@
-"""Whether English words stand in an order, by how likely each is behind the one before it.
+"""Detects shuffled English words, by how likely each word is after the word before it.
 
-The words of the knowledge in no order share everything with it and state nothing. What is asked
-is the likelihood ratio of two accounts of a text: each word drawn by the one before it, as in
-English, or each drawn by itself, as after a shuffle. The words are what they share in common:
-a function word is itself, any other its ending, so that the topic does not matter. The table of
-log ratios (``word_order.tsv``) is counted by ``python -m tools.training.word_order``.
+The knowledge's words in random order overlap with it completely and state nothing. The test is a
+likelihood ratio of two models of a text: each word depends on the word before it, as in English,
+or is independent of it, as after a shuffle. Words are replaced by classes, so that the topic does
+not matter: a function word is its own class, any other word is represented by its ending.
+``python -m tools.training.word_order`` counts the table of log ratios (``word_order.tsv``).
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from itertools import pairwise
 TABLE = "word_order.tsv"
 ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y")
 BREAK = "|"
-"""The class of punctuation, and of a text's begin and end."""
+"""The class of punctuation and of a text's start and end."""
 CLIP = 4.0
-"""The most that one neighbour says, in nats either way, so that one slip decides nothing."""
+"""Maximum size of one log ratio, in nats, so that one slip does not decide."""
 STEP = 0.1
-"""Of the table's numbers, each written as one character."""
+"""Resolution of the table's numbers; each is written as one character."""
 
 LEAST = 8
-"""Neighbours that are needed to tell."""
+"""Minimum number of neighbouring pairs for a decision."""
 SUM, MEAN = -6.0, -0.3
-"""Of a text in no order the sum is below the one and the mean over its neighbours below the other,
-in nats. Lists of names, headlines and other languages have low sums and means near 0."""
+"""In a shuffled text, the sum of the log ratios is below ``SUM`` and their mean below ``MEAN``, in
+nats. Lists of names, headlines and other languages have low sums and means near 0."""
 
 _WORD = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.,;:!?…–—]+|-+(?!\w)")
 _NO_WORD = re.compile(r"\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
-"""An address, and a word that is spoken of: "the"."""
+"""An address, or a quoted word that the text is about: "the"."""
 CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
-"""What a contraction adds to its word."""
+"""The ending that a contraction adds to its word."""
 
 
 def in_no_order(text: str) -> bool:
-    """Whether the words of a text stand in no order that English has.
+    """Whether the words of an English text are in random order.
 
-    Short texts show too little of it, and are given the benefit of the doubt.
+    Short texts have too little evidence, so the answer for them is no.
 
     Args:
         text: lower-case, contractions in one piece ("it's").
@@ -57,7 +57,7 @@ def in_no_order(text: str) -> bool:
 def classes(text: str, known: Container[str]) -> list[str | None]:
     """The class of each word and break of a lower-case text.
 
-    ``known`` are the words that are classes of their own. What may stand anywhere has none: a
+    Words in ``known`` are classes of their own. Words that may stand anywhere have no class: a
     number, a single letter, an address, a word in quotes, and a word alone between breaks, as
     in a list.
     """
@@ -85,7 +85,7 @@ def _class(word: str, known: Container[str]) -> str | None:
 
 
 def _ratios(text: str) -> list[float]:
-    """Of each word and the one before it, where both have a class."""
+    """The log ratio of each word and the word before it, if both have a class."""
     table = _table()
     return [table[one][other] for one, other in pairwise(classes(text, table))
             if one is not None and other is not None]

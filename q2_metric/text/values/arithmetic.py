@@ -1,7 +1,7 @@
-"""Sums, differences and directions that a claim draws from values of the knowledge.
+"""Checks sums, differences and directions that a claim derives from values of the knowledge.
 
-A claim is checked only where the values that it rests on are all there are of their kind in the
-sentences; anything else is left to the network.
+A claim is checked only if the sentences have no other values of the same kind. All other claims
+are left to the network.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ DAY_SECONDS = 86_400
 
 
 def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> bool | None:
-    """Whether arithmetic over the values of the sentences gives what the claim says; ``None``
-    where the claim draws nothing from them that can be checked. A sum that stands anywhere in the
-    ``knowledge`` is not checked.
+    """Whether arithmetic over the values of the sentences agrees with the claim.
+
+    ``None`` if the claim derives nothing that can be checked. A sum that is stated anywhere in
+    the ``knowledge`` is not refuted.
 
     >>> shops = ["The first shop sold 12 lamps and the second sold 8 lamps."]
     >>> worked_out("Together they sold 20 lamps.", shops), worked_out("They sold 28 lamps.", shops)
@@ -59,14 +60,14 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
 
 
 def combines(claim: str) -> bool:
-    """Whether a claim tells of a sum or a mean, which need not stand in the knowledge."""
+    """Whether a claim states a sum or a mean, which the knowledge need not state."""
     return bool(_TOTAL.search(claim) or _MEAN.search(claim))
 
 
 def _combined(
     claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
 ) -> bool | None:
-    """A sum or a mean of the values that count the same."""
+    """Whether the claim's sum or mean agrees with the values that count the same things."""
     claimed = [value for value in own if value.kind in ("number", "money", "quantity")
                and not _few(value, claim)]
     if len(claimed) != 1:
@@ -94,7 +95,7 @@ def _combined(
 
 
 def _few(value: Value, text: str) -> bool:
-    """ "the two shops": a number that says how many there are, not what they add up to."""
+    """Whether a number only counts things, as in "the two shops", and is not their sum."""
     before = text[max(0, value.start - 4) : value.start].lower()
     told = before.endswith(("the ", "all ")) or not text[value.start].isdigit()
     return value.kind == "number" and value.low <= 10 and told
@@ -106,7 +107,7 @@ def _counted(text: str, value: Value) -> set[str]:
 
 
 def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
-    """ "Lake Bor is deeper than Lake Ana", of two things with one value each."""
+    """Checks "Lake Bor is deeper than Lake Ana", where each of the two has one value."""
     match = _THAN.search(claim)
     if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
         return None
@@ -126,7 +127,7 @@ _CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
 
 
 def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:
-    """The one value of the parts that have these words and none of the others."""
+    """The only value in the parts that have these words and none of the other words."""
     if not words or not others:
         return None
     values = [value for part in parts if words <= stems(part) and not others & stems(part)
@@ -135,7 +136,7 @@ def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Valu
 
 
 def _lasted(claim: str, own: Sequence[Value], known: Sequence[Value]) -> bool | None:
-    """ "for 20 years" of something that began in 1990 and ended in 2010."""
+    """Checks "for 20 years" if something began in 1990 and ended in 2010."""
     if len(own) != 1 or own[0].kind != "quantity" or "time" not in own[0].unit:
         return None
     years = sorted(_year(value) for value in known if _is_year(value))
@@ -161,7 +162,8 @@ def _year(value: Value) -> int:
 def _direction(
     claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
 ) -> bool | None:
-    """ "lost members between 2020 and 2022" of "In 2020 it had 300 members; in 2022 it had 240"."""
+    """Checks "lost members between 2020 and 2022" against "In 2020 it had 300 members; in 2022 it
+    had 240"."""
     up, down = bool(_UP.search(claim)), bool(_DOWN.search(claim))
     years = [value for value in known if _is_year(value)]
     numbers = [value for value in known if value.kind in ("number", "money")

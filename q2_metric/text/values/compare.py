@@ -1,4 +1,4 @@
-"""Whether two values are one."""
+"""Compares values: whether two values agree."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from q2_metric.text.values.times import NOON, plain_year, yearless
 from q2_metric.text.values.value import Value
 
 _SLACK = 0.006
-"""By what share two amounts in different units may differ: conversions are rounded."""
+"""Share by which two amounts in different units may differ, because conversions are rounded."""
 _PAPER = 1e-9
 _HEDGES = frozenset(
     "about around approximately approx roughly circa some nearly almost just over under more less "
     "than fewer least most up to exactly only estimated between from and per every each total "
     "times old long tall high wide deep away early late mid on at in by degrees degree minus plus "
     "us american people".split())
-"""Words beside a value that say nothing about what it is of."""
+"""Words beside a value that do not say what the value measures."""
 _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A value of a claim, as it is written, and the one that a passage has in its place."""
+    """A value of a claim as written, and the passage's different value for the same thing."""
 
     claimed: str
     known: str
 
 
 def compare_values(claimed: Value, known: Value) -> bool | None:
-    """Whether a claimed value agrees with a known one; ``None`` where it cannot be said.
+    """Whether a claimed value agrees with a known one; ``None`` if this cannot be decided.
 
-    It agrees where it is the known one in another notation, or holds it: "in the 1970s" holds
-    1972, "more than 300" 412, "about 42 km" 41.9 km. It does not where the two share nothing.
+    It agrees if it is the known value in another notation, or contains it: "in the 1970s" contains
+    1972, "more than 300" 412, "about 42 km" 41.9 km. It disagrees if the two do not overlap.
 
     >>> one = lambda text: values_in(text)[0]
     >>> compare_values(one("3,000 metres"), one("3 km")), compare_values(one("8 pm"), one("18:00"))
@@ -70,7 +70,7 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
 
 
 def _rounded(claimed: Value, known: Value) -> bool | None:
-    """Two exact values that differ: whether the claimed one is the known one, rounded."""
+    """Whether the claimed value is the known value rounded; both are exact and differ."""
     rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
     if not rounds or claimed.low != claimed.high:
         return False
@@ -83,12 +83,12 @@ def _rounded(claimed: Value, known: Value) -> bool | None:
         return False
     digits = math.log10(abs(value) / step)
     if known.step >= step - _PAPER * step and claimed.kind != "share":
-        return False  # the known one is no more exact
+        return False  # the known one is not more exact
     return True if digits >= 1 else None
 
 
 def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """Both as values of one kind, where they have one."""
+    """Both values converted to one kind; ``None`` if they have no kind in common."""
     kinds = {claimed.kind, known.kind}
     if len(kinds) == 1:
         if claimed.kind == "quantity" and claimed.unit != known.unit:
@@ -112,7 +112,7 @@ def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
 
 
 def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """Both with a year, or both without one."""
+    """Both dates with a year, or both without one."""
     if claimed.unit == known.unit == "century":
         return replace(claimed, near=None), replace(known, near=None)
     if "yearless" not in (claimed.unit, known.unit):
@@ -137,8 +137,9 @@ def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
 
 
 def compare_answers(claimed: str, known: str) -> bool | None:
-    """Whether two answers to one question agree by their values; ``None`` where values do not
-    decide it, because there is none, or because the answers say more than them.
+    """Whether two answers to one question agree by their values.
+
+    ``None`` if values do not decide: the answers have no values, or say more than their values.
 
     >>> compare_answers("Twenty-five people", "25 people"), compare_answers("€120", "45 euros")
     (True, False)
@@ -159,7 +160,7 @@ def compare_answers(claimed: str, known: str) -> bool | None:
 
 
 def stated(values_of: str, text: str) -> bool:
-    """Whether a text has all values of another somewhere.
+    """Whether a text contains all values of another text.
 
     >>> stated("in 1948", "Built in 1948, opened in 1950."), stated("3 km", "It is 2 km long.")
     (True, False)
@@ -170,8 +171,7 @@ def stated(values_of: str, text: str) -> bool:
 
 
 def _best(value: Value, others: Sequence[Value]) -> bool | None:
-    """True where one of the others agrees, False where there are some of its kind and all
-    disagree."""
+    """True if one of the others agrees; False if others have its kind and all disagree."""
     verdicts = [compare_values(value, other) for other in others]
     if True in verdicts:
         return True
@@ -179,7 +179,7 @@ def _best(value: Value, others: Sequence[Value]) -> bool | None:
 
 
 def _beside(text: str, values: Sequence[Value]) -> set[str]:
-    """Stems of the content words that no value holds."""
+    """Stems of the content words outside the values."""
     for value in values:
         text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
     return {stem(word) for word in content_words(text)
@@ -188,7 +188,7 @@ def _beside(text: str, values: Sequence[Value]) -> set[str]:
 
 @functools.lru_cache(maxsize=1024)
 def in_notation_of(knowledge: str, claim: str) -> str:
-    """The claim with its values as the knowledge writes them, for models that read only texts.
+    """The claim with its values in the knowledge's notation, for models that read only texts.
 
     >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
     'The bus leaves at 23:10.'
@@ -203,17 +203,17 @@ def in_notation_of(knowledge: str, claim: str) -> str:
 
 
 def _one_value(value: Value, other: Value) -> bool:
-    """Whether two values are one, and neither only holds the other."""
+    """Whether two values are equal. It is not enough that one contains the other."""
     alike = value.kind == other.kind and (value.low == value.high) == (other.low == other.high)
     return alike and compare_values(value, other) is True and compare_values(other, value) is True
 
 
 def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[Disagreement]:
-    """The values of a claim that a passage about the same has otherwise.
+    """The values of a claim that differ in a passage on the same subject.
 
-    Only where there is no doubt which value is meant: claim and passage have one of the kind and of
-    the thing counted, the two disagree, and the value stands nowhere else in the passage or in the
-    ``knowledge`` around it.
+    A value is returned only if it is clear which value it contradicts: claim and passage each have
+    one value of that kind and of the thing counted, the two disagree, and the claimed value occurs
+    nowhere else in the passage or in the ``knowledge`` around it.
 
     >>> contradicted_values("The trail is 24 km long.", "The trail is 41.9 km long.")
     [Disagreement(claimed='24 km', known='41.9 km')]
@@ -236,11 +236,11 @@ def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[D
 
 
 def _elsewhere(claim: str, value: Value, text: str) -> bool:
-    """Whether a text has the value, of the same thing as far as it says."""
+    """Whether a text has the value, and of the same thing if the text names one."""
     counted = _counted(claim, value) if value.kind == "number" else set()
     return any(
         compare_values(value, other)
-        and (not counted or value.kind == other.kind)  # "14 rooms" are no "14 euros"
+        and (not counted or value.kind == other.kind)  # "14 rooms" is not "14 euros"
         and (not counted or not (of := _counted(text, other)) or bool(counted & of))
         for other in values_in(text))
 

@@ -1,4 +1,4 @@
-"""The values of a text."""
+"""Finds the values of a text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from q2_metric.text.values.words import Number, numbers_in
 _CODE = re.compile(
     r"\+\d[\d ()/-]{6,}\d|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\bv?\d+\.\d+\.\d+\b"
     r"|\b\d+(?:[ -]\d+){3,}\b|\b(?=\w*\d)(?=\w*[A-Z])[A-Z\d]{5,}\b")
-"""Telephone numbers, addresses, versions: digits that count nothing."""
+"""Telephone numbers, addresses, versions: digits that are not an amount."""
 _PERCENT = re.compile(r"[ \u00a0]{0,8}(?:%|(?:percent(?:age points?)?|per cent|pct)\b)",
                       re.IGNORECASE)
 _OUT_OF = re.compile(r" (?:out of(?: every)?|in(?: every)?) $", re.IGNORECASE)
@@ -57,12 +57,12 @@ _OR_MORE = re.compile(r" or (more|over|above|less|fewer|under|below)\b|\+(?!\w)"
 _MINUS = re.compile(r"(?:(?<![\w\d])[-−–]|\b(?:minus|negative)[ ])$", re.IGNORECASE)
 _TO = re.compile(r"[ ]?(?:-|–|—|to|until|till|through|and)[ ]?", re.IGNORECASE)
 ALLOWED = 0.1
-"""How far beside the number "about" reaches, as a share of it."""
+"""How far a value may be from a number with "about", as a share of the number."""
 
 
 @functools.lru_cache(maxsize=4096)
 def values_in(text: str) -> tuple[Value, ...]:
-    """The values of a text, in order, none inside another.
+    """The values of a text, in order and without overlaps.
 
     >>> [(v.kind, v.low) for v in values_in("About 3 km for €2.5 million, half of it at 8 pm")]
     [('quantity', 3000.0), ('money', 2500000.0), ('share', 0.5), ('clock', 1200.0)]
@@ -87,7 +87,7 @@ _WORDED = re.compile(
     r"|an? (?:hour|day|week|month|year|decade|century|minute)|dozen|hundred|thousand|illion"
     r"|first|second|third|half|quarter|noon|midday|midnight|ninth|tenth|twelfth|[½¼¾⅓⅔⅕]",
     re.IGNORECASE)
-"""What a value without a digit holds; most texts are passed over by it."""
+"""Matches any value without a digit. Most texts do not match and are skipped."""
 
 
 def _codes(text: str) -> Iterator[Value]:
@@ -97,7 +97,7 @@ def _codes(text: str) -> Iterator[Value]:
 
 
 def _shares(text: str) -> Iterator[Value]:
-    """ "half of", "two thirds", "3/4", "two out of five"; percentages are read with numbers."""
+    """Finds "half of", "two thirds", "3/4", "two out of five". Percentages are read as numbers."""
     for match in _FRACTION.finditer(text):
         count, parts = _PARTS[match[1].lower()], _FRACTIONS[match[2].lower()]
         alone = not _NOUN.match(text, match.end())
@@ -119,7 +119,7 @@ def _shares(text: str) -> Iterator[Value]:
     for number in numbers_in(text):
         if whole and _OUT_OF.fullmatch(text[whole.end : number.start]):
             between, share = text[whole.end : number.start], whole.value / (number.value or 1)
-            # "two in 2010" is no share, "one in five" is.
+            # "one in five" is a share, "two in 2010" is not.
             if share < 1 and ("out" in between or number.value <= 100):
                 yield _share(share, whole.start, number.end)
         whole = None if number.ordinal else number
@@ -160,7 +160,7 @@ def _numbers(text: str) -> Iterator[Value]:
 
 
 def _durations(text: str) -> Iterator[Value]:
-    """ "half an hour", "a decade", where they say how long."""
+    """Finds "half an hour" and "a decade" if they say how long something takes."""
     for match in _A_TIME.finditer(text):
         count = (0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0)
         dimension, base = in_base(count, UNITS[match[2].lower()])
@@ -172,7 +172,7 @@ def _is_century(text: str, number: Number) -> bool:
 
 
 def _ranges(text: str, values: list[Value]) -> list[Value]:
-    """The values with "9 to 12", "between 5 and 7", "2010-2012" as one."""
+    """The values, with ranges such as "9 to 12", "between 5 and 7", "2010-2012" joined."""
     found: list[Value] = []
     for value in values:
         last = found[-1] if found else None
@@ -184,7 +184,7 @@ def _ranges(text: str, values: list[Value]) -> list[Value]:
 
 
 def _joined(text: str, one: Value, other: Value) -> Value | None:
-    """The range from one value to the other, ``None`` where they are two."""
+    """The range from one value to the other; ``None`` if they are separate values."""
     between = text[one.end : other.start]
     if not _TO.fullmatch(between) or one.low != one.high:
         return None
@@ -208,7 +208,7 @@ def _joined(text: str, one: Value, other: Value) -> Value | None:
 
 
 def _hedged(text: str, value: Value) -> Value:
-    """The value with what the words beside it allow."""
+    """The value with the tolerance that the words beside it allow ("about")."""
     if value.kind in ("code", "ordinal") or value.near:
         return value
     before = text[max(0, value.start - 24) : value.start]
@@ -235,7 +235,7 @@ def _hedged(text: str, value: Value) -> Value:
 
 
 def without_values(text: str) -> str:
-    """The text without its values: the words of "no more than 5" belong to the value."""
+    """The text without its values. In "no more than 5" all words belong to the value."""
     for value in reversed(values_in(text)):
         text = text[: value.start] + " " + text[value.end :]
     return text

@@ -1,8 +1,8 @@
-"""What values decide about a claim, beside what a network says of it.
+"""Decides claims by their values, independently of the network.
 
-A claim follows where a sentence has its words in their order and its values in any notation. It is
-contradicted where its value is that of another row of a table. Where a sentence denies something or
-leaves it open, these rules say nothing.
+A claim follows from a sentence with the same words in the same order and the same values in any
+notation. It is contradicted if its value belongs to another row of a table. These rules do not
+apply to sentences that deny something or leave it open.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _OPEN = re.compile(
     r"|false\w*|untrue|wrong\w*|incorrect\w*|myth|hoax|plan(?:s|ned|ning)?|hop(?:e|ed|es|ing)"
     r"|intend\w*|expect\w*|aim\w*|propos\w*|claim\w*|only|except|until|instead|former\w*|rather"
     r"|other|another|respectively|half|than)\b|n['’]t\b|\?", re.IGNORECASE)
-"""Words after which a sentence may not say what its words in their order say."""
+"""Words that may change the meaning of a sentence although its other words match in order."""
 _DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
                      r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
                      r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
-"""What a year stands behind."""
+"""Text before a year."""
 _CELL = re.compile(r"The (?P<column>.{1,60}?) of (?P<row>.{1,60}) is (?P<cell>.+?)\.?\s*",
                    re.DOTALL)
 """A cell of a table as :mod:`q2_metric.text.tables` reads it."""
@@ -47,7 +47,7 @@ class _Token:
 
 
 def follows(claim: str, sentence: str) -> bool:
-    """Whether a sentence has the claim's content words in their order, and its values.
+    """Whether a sentence has the claim's content words in the same order, and its values.
 
     >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
     True
@@ -73,7 +73,7 @@ def follows(claim: str, sentence: str) -> bool:
 
 
 def _may_count(text: str, value: Value) -> bool:
-    """Whether what is read as a year may be a number of things: "1968 rooms"."""
+    """Whether a number read as a year may count things: "1968 rooms"."""
     return value.unit == "year" and not _DATING.search(text[: value.start])
 
 
@@ -83,7 +83,7 @@ def _in_order(own: Sequence[_Token], known: Sequence[_Token]) -> bool:
 
 
 def _matches(own: Sequence[_Token], known: Sequence[_Token], kinds: set[Kind]) -> bool:
-    """Whether all tokens are met in order from the first on, and no other value between them."""
+    """Whether all tokens occur in order from the first on, with no other value between them."""
     at = 0
     for other in known:
         if at < len(own) and _same(own[at], other):
@@ -117,10 +117,10 @@ def _words(text: str) -> list[_Token]:
 
 
 def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
-    """What the cells of a table say of a claim about one of its rows.
+    """Whether the cells of a table agree with a claim about one of its rows.
 
-    False where the claim's value is only that of another row, True where the row has one value of
-    the kind and it agrees; ``None`` where there is no such row or value.
+    False if only another row has the claim's value. True if the row has one value of the kind and
+    it agrees. ``None`` if there is no such row or value.
 
     >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
     >>> by_row("The circle costs £40.", rows), by_row("The circle costs £25.", rows)
@@ -163,7 +163,7 @@ def _comparable(value: Value, other: Value) -> bool:
 
 
 def _equal(value: Value, other: Value) -> bool:
-    """Whether two values are one, or would be in thousands, millions or billions."""
+    """Whether two values are equal, or equal in thousands, millions or billions."""
     if compare_values(value, other) is True:
         return True
     if not _comparable(value, other) or not other.low or "quantity" in (value.kind, other.kind):

@@ -30,9 +30,9 @@ _CENTURY = re.compile(r"[ -]centur(?:y|ies)\b(?: (bce?))?", re.IGNORECASE)
 _ERA = re.compile(r"\b(\d{1,4}) ?(b\.?c\.?(?:e\.?)?)(?!\w)", re.IGNORECASE)
 _BARE_YEAR = re.compile(rf"(?<![\w.,£$€-])({_YEAR})(?![\w%]|[.,:]\d|-\d)")
 _YEARLESS = -1_000_000
-"""Days without a year are counted from here, so that they meet only their like."""
+"""Days without a year are counted from here, so they match only other days without a year."""
 _FULL = range(1, 9999)
-"""Years of Python's calendar."""
+"""Years that Python's calendar covers."""
 
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])(?:(?::|h)([0-5]\d)(?::[0-5]\d)?)?"
@@ -71,7 +71,7 @@ def dates_in(text: str) -> Iterator[Value]:
 
 
 def year(text: str, start: int, end: int) -> Value | None:
-    """The year that is written at [start, end), if one is."""
+    """The year written at [start, end), or ``None``."""
     match = _BARE_YEAR.match(text, start)
     if match is None or match.end() != end:
         return None
@@ -79,14 +79,14 @@ def year(text: str, start: int, end: int) -> Value | None:
 
 
 def century(text: str, start: int, end: int, number: float) -> Value | None:
-    """The century whose number stands at [start, end), if one does."""
+    """The century whose number is written at [start, end), or ``None``."""
     match = _CENTURY.match(text, end)
     if match is None or not 1 <= number <= 21:
         return None
     last = int(number) * 100
     if match[1]:
         return _years(start, match.end(), -last, -last + 99)
-    # Usage differs over the year that ends it: 1300 is in the 13th, and in the 14th.
+    # Usage differs for the last year of a century: 1300 counts as 13th and as 14th.
     low = float(date(last - 99, 1, 1).toordinal())
     high = float(date(last - 1, 12, 31).toordinal())
     return Value("date", low, high, start, match.end(), unit="century",
@@ -94,7 +94,7 @@ def century(text: str, start: int, end: int, number: float) -> Value | None:
 
 
 def _years(start: int, end: int, first: int, last: int) -> Value:
-    """A range of years as days; before the calendar's first year, by the mean year."""
+    """A range of years in days. Before the calendar's first year, the mean year is used."""
     low = float(date(first, 1, 1).toordinal()) if first in _FULL else first * 365.25
     high = float(date(last, 12, 31).toordinal()) if last in _FULL else last * 365.25 + 365
     return Value("date", low, high, start, end)
@@ -111,7 +111,7 @@ def _days(match: re.Match[str], *readings: tuple[int, int, int]) -> Iterator[Val
 
 
 def _figures(match: re.Match[str]) -> Iterator[Value]:
-    """ "04/03/2021" is in March or in April; "25/12/2021" can be read in one way only."""
+    """Reads "04/03/2021" as March or April; "25/12/2021" has only one reading."""
     one, two, year = int(match[1]), int(match[3]), int(match[4])
     try:
         first = date(year, two, one).toordinal()
@@ -126,7 +126,7 @@ def _figures(match: re.Match[str]) -> Iterator[Value]:
         other = first
     if first == other:
         yield Value("date", float(first), float(first), match.start(), match.end())
-    else:  # not contradicted by either, equal to neither
+    else:  # neither reading contradicts it, neither equals it
         low, high = sorted((first, other))
         yield Value("date", float(first), float(first), match.start(), match.end(),
                     near=(float(low), float(high)))

@@ -1,4 +1,4 @@
-"""Units and currencies: which words name one. Factors are those of the library pint."""
+"""Words that name units and currencies. Conversion factors come from the library pint."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNITS |= {f"{name}s": unit for name, unit in list(UNITS.items()) if len(name) > 
 UNITS |= {"feet": "foot", "inches": "inch", "centuries": "century", "days": "day"}
 _SQUARE = {"square": "({})**2", "sq": "({})**2", "cubic": "({})**3"}
 _LETTERS = words("m g l h s ha min")
-"""Spellings that count in lower case only: "3 M" is no length."""
+"""Spellings that are units only in lower case: "3 M" is not a length."""
 _UNIT = re.compile(
     r"(?:-|[ \u00a0\u202f]{0,8})(?:(square|sq|cubic)\.?[ -])?(?:(?:degrees?|deg)[ ])?"
     r"(°[ ]?[CF]\b|[℃℉]|km/h|m/s|k?m[²³]|k?m[23]\b|[A-Za-z]+)", re.IGNORECASE)
@@ -58,7 +58,7 @@ SHORT = {"m": 1e6, "b": 1e9}
 
 
 def unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """The unit that is named at a place, for pint, and where it ends."""
+    """The unit named at a place, in pint's spelling, and where it ends."""
     match = _UNIT.match(text, end)
     if match is None:
         return None
@@ -73,8 +73,8 @@ def unit_after(text: str, end: int) -> tuple[str, int] | None:
 
 
 def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, float] | None:
-    """The currency of the number at [start, end), where both together begin and end, and what
-    a letter after it multiplies ("$3m")."""
+    """The currency of the number at [start, end), where both together begin and end, and the
+    factor of a letter after the number ("$3m")."""
     sign = _SIGN.search(text, max(0, start - 5), start)
     if sign:
         short = re.compile(r"([mb])\b", re.IGNORECASE).match(text, end)
@@ -103,7 +103,7 @@ def _registry() -> UnitRegistry[float]:
 
 @functools.cache
 def _line(unit: str) -> tuple[str, float, float]:
-    """Dimension of a unit, and the line (factor, shift) from it to the base unit."""
+    """The dimension of a unit, and the (factor, shift) that converts it to the base unit."""
     registry = _registry()
     zero = registry.Quantity(0.0, unit).to_base_units()
     one = registry.Quantity(1.0, unit).to_base_units()

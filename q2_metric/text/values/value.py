@@ -1,4 +1,4 @@
-"""What a value is."""
+"""The type of a value in a text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Value:
 
     Attributes:
         kind: only values of one kind are compared.
-        low, high: the value in the kind's base unit, equal where it is exact. A date is a
-            range of days, a decade too.
+        low, high: the bounds in the kind's base unit; equal if the value is exact. A date or a
+            decade is a range of days.
         start, end: its characters in the text.
-        unit: currency, dimension of a quantity, or digits of a code; "" where it is not stated.
-        near: how far beside ``low`` and ``high`` the text's words allow: "about 300" has
-            (270, 330), "more than 300" (300, inf).
-        step: the last place that is written, in base units: 0.1 million for "2.1 million".
+        unit: currency, dimension of a quantity, or digits of a code; "" if it is not stated.
+        near: the wider range that the text's words allow: "about 300" has (270, 330), "more than
+            300" (300, inf).
+        step: the last written digit's place, in base units: 0.1 million for "2.1 million".
         folded: whether a time of day may be before or after noon.
     """
 

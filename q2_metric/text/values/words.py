@@ -1,6 +1,6 @@
-"""Numbers in digits and in words, with their places.
+"""Finds numbers in digits and in words, with their places.
 
-Number words are read by the library text2num.
+The library text2num reads number words.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _NUMBER_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number and its characters; ``step`` is its last written place, ``worded`` that it stands
-    in words."""
+    """A number and its characters. ``step`` is the last written digit's place; ``worded`` says
+    whether it is written in words."""
 
     value: float
     start: int
@@ -67,7 +67,7 @@ class _Token:
 
 @functools.lru_cache(maxsize=64)
 def numbers_in(text: str) -> tuple[Number, ...]:
-    """The numbers of a text, in order; magnitudes belong to them.
+    """The numbers of a text, in order, with magnitudes such as "million" included.
 
     >>> [n.value for n in numbers_in("Twenty-five of 1.25 million, half a dozen, the 13th")]
     [25.0, 1250000.0, 6.0, 13.0]
@@ -83,7 +83,7 @@ def numbers_in(text: str) -> tuple[Number, ...]:
 
 
 def _scaled(text: str) -> Iterator[Number]:
-    """ "a dozen", "half a million", "a hundred"."""
+    """Finds "a dozen", "half a million", "a hundred"."""
     for match in _SCALED.finditer(text):
         if _NUMBER_WORD.match(text, match.end() + 1) or _MAGNITUDE.match(text, match.end()):
             continue  # "a hundred and five": text2num reads it from "hundred"
@@ -108,7 +108,7 @@ def _in_digits(text: str) -> Iterator[Number]:
 
 
 def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[float, float, int]:
-    """The number with "and a half" and "million" after it."""
+    """The number multiplied by "million" after it, with "and a half" added."""
     half = _HALF.match(text, end)
     if half:
         part = 0.5 if half[1].lower() == "half" else 0.25
