@@ -1,1 +1,1 @@
-"""The scores as one HTML page, with what each of them rests on."""
+"""The scores as one HTML page, with the evidence for each of them."""

@@ -1,4 +1,4 @@
-"""What a gate leaves for CI: JUnit XML, a summary and annotations for GitHub, JSON.
+"""The outputs of a gate for CI: JUnit XML, a summary and annotations for GitHub, JSON.
 
 Texts come from users: each format escapes them.
 """
@@ -17,13 +17,13 @@ from q2_metric.report.gate import Case, Gate
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SHOWN = 20
-"""Failures that a summary lists; the JUnit file and the JSON have all."""
+"""Maximum number of failures in a summary; the JUnit file and the JSON list all."""
 
 
 def junit(gate: Gate) -> bytes:
     """The cases as JUnit XML, which CI systems read.
 
-    A response is a test case. One that failed in the baseline too, or has no score, is skipped.
+    Each response is a test case. It is skipped if it also failed in the baseline or has no score.
     """
     failed, errors = gate.of("failed"), gate.of("error")
     suite = ElementTree.Element(
@@ -50,7 +50,7 @@ def junit(gate: Gate) -> bytes:
 
 
 def is_junit(path: str | Path) -> bool:
-    """Whether a file is one that :func:`junit` made."""
+    """Whether :func:`junit` wrote a file."""
     return has_mark(path, b'<testsuites><testsuite name="q2 gate ')
 
 
@@ -78,7 +78,7 @@ def _line(case: Case) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that cannot end a table cell, and that Markdown does not format."""
+    """The text, escaped so that it cannot end a table cell and Markdown does not format it."""
     escaped = html.escape(" ".join(text.split()))
     return re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", escaped)
 

@@ -12,10 +12,10 @@ from typing import Any, Literal
 from q2_metric.metrics.bootstrap import bootstrap_interval
 
 How = Literal["id", "number", "knowledge", "order"]
-"""What rows were matched by; "number" for ids that only count the rows of their files."""
+"""How rows were matched; "number" stands for ids that only count the rows of their files."""
 
 SAME = 0.0005
-"""Scores that differ by less are the same: three digits are shown."""
+"""Scores that differ by less count as the same, because three digits are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +37,20 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves 0 out."""
+        """Whether the interval excludes 0."""
         return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
 
 
 @dataclass(slots=True)
 class Column:
-    """What matching and comparing need of a system's rows, in order."""
+    """The values of a system's rows that matching and comparing need, in order."""
 
     ids: list[str] = field(default_factory=list)
     contexts: list[int | None] = field(default_factory=list)
     scores: dict[str, array[float]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
-        """Takes a row in; a score that is missing is kept as not a number."""
+        """Adds a row; a missing score is kept as NaN."""
         self.ids.append(row["id"])
         knowledge = row.get("knowledge")
         context = (knowledge, row.get("question"), *(row.get("history") or ()))
@@ -62,12 +62,13 @@ class Column:
 
 
 def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | None:
-    """Pairs of rows that answer the same turn, by place in each system; ``None`` without any.
+    """Pairs of rows that answer the same turn, by index in each system; ``None`` if there are none.
 
-    By id where ids are unique and some are shared. Ids that only count the rows of their
-    files say little: they hold where most rows that share one also share their knowledge,
-    question and history. Else by those, the first with the first where several are
-    the same. Else by order, where the numbers of rows are equal and texts are not known.
+    Rows are matched by id if ids are unique and some are shared. Ids that only count the rows of
+    their files are weak: they are used only if most rows that share one also share their
+    knowledge, question and history. Otherwise rows are matched by these texts, duplicates in
+    order. Otherwise they are matched by order, if the numbers of rows are equal and texts are
+    unknown.
     """
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
         places = {id_: place for place, id_ in enumerate(first.ids)}
@@ -85,7 +86,7 @@ def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | 
 
 
 def _counts(column: Column) -> bool:
-    """Whether the ids are the numbers of the rows, as those of a file without ids."""
+    """Whether the ids are the row numbers, as for a file without ids."""
     return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
 
 

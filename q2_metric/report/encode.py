@@ -1,4 +1,4 @@
-"""What goes into the page as data: JSON that no script and no parser trips over."""
+"""The page's data, as JSON that is safe inside a script element and for HTML parsers."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring.verdict import unsupported
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that HTML does not allow, and lone surrogates, which UTF-8 does not."""
+"""Characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
 
 _IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
                             "\u2028": "\\u2028", "\u2029": "\\u2029"})
-"""JSON in which no ``</script>`` and no ``<!--`` can stand."""
+"""Escapes after which JSON contains neither ``</script>`` nor ``<!--``."""
 
 
 def safe(text: str) -> str:
-    """The text with each character that HTML does not allow replaced by one: places stay."""
+    """The text with each character that HTML does not allow replaced by one character, so that
+    positions stay the same."""
     return _UNSAFE.sub("�", text)
 
 
 class Flag(IntFlag):
-    """What the page filters by, of a row; ``browse.js`` has the same numbers."""
+    """The properties of a row that the page filters by; ``browse.js`` has the same numbers."""
 
     ERROR = 1
     ASKED = 2
@@ -43,7 +44,7 @@ class Flag(IntFlag):
 
 
 def flags(row: OutputRow) -> Flag:
-    """The values by which the page filters a row of :func:`~q2_metric.report.view.view`."""
+    """The flags of a row from :func:`~q2_metric.report.view.view`."""
     states = [one["state"] for one in row["questions"]]
     claims = row.get("claims") or ()
     unanswered = any(one["how"] == "no_answer" for one in row["questions"])
@@ -64,18 +65,18 @@ def json_rows(
     rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
     measured: Sequence[Collection[str]], groupings: Sequence[Grouping] = (),
 ) -> Iterator[str]:
-    """Each row as JSON, a line each: numbers that the list needs, and all of the row.
+    """Each row as one line of JSON: the numbers that the list needs, and the whole row.
 
-    The page reads the numbers of all rows and the rest of those that it shows: place of the
-    system, flags, people's label (1, 0 or null), the support of the worst claim that is not
-    supported (null without one), then the scores, then the values by which rows are grouped.
+    The page reads the numbers of all rows, and the rest only of the rows that it shows. The numbers
+    are: index of the system, flags, people's label (1, 0 or null), the support of the worst claim
+    that is not supported (null without one), the scores, the values by which rows are grouped.
 
     Args:
-        rows: of the output.
-        places: of each row's system.
-        columns: of the metrics on the page.
-        measured: by system, for :func:`~q2_metric.report.view.view`.
-        groupings: of the rows.
+        rows: rows of the output.
+        places: index of each row's system.
+        columns: columns of the metrics on the page.
+        measured: the argument of :func:`~q2_metric.report.view.view`, for each system.
+        groupings: groupings of the rows.
     """
     from markupsafe import Markup
 
@@ -95,7 +96,7 @@ def json_rows(
 
 
 def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item without what the page does not need: nulls, and words that the row has."""
+    """An item without the parts that the page does not need: nulls, and words that the row has."""
     return {name: value for name, value in item.items() if value is not None and name != "plain"}
 
 
@@ -118,5 +119,5 @@ def _clean(value: object) -> object:
 
 
 def source_hash(text: str) -> str:
-    """A source of the content security policy that allows this text."""
+    """A source expression that makes the content security policy allow this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -19,10 +19,10 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
 def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
-    """The rows of an Arrow file, or of a stream of Arrow.
+    """The rows of an Arrow file or Arrow stream.
 
     Raises:
-        InputError: (on reading) it is neither, or damaged.
+        InputError: (on reading) it is neither, or it is damaged.
         MissingExtra: pyarrow is not installed.
     """
     pa, _ = pyarrow("Arrow files")
@@ -39,7 +39,7 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
-    """The batches, each one checked: their places in memory come from the file."""
+    """The batches, each one checked, because their memory offsets come from the file."""
     batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if is_file else opened
     for batch in batches:
         batch.validate(full=True)
@@ -50,7 +50,7 @@ def arrow_files(folder: Path) -> list[Path]:
     """The Arrow files of a folder of ``save_to_disk``, in order.
 
     Raises:
-        InputError: it is another folder, or has several splits.
+        InputError: the folder is of another kind, or has several splits.
     """
     if (folder / _SPLITS).exists():
         splits = _names(read_json(folder / _SPLITS), "splits")

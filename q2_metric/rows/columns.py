@@ -1,4 +1,4 @@
-"""Which column of a file holds which field: the usual names, and those that were given."""
+"""Which column of a file holds which field, by the usual names or by those that were given."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "premise",
         "sources",
         "source",
-        # Last: beside any of these it is a gold response.
+        # Last: beside any of the names above, it is a gold response.
         "references",
         "reference",
     ),
@@ -63,7 +63,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "idx", "example_id", "row_id", "uid"),
     "label": ("label", "consistent", "agg_label", "gold", "human"),
 }
-"""Column names that are recognised, the first that is there wins; case does not matter."""
+"""Column names that are recognised. The first that a file has wins; case does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ LABELS: Mapping[str, bool] = {
 
 
 def as_label(value: object) -> bool | None:
-    """Whether a label says supported; ``None`` for one that is not understood."""
+    """Whether a label says supported; ``None`` for an unknown label."""
     return LABELS.get(str(value).strip().lower())
 
 
@@ -101,9 +101,9 @@ def resolve(
     aliases: Mapping[str, Sequence[str]],
     needed: Sequence[str],
 ) -> dict[str, str | None]:
-    """The column of each field, out of those that the first rows have."""
+    """The column of each field, chosen from the columns of the first rows."""
     found = list(dict.fromkeys(key for record in records for key in record.fields))
-    if not found:  # nothing readable yet: each row says for itself what is wrong
+    if not found:  # nothing readable yet: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
     by_lower = {key.strip().lower(): key for key in reversed(found)}
     resolved: dict[str, str | None] = {}
@@ -127,7 +127,7 @@ def resolve(
 
 
 def _perhaps(found: Sequence[str], names: Sequence[str]) -> str:
-    """The column that is called most like a field, in words; "" where none is."""
+    """Words that suggest the column with the most similar name; "" if there is none."""
     for key in found:
         lower = key.strip().lower()
         if any(name in re.split(r"[\W_]+", lower) for name in names) or difflib.get_close_matches(

@@ -1,4 +1,4 @@
-"""Readers of all formats: a file, a folder or standard input -> its rows as they are."""
+"""Readers of all formats: a file, a folder or standard input -> its rows, unchanged."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from q2_metric.text.given import kind
 def read_fields(
     path: str | Path, form: str | None = None
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The rows of a file as they are, each with the words that say where it stands.
+    """The unchanged rows of a file, each with words that say where it is.
 
-    Formats as for :func:`q2_metric.rows.read.read_rows`; for what is no response with its
-    knowledge, as labels and scores of others.
+    Formats are as for :func:`q2_metric.rows.read.read_rows`. It reads files that hold something
+    else than responses and knowledge, such as labels or foreign scores.
 
     Raises:
         InputError: the file or one of its rows cannot be read.
@@ -36,7 +36,7 @@ def read_fields(
 
 
 def fields_of(found: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """What :func:`read_fields` gives, of records that were read already.
+    """The same as :func:`read_fields`, from records that were already read.
 
     Raises:
         InputError: one of them cannot be read.
@@ -48,19 +48,19 @@ def fields_of(found: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, objec
 
 
 def shown(path: str | Path) -> str:
-    """What a file is called in messages."""
+    """The name of a file in messages."""
     return "standard input" if str(path) == STDIN else str(path)
 
 
 def tells(path: str | Path) -> bool:
-    """Whether a file's suffix tells its format."""
+    """Whether a file's suffix determines its format."""
     return Path(path).suffix.lower() in _READERS or os.path.isdir(path)
 
 
 def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
     """The rows of a file; ``name`` stands for it in messages.
 
-    ``form`` is one of :data:`FORMS`, where the suffix does not tell.
+    ``form`` is one of :data:`FORMS`; it is needed if the suffix does not determine the format.
 
     Raises:
         InputError: (on reading) the file cannot be read or its suffix is unknown.
@@ -114,7 +114,7 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, whose keys that are there twice are added to a list."""
+    """Builds an object and adds its duplicate keys to ``twice``."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -131,7 +131,7 @@ def _tsv(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _json(file: IO[bytes], name: str) -> Iterator[Record]:
-    # A pipe is read once, and by what it begins with it is jsonl or not.
+    # A pipe can be read only once, so its first bytes decide whether it is jsonl.
     whole = file if file.seekable() else io.BytesIO(file.read(LARGEST + 1))
     return read_document(whole, name, _jsonl)
 

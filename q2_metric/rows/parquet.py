@@ -1,9 +1,9 @@
-"""Reader of parquet, whose memory is bounded by the bytes of a file and not by what it unpacks to.
+"""Reader of parquet, whose memory is bounded by the size of the file, not by its unpacked size.
 
-A file of 1 KB can say "this text of 1 MB, a million times". Columns of texts are read as their
-dictionary, so that rows that repeat a text share it, unless they are large: then their longest
-text says how many rows are read at a time. A row is not given out where it is longer than a line of
-jsonl may be, and a file with a column that unpacks to far more than it has is refused.
+A file of 1 KB can say "this text of 1 MB, a million times". Text columns are read as dictionaries,
+so that rows with the same text share it. If the dictionaries are large, the longest text determines
+how many rows are read at a time. A row that is longer than the longest line of jsonl is not
+returned. A file is refused if a column unpacks to far more than its size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from q2_metric.errors import InputError, MissingExtra
 from q2_metric.rows.record import LONGEST_LINE, Record
 
 _BATCHES = (256, 16_384)
-"""Rows read at a time, at least and at most, unless they are long."""
+"""Minimum and maximum number of rows that are read at a time, unless the rows are long."""
 
 _COPIED = 2**31
 """Bytes of dictionaries that may be copied for a row group: each batch has a copy."""
@@ -25,11 +25,11 @@ _BATCH = 2**28
 """Bytes of a batch of long rows."""
 
 _RATIO = 200
-"""Times its size that a column of a row group may unpack to, once that is more than
+"""A column of a row group may unpack to this many times its size. The limit applies above
 :data:`~q2_metric.rows.record.LONGEST_LINE`. Texts are packed to a tenth, at most to a fiftieth."""
 
 _INDEX = 4
-"""Bytes of a value of a list, at least."""
+"""Minimum number of bytes of a value in a list."""
 
 _NO_TEXT = object()
 """Stands for bytes that are not UTF-8."""
@@ -39,7 +39,7 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
     """The rows of a file.
 
     Raises:
-        InputError: (on reading) it is not a parquet file, is damaged, or unpacks to too much.
+        InputError: (on reading) the file is not parquet, is damaged, or unpacks to too much.
         MissingExtra: pyarrow is not installed.
     """
     pa, parquet = pyarrow()
@@ -47,7 +47,7 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
         opened = parquet.ParquetFile(file)
         yield from rows_of(
             pa, _batches(parquet, opened, file, name), opened.schema_arrow.names, name)
-    # pyarrow's own errors, and what Python makes of names and numbers that are damaged.
+    # pyarrow's own errors, and Python's errors on damaged names and numbers.
     except (pa.ArrowException, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
@@ -76,7 +76,7 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
     """The rows in batches, row group by row group.
 
     Raises:
-        InputError: a column unpacks to far more than the file has.
+        InputError: a column unpacks to far more than the file's size.
     """
     about = opened.metadata
     columns = [opened.schema.column(place) for place in range(about.num_columns)]
@@ -107,7 +107,7 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
     """The bytes that a column of a row group unpacks to, before texts are repeated.
 
     Raises:
-        InputError: they are far more than the file has.
+        InputError: the bytes are far more than the file's size.
     """
     size: int = chunk.total_uncompressed_size
     if column.max_repetition_level:  # one row may hold all of its values
@@ -121,7 +121,7 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
 
 
 def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int:
-    """Bytes of the longest text of a row group that several of its rows may repeat."""
+    """Bytes of the longest text in a row group; several rows may repeat it."""
     compute = import_module("pyarrow.compute")
     opened = parquet.ParquetFile(file, read_dictionary=texts)
     first = next(opened.iter_batches(batch_size=1, row_groups=[group]))
@@ -141,7 +141,7 @@ def _values(pa: Any, array: Any) -> list[Any]:
     """The values of a column; rows that repeat a text share it."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        used = array.indices.dictionary_encode()  # of those of the whole row group
+        used = array.indices.dictionary_encode()  # only the used values of the group
         known = _values(pa, array.dictionary.take(used.dictionary))
         return [None if i is None else known[i] for i in used.indices.to_pylist()]
     if pa.types.is_struct(kind):
@@ -149,7 +149,7 @@ def _values(pa: Any, array: Any) -> list[Any]:
         rows = zip(*(_values(pa, one) for one in array.flatten()), strict=True)
         return [dict(zip(fields, row, strict=True)) if there else None
                 for row, there in zip(rows, array.is_valid().to_pylist(), strict=True)]
-    if pa.types.is_map(kind):  # no field is one
+    if pa.types.is_map(kind):  # no field is a map
         return [None] * len(array)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         items = iter(_values(pa, array.flatten()))
@@ -164,14 +164,14 @@ def _plain(array: Any) -> list[Any]:
     except UnicodeDecodeError:
         return [_NO_TEXT] if len(array) == 1 else [
             value for i in range(len(array)) for value in _plain(array.slice(i, 1))]
-    # Dates and time zones that Python does not know: columns that nobody may have asked for.
+    # Dates and time zones that Python does not know; the column may not even be needed.
     except (ValueError, OverflowError, LookupError):
         return [None] * len(array)
     return values
 
 
 def _problem(row: tuple[Any, ...]) -> str | None:
-    """What hides a row: bytes that are not UTF-8, or more text than a row may have."""
+    """Why a row cannot be read: bytes that are not UTF-8, or too much text."""
     size, waiting = 0, list(row)
     while waiting:
         value = waiting.pop()
@@ -189,7 +189,7 @@ def _problem(row: tuple[Any, ...]) -> str | None:
 
 
 def pyarrow(what: str = "parquet") -> tuple[Any, Any]:
-    """pyarrow and its parquet module, which have no types; ``what`` needs them."""
+    """pyarrow and its parquet module, which have no types; ``what`` names what needs them."""
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:

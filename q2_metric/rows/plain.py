@@ -1,6 +1,6 @@
 """A comparison in the words that a person would write: "Says 1991; the knowledge says 1994.".
 
-By rule, from the two answers and how they compare; no model writes here.
+Rules write it from the two answers and how they compare; no model is used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _AFTER = {
     "entailment": ", which agrees",
     "neutral": ", which leaves it open",
 }
-"""What a verdict on two different answers adds."""
+"""Words that a verdict on two different answers adds."""
 _WHOLE = {"entailment": "supports it", "neutral": "leaves it open",
           "contradiction": "contradicts it"}
 """What a verdict says of a whole claim."""
@@ -34,16 +34,16 @@ def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
 
     Args:
         said: the response's answer.
-        known: the knowledge's, ``None`` where it has none.
-        how: how they were compared (:data:`q2_metric.types.How`).
-        verdict: the label of what an entailment model said, if it was asked.
+        known: the knowledge's answer; ``None`` if it has none.
+        how: how the answers were compared (:data:`q2_metric.types.How`).
+        verdict: the label of the entailment model, if it was asked.
 
     >>> plain("1991", "1994", "nli", "contradiction")
     'Says 1991; the knowledge says 1994.'
     """
     said = " ".join(said.split())
     if known is None:
-        whole = _WHOLE.get(verdict or "", "does not say")  # a claim that was not asked about
+        whole = _WHOLE.get(verdict or "", "does not say")  # no question was asked about the claim
         return f"Says {said.rstrip('.')}; the knowledge {whole}."
     if how == "equal":
         return f"Says {said}, as the knowledge does."

@@ -1,6 +1,6 @@
 """Rows in: examples to score, one at a time.
 
-Reading streams, and a row that cannot be scored becomes a :class:`BadRow` in its place.
+Rows are streamed. A row that cannot be scored becomes a :class:`BadRow` in the same place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from q2_metric.rows.record import Record, value_of
 from q2_metric.rows.shapes import looks_folded
 
 PEEKED = 100
-"""Rows looked at to find out which columns there are (jsonl rows may leave some out)."""
+"""Number of first rows that determine the columns (jsonl rows may leave some out)."""
 
 
 def read_rows(
@@ -45,26 +45,26 @@ def read_rows(
 ) -> Iterator[Row]:
     """The rows of a file, in order, one at a time.
 
-    The suffix tells the format (:mod:`q2_metric.rows.formats`); ``-`` is jsonl on standard input.
-    All text is UTF-8. Words such as "nan" and "null" are text.
+    The suffix determines the format (:mod:`q2_metric.rows.formats`); ``-`` is jsonl on standard
+    input. All text is UTF-8. Words such as "nan" and "null" are text.
 
-    For what the values may be see :mod:`q2_metric.rows.shapes`. Passages are joined by a newline.
-    A column of whole chats holds the response too, where no other column does.
+    :mod:`q2_metric.rows.shapes` describes the possible values. Passages are joined by a newline.
+    If no column holds the response, it is taken from a column of whole chats.
 
     Args:
         path: file to read, or ``-``.
-        columns: names of the columns where they are not the usual ones.
+        columns: names of the columns if they are not the usual ones.
         aliases: the usual names of each field's column.
-        need_response: whether each row must have a response; else it is "" where there is none.
-        blank: whether a row with a blank or missing (null) response or knowledge is a good one.
-        on_columns: told which columns are read (``None`` where a field has none), before the first
-            row, if there is one.
-        on_note: told of what was read and is not sure: columns that are there twice, another one
-            that could be the knowledge, labels that are not understood.
-        on_read: told once in words which columns are read, and as what.
+        need_response: whether each row must have a response; otherwise a missing one is "".
+        blank: whether a row with a blank or missing (null) response or knowledge is valid.
+        on_columns: called before the first row, if there is one, with the columns that are read
+            (``None`` for a field without a column).
+        on_note: called with doubts about what was read: duplicate columns, another column that
+            could be the knowledge, unknown labels.
+        on_read: called once with words that say which columns are read, and as what.
         group_by: columns that are also kept in ``Example.other``.
-        form: one of :data:`q2_metric.rows.formats.FORMS`, where the suffix does not tell.
-        found: the file's records, where they were read already.
+        form: one of :data:`q2_metric.rows.formats.FORMS`, if the suffix does not determine it.
+        found: the file's records, if they were already read.
 
     Raises:
         InputError: (on reading) the file cannot be read or lacks a column that it needs.
@@ -96,7 +96,7 @@ def _tell(
     aliases: Mapping[str, Sequence[str]], on_note: Callable[[str], None] | None,
     on_read: Callable[[str], None] | None,
 ) -> None:
-    """Settles what the label is, and tells what is not sure and what is read."""
+    """Determines the label's column, and reports doubts and which columns are read."""
     for doubt in _settled(resolved, columns, first, aliases):
         if on_note is not None:
             on_note(f"{name}: {doubt}")
@@ -108,7 +108,7 @@ def _settled(
     resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
     aliases: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    """Takes the label's column out where it has no labels; what is not sure, in words."""
+    """Drops the label's column if it holds no labels, and yields doubts in words."""
     found = list(dict.fromkeys(key for record in first for key in record.fields))
     if doubt := unsure(resolved, columns, found, aliases):
         yield doubt
@@ -125,8 +125,8 @@ def _settled(
 
 
 def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]:
-    """Whether the column that is called like a label has labels, and not something else; and
-    what to say where only most of its values are labels."""
+    """Whether the column that is named like a label really holds labels, and a note for the case
+    that only most of its values do."""
     values = [value for one in records if column is not None
               and not no_label(value := value_of(one.fields, column))]
     strange = [value for value in values if as_label(value) is None]
@@ -135,7 +135,7 @@ def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]
     if not strange:
         return True, ""
     shown = repr(str(strange[0])[:40])
-    if any(map(_is_number, strange)):  # ratings, of which some are 0 or 1
+    if any(map(_is_number, strange)):  # ratings, some of which are 0 or 1
         return False, (f"the column {column!r} is not read as people's label: it has {shown} "
                        "and not only 0 and 1; --label names a column")
     return True, f"the label {shown} (column {column!r}) is not 0 or 1; such rows have no label"

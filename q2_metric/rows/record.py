@@ -1,4 +1,4 @@
-"""A row as its format gives it."""
+"""A row as it was read from its format."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import IO
 from q2_metric.errors import InputError
 
 LONGEST_LINE = 64 * 2**20
-"""Bytes: a stream without line ends must not fill the memory."""
+"""Maximum bytes of a line, so that a stream without line ends does not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row as its format gives it: its fields, or the problem that hides them.
+    """A row as it was read: its fields, or the problem that makes them unreadable.
 
-    ``note`` is what should be known although the row can be read.
+    ``note`` holds a remark on a row that can be read.
     """
 
     where: str
@@ -43,7 +43,7 @@ def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
     """The lines of a UTF-8 file with their ends, without a byte order mark.
 
     Raises:
-        InputError: (on reading) it begins as UTF-16 or UTF-32 do, or a line is longer than
+        InputError: (on reading) the file begins like UTF-16 or UTF-32, or a line is longer than
             :data:`LONGEST_LINE`.
     """
     number = 0

@@ -1,4 +1,4 @@
-"""What a cell of a row holds, as the libraries of RAG and chat write it.
+"""The values of a cell, in the shapes that RAG and chat libraries write.
 
     texts          a string; a list of texts; ``"['a', 'b']"`` and ``'["a", "b"]"`` in a table
     documents      LangChain (``page_content``, ``metadata``), Haystack (``content``, ``meta``)
@@ -24,13 +24,13 @@ from q2_metric.text.given import kind, missing
 # --- cells of tables ---------------------------------------------------------------------
 
 _NESTED = 100
-"""Opening brackets in a row, after which a cell is not read as a Python list: the parser of Python
-has a limit."""
+"""A cell with more consecutive opening brackets is not read as a Python list, because Python's
+parser has a limit."""
 
 
 def unfolded(value: object) -> object:
-    """The list of passages or turns, or the one passage, that a text holds as JSON or as Python
-    writes it; any other value as it is.
+    """The list of passages or turns, or the single passage, that a text holds as JSON or as a
+    Python literal; other values are returned unchanged.
 
     >>> unfolded("['a', None]"), unfolded('["a"]'), unfolded("[1] a note")
     (['a', None], ['a'], '[1] a note')
@@ -66,7 +66,7 @@ def _parsed(text: str) -> object:
         return None
     try:
         found = ast.literal_eval(text)
-        # numpy prints an array without commas, and Python joins texts that stand side by side.
+        # numpy prints arrays without commas, and Python joins adjacent string literals.
         if isinstance(found, list) and all(isinstance(item, str) for item in found):
             return _strings(text) or found
     except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
@@ -87,11 +87,11 @@ _TEXTS = ("page_content", "text", "content", "passage", "chunk", "document", "sn
 
 _IDS = ("id", "id_", "node_id", "doc_id", "document_id", "chunk_id", "passage_id", "_id", "docid",
         "source", "file_name", "url", "title", "name")
-"""Keys of what a document is called, in itself or in its metadata."""
+"""Keys of a document's name, in the document or in its metadata."""
 
 _INSIDE = ("node", "kwargs", "__data__", "text_resource", "document")
-"""Keys of what a document is wrapped in by LlamaIndex (with a score, in a store, in its parts),
-by LangChain (``dumpd``) and by searches."""
+"""Keys under which a document is wrapped by LlamaIndex (with a score, in a store, in its parts),
+by LangChain (``dumpd``) and by search engines."""
 
 _ABOUT = ("metadata", "meta", "extra_info")
 
@@ -104,11 +104,11 @@ def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]
         where: names the field in errors.
 
     Raises:
-        InputError: it is something else.
+        InputError: the value is something else.
     """
     value = unfolded(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]  # the answer of a vector store to one query
+        value = value[0]  # a vector store's answer to one query
     items = value if isinstance(value, list) else [value]
     return [_passage(item, where if items is not value else f"{where}, item {number}", value)
             for number, item in enumerate(items, start=1)]
@@ -138,7 +138,7 @@ def _text_of(item: Mapping[str, Any]) -> str | None:
 
 def _id_of(item: Mapping[str, Any]) -> str | None:
     inside = [item[key] for key in (*_ABOUT, *_INSIDE) if isinstance(item.get(key), Mapping)]
-    own = item if "lc" not in item else {}  # there the id is that of the class
+    own = item if "lc" not in item else {}  # with "lc", the id names the class
     for key in _IDS:
         value = own.get(key)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
@@ -160,7 +160,7 @@ _ROLES: Mapping[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn of a dialogue; ``role`` is "" where the turn does not say who speaks."""
+    """A turn of a dialogue; ``role`` is "" if the turn does not say who speaks."""
 
     role: Role
     text: str
@@ -174,10 +174,10 @@ def is_chat(value: object) -> bool:
 
 
 def turns_of(value: object, where: str) -> list[Turn]:
-    """The turns of a dialogue: a text with one a line, or a list of texts and messages.
+    """The turns of a dialogue: a text with one turn per line, or a list of texts and messages.
 
     Raises:
-        InputError: it is something else; ``where`` names it.
+        InputError: the value is something else; ``where`` names the field.
     """
     value = unfolded(value)
     if missing(value):
@@ -203,7 +203,7 @@ def _role(item: Mapping[str, Any]) -> Role:
 
 
 def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message out of what LangChain wraps it in."""
+    """A message, unwrapped from LangChain's serialisation."""
     for key in ("kwargs", "data"):
         if isinstance(inside := item.get(key), Mapping):
             return {"type": item.get("type"), **inside}
@@ -211,7 +211,7 @@ def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _message(item: Mapping[str, Any], where: str) -> list[Turn]:
-    """The turn of a message, before it the results of tools that are among its parts."""
+    """The turn of a message, after the tool results that are among its parts."""
     opened = _opened(item)
     content = next((opened[key] for key in ("content", "value", "text", "parts")
                     if opened.get(key) is not None), None)
@@ -221,7 +221,7 @@ def _message(item: Mapping[str, Any], where: str) -> list[Turn]:
         if isinstance(part, Mapping) and part.get("type") == "tool_result":
             tools += [Turn("tool", turn.text) for turn in _message(
                 {"content": part.get("content")}, where)]
-        elif isinstance(part, Mapping):  # pictures, thoughts and calls of tools have no text
+        elif isinstance(part, Mapping):  # pictures, thoughts and tool calls have no text
             texts += [part["text"]] if isinstance(part.get("text"), str) else []
         elif isinstance(part, str):
             texts.append(part)
@@ -232,7 +232,7 @@ def _message(item: Mapping[str, Any], where: str) -> list[Turn]:
 
 
 def response_at(turns: Sequence[Turn]) -> int | None:
-    """The place of the last turn of an assistant that says something."""
+    """The index of the last assistant turn with text."""
     places = (place for place, turn in enumerate(turns)
               if turn.role == "assistant" and turn.text.strip())
     return max(places, default=None)
@@ -241,13 +241,13 @@ def response_at(turns: Sequence[Turn]) -> int | None:
 # --- other columns -----------------------------------------------------------------------
 
 _LONGEST = 10_000
-"""Characters of JSON that a kept value has at most: no vectors, no pictures."""
+"""Maximum characters of JSON of a kept value; this excludes vectors and pictures."""
 
 
 def kept(value: object) -> Any:
-    """A value of another column as JSON can hold it; ``None`` where it cannot be kept.
+    """A value of another column as a JSON value; ``None`` if it cannot be kept.
 
-    Times and the like are kept as text.
+    Times and similar values are kept as text.
     """
     if missing(value) or isinstance(value, (bytes, bytearray)):
         return None

@@ -1,18 +1,18 @@
-"""Texts as cells of csv that no spreadsheet runs as a formula, and back.
+"""Writes texts as csv cells that no spreadsheet runs as a formula, and reads them back.
 
-A text that begins as a formula does gets an apostrophe in front. So does one that begins with
-apostrophes and then as a formula: taking one away gives every text back as it was.
+A text that begins like a formula gets an apostrophe in front. So does a text with apostrophes
+before the formula, so that removing one apostrophe restores every text.
 """
 
 from __future__ import annotations
 
 import re
 
-_RUN = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # some spreadsheets take the wide signs
+_RUN = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # some spreadsheets accept the full-width signs
 
 
 def to_cell(text: str) -> str:
-    """The text, with an apostrophe in front where a spreadsheet might run it.
+    """The text, with an apostrophe in front if a spreadsheet might run it.
 
     >>> to_cell("=1+1"), to_cell("'=1+1"), to_cell("1+1")
     ("'=1+1", "''=1+1", '1+1')

@@ -15,7 +15,7 @@ from q2_metric.rows.parquet import pyarrow
 from q2_metric.rows.spreadsheet import to_cell
 
 _ROW_GROUP = 4096
-"""Rows of a parquet file written together."""
+"""Number of rows that are written to a parquet file together."""
 
 
 class Writer(Protocol):
@@ -27,7 +27,7 @@ class Writer(Protocol):
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
-    """Refuses a path that :func:`open_writer` would refuse, without touching the file."""
+    """Raises for a path that :func:`open_writer` would refuse, without touching the file."""
     check_place(path, SUFFIXES)
     check_written([path], inputs)
     if Path(path).suffix.lower() == ".parquet":
@@ -35,7 +35,7 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
 
 
 OpenWriter = Callable[[Path, Layout, bool], AbstractContextManager[Writer]]
-"""Called with a path, the layout of the rows, and whether texts in csv are as they are."""
+"""Called with a path, the layout of the rows, and whether texts in csv are written unchanged."""
 
 
 @contextmanager
@@ -44,19 +44,19 @@ def open_writer(
 ) -> Iterator[Writer]:
     """A writer for one of :data:`SUFFIXES`; UTF-8, no NaN.
 
-    The file takes the place of one that is there when it is complete, and not before. In
-    csv, lists and objects are JSON, and texts are such that no spreadsheet runs them
+    The file replaces an existing one only when it is complete. In csv, lists and objects are
+    JSON, and texts are escaped so that no spreadsheet runs them
     (:mod:`q2_metric.rows.spreadsheet`).
 
     Args:
         path: file to write.
         layout: the fields of its rows.
         inputs: files that must not be overwritten.
-        raw_csv: whether texts in csv are as they are.
+        raw_csv: whether texts in csv are written unchanged.
 
     Raises:
-        InputError: unknown suffix, no such folder, ``path`` is one of the inputs, or it
-            cannot be written.
+        InputError: the suffix is unknown, the folder does not exist, ``path`` is one of the
+            inputs, or it cannot be written.
         MissingExtra: parquet without pyarrow.
     """
     check_output(path, inputs)
@@ -66,7 +66,7 @@ def open_writer(
 
 
 def writer_of(path: str | Path) -> OpenWriter:
-    """Opens a writer of the format that a path's suffix tells, at any path."""
+    """The writer for the format of a path's suffix; it can write to any path."""
     return _OPENED[Path(path).suffix.lower()]
 
 
@@ -84,19 +84,19 @@ def _csv(path: Path, layout: Layout, raw_csv: bool) -> Iterator[Writer]:
 
 @contextmanager
 def _parquet(path: Path, layout: Layout, _raw_csv: bool) -> Iterator[Writer]:
-    # Opened here: pyarrow takes no name that is no text.
+    # Opened here, because pyarrow does not accept names that are not valid text.
     with open(path, "wb") as whole, _ParquetWriter(whole, layout) as writer:
         yield writer
 
 
 def _text(path: Path) -> IO[str]:
-    # newline="": the csv module writes its own line ends.
+    # newline="", because the csv module writes its own line ends.
     return open(path, "w", encoding="utf-8", errors="backslashreplace", newline="")
 
 
 _OPENED: Mapping[str, OpenWriter] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
 SUFFIXES = tuple(_OPENED)
-"""Of the formats that can be written."""
+"""Suffixes of the formats that can be written."""
 
 
 class _JsonlWriter:
@@ -111,7 +111,7 @@ class _CsvWriter:
     def __init__(self, file: IO[str], layout: Layout, raw: bool) -> None:
         self._text: Callable[[str], str] = str if raw else to_cell
         self._plain = csv.writer(file, lineterminator="\n")
-        # The csv module leaves a lone carriage return unquoted, which ends a row on reading.
+        # The csv module does not quote a lone carriage return, which would end the row on reading.
         self._quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
         self._plain.writerow(field.name for field in layout.fields)
 
@@ -167,7 +167,7 @@ class _ParquetWriter:
     def _flush(self) -> None:
         try:
             table = self._pa.Table.from_pylist(self._waiting, schema=self._schema)
-        except UnicodeEncodeError:  # a file's name that is no text
+        except UnicodeEncodeError:  # a file name that is not valid text
             rows = [_encodable(row) for row in self._waiting]
             table = self._pa.Table.from_pylist(rows, schema=self._schema)
         self._writer.write_table(table)
@@ -175,7 +175,7 @@ class _ParquetWriter:
 
 
 def _encodable(value: Any) -> Any:
-    """The value with lone surrogates as escapes, as jsonl and csv have them."""
+    """The value with lone surrogates as escapes, as in jsonl and csv."""
     if isinstance(value, str):
         return value.encode("utf-8", errors="backslashreplace").decode("utf-8")
     if isinstance(value, list):
