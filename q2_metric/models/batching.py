@@ -1,7 +1,7 @@
-"""Batches of rows of similar length, as large as the budget and halved where memory ends.
+"""Makes batches of rows of similar length, within a budget that is halved if memory runs out.
 
-It knows no device and no library: what runs a batch is handed in. The errors by which the
-runtimes say that memory ran out are told apart from others here.
+The module depends on no device or library: callers pass the function that runs a batch. It also
+recognises the out-of-memory errors of the runtimes.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from q2_metric.errors import InputError, ModelError
 
 MARKS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed",
          "bad allocation", "bad_alloc")
-"""What the errors of CUDA, cuBLAS, MPS, torch's CPU allocator and ONNX Runtime say."""
+"""Texts in the out-of-memory errors of CUDA, cuBLAS, MPS, torch's CPU and ONNX Runtime."""
 
 T = TypeVar("T")
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory ran out.
+    """Whether an error means that memory ran out.
 
-    Only some have a class of their own for it; the others are a RuntimeError (torch) or ONNX
-    Runtime's own that say so.
+    Only some of these errors have their own class. The others are recognised by their message:
+    a RuntimeError (torch) or an error of ONNX Runtime.
     """
     if isinstance(error, MemoryError):
         return True
@@ -33,16 +33,16 @@ def is_out_of_memory(error: Exception) -> bool:
 
 @dataclass(slots=True)
 class Budget:
-    """How large a batch may be: so many rows, or as many as so many padded tokens hold.
+    """The maximum size of a batch, in rows or in padded tokens.
 
     Args:
-        tokens: padded tokens of a batch, with copies and extra; not looked at with ``rows``.
-        rows: of a batch, at least 1; ``None`` to go by tokens.
-        copies: rows that the model makes of each (beams).
-        extra: tokens that each of these takes beside its own (those to be generated).
-        most: to how many tokens it may grow; not at all if ``None``.
-        step: the rows of a batch are of one length, rounded up to it, so that how a row is padded
-            does not depend on the others; of any length if ``None``.
+        tokens: padded tokens of a batch, with copies and extra; ignored if ``rows`` is given.
+        rows: rows of a batch, at least 1; ``None`` limits by tokens.
+        copies: rows that the model makes of each row (beams).
+        extra: tokens that each copy needs beside its own (those to be generated).
+        most: the number of tokens up to which the budget may grow; ``None`` for no growth.
+        step: all rows of a batch have the same length after rounding up to a multiple of ``step``,
+            so a row's padding does not depend on the others; ``None`` allows any lengths.
 
     Raises:
         InputError: ``rows`` is below 1.
@@ -60,11 +60,11 @@ class Budget:
             raise InputError(f"batch_size must be at least 1, not {self.rows}")
 
     def cost(self, rows: int, width: int) -> int:
-        """Padded tokens of so many rows of ``width`` tokens, copies and extra included."""
+        """Padded tokens of ``rows`` rows of ``width`` tokens, copies and extra included."""
         return rows * self.copies * (width + self.extra)
 
     def take(self, lengths: Iterable[int]) -> int:
-        """How many of the rows, in this order, make the next batch: at least one.
+        """The number of rows, from the front, that make the next batch: at least one.
 
         >>> Budget(tokens=24).take([12, 7, 7])
         2
@@ -81,11 +81,11 @@ class Budget:
         return size
 
     def grow(self, tokens: int) -> None:
-        """Take so many tokens from now on, within the limit."""
+        """Set the budget to ``tokens``, within the limit."""
         self.tokens = max(1, min(tokens, self.tokens if self.most is None else self.most))
 
     def halve(self, rows: int, width: int) -> None:
-        """What did not fit at ``rows`` rows of ``width`` tokens is not tried again."""
+        """Reduce the budget after ``rows`` rows of ``width`` tokens did not fit."""
         if self.rows is not None:
             self.rows = rows // 2
         else:
@@ -108,10 +108,11 @@ def in_batches(
 
     Args:
         lengths: tokens of each row.
-        run: the results of the rows at these places.
-        budget: of a batch; it shrinks where memory ends.
-        longest_first: too large a batch then fails at once; else the shortest go first.
-        too_large: what to say of a single row of so many tokens that does not fit.
+        run: computes the results of the rows at these places.
+        budget: the limit of a batch; it shrinks if memory runs out.
+        longest_first: start with the longest rows, so that too large a batch fails at once;
+            otherwise start with the shortest.
+        too_large: makes the message for a single row of this many tokens that does not fit.
         ran_out: called after memory ran out, when nothing refers to the batch any more.
 
     Raises:
@@ -129,7 +130,7 @@ def in_batches(
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-        # Out of the handler, whose traceback would keep the batch alive.
+        # This runs outside the handler: its traceback would keep the batch alive.
         if found is None:
             ran_out()
             width = max(lengths[place] for place in part)

@@ -1,14 +1,14 @@
 """The bundled networks with their matrix products in 8 bits.
 
-What enters a product is multiplied by a number for each channel, rounded and cut to 0…255. Those
-numbers were fixed on training texts (``ranges.safetensors``), so that a row's scores do not depend
-on the rows beside it; the products themselves are sums of whole numbers, which are exact. A few
-channels that are far larger than the others (in the second half of a layer) are left out of them
-and multiplied in float32 beside them (Dettmers et al. 2022, "LLM.int8()", section 3.2).
+Each input channel of a product is multiplied by a number, rounded and cut to 0…255. These numbers
+were fixed on training texts (``ranges.safetensors``), so a row's scores do not depend on the other
+rows of its batch. The products themselves are sums of whole numbers, which are exact. A few
+channels (in the second half of a layer) are far larger than the others. They are left out and
+multiplied in float32 instead (Dettmers et al. 2022, "LLM.int8()", section 3.2).
 
 ``onnxruntime.quantization`` 1.32 was tried on the same networks (2026-11-25,
-docs/results/speed.md). Its dynamic kind gives other bits in other batches, and its static kind is
-slower.
+docs/results/speed.md). With its dynamic mode, the bits of a result depend on the batch. Its static
+mode is slower.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from q2_metric.errors import ModelError
 
 LARGEST_PAIR = 128
-"""Of two neighbouring weights of the same sign, in whole numbers. Processors without VNNI add two
-products in 16 bits, and 255 * 129 would not fit."""
+"""Maximum sum of two neighbouring weights of the same sign, in whole numbers. Processors without
+VNNI add two products in 16 bits, and 255 * 129 would not fit."""
 RANGES = "ranges.safetensors"
 LAYER = ("qkv", "out", "up", "down")
 """The products of a layer that are computed in 8 bits; the heads are not."""
@@ -33,7 +33,7 @@ APART = {"down": 8}
 """How many input channels of a product are multiplied in float32. Without them the errors of the
 reader's logits are 0.6 times as large; those of the other products gain less than they cost."""
 AT_ONCE = 1 << 16
-"""Numbers of a matrix that are rounded at once: they stay in the processor's cache."""
+"""Numbers of a matrix that are rounded at once, so that they stay in the processor's cache."""
 Floats = NDArray[np.float32]
 
 
@@ -67,10 +67,10 @@ def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Flo
 def initializers(
     name: str, weight: Floats, ranges: dict[str, NDArray[Any]]
 ) -> Iterator[tuple[str, NDArray[Any]]]:
-    """What the 8-bit graph of a network is filled with for a product.
+    """The initializers of a product in a network's 8-bit graph.
 
     Args:
-        name: of its weight, see :func:`is_product`.
+        name: the name of its weight, see :func:`is_product`.
         weight: (out, in).
         ranges: ``NAME.multiplier`` (in,) and ``NAME.zero`` () of each product, and of those
             in :data:`APART` the channels ``NAME.apart``.
@@ -95,12 +95,12 @@ def is_product(name: str) -> bool:
 
 
 def apart_of(product: str) -> int:
-    """How many input channels of a product (a name without ".weight") are left out of it."""
+    """The number of input channels left out of a product (a name without ".weight")."""
     return APART.get(product.rpartition(".")[2], 0)
 
 
 def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
-    """The ranges of a network, out of the folder of the file with its weights.
+    """The ranges of a network, from the folder of its weights.
 
     Raises:
         ModelError: the file is missing, or was made for other weights.
@@ -119,7 +119,7 @@ def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
 
 
 def fingerprint(weights: Path, prefix: str) -> str:
-    """What tells a network's weights from those of another training: a digest of its vectors."""
+    """A digest of a network's vectors, which differs between training runs."""
     from safetensors import safe_open
 
     found = hashlib.sha256()

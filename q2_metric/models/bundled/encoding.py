@@ -21,9 +21,9 @@ CLS, SEP, PAD = 101, 102, 0
 MAX_QUERY = 192
 """Tokens of a query that are read (half a window); the rest is cut."""
 MULTIPLE = 8
-"""Tokens that a row is padded to a multiple of, so that shapes recur."""
+"""Rows are padded to a multiple of this many tokens, so that shapes recur."""
 CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
-"""Texts whose tokens are remembered, and how long they may be together: about 60 bytes a
+"""Maximum number and total characters of the texts whose tokens are cached: about 60 bytes a
 character."""
 
 
@@ -76,7 +76,7 @@ class Tokenizer:
         self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+        self._tokenizer.encode_special_tokens = True  # "[SEP]" in an input is plain text
         self._memory: Memory[str, Tokens] = Memory(CACHED_TEXTS, CACHED_CHARACTERS)
 
     def __call__(self, text: str) -> Tokens:
@@ -102,7 +102,7 @@ class Tokenizer:
 
 
 def pair(query: Tokens, text: Tokens) -> Window:
-    """The row for a query and a text that fits."""
+    """The row for a query and a text that fits into one window."""
     query_words, text_words = align(query.words, text.words)
     types = (
         [TEXT]

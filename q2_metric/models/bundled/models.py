@@ -33,17 +33,17 @@ WINDOW = 384
 """Tokens of a row; longer texts are read in windows that share ``STRIDE`` tokens."""
 STRIDE = 128
 LONGEST_ANSWER = 30
-"""Tokens of an answer at most, as in SQuAD's evaluations."""
+"""Maximum tokens of an answer, as in SQuAD's evaluations."""
 NULL_THRESHOLD = 0.0
-"""How far the best span must beat no answer, in logits."""
+"""The margin, in logits, by which the best span must beat "no answer"."""
 TIE = 0.5
-"""In 8 bits an answer that leads the next one by less, in logits, is found again in float32: what
-8 bits change are answers at a tie (docs/results/speed.md)."""
+"""If an 8-bit answer leads the next one by less than this, in logits, it is recomputed in float32:
+8 bits change only answers near a tie (docs/results/speed.md)."""
 BATCH_TOKENS = 512
-"""Padded tokens of a batch where no batch size is given. On a CPU it should stay in its caches:
-batches of 4096 tokens took 1.5 to 2 times as long a row as those of 256 to 1024."""
+"""Padded tokens of a batch if no batch size is given. On a CPU a batch should fit in the caches:
+per row, batches of 4096 tokens took 1.5 to 2 times as long as batches of 256 to 1024."""
 DEVICE_TOKENS = 65_536
-"""The same on a GPU, which must be kept busy (not measured)."""
+"""The same on a GPU, which needs larger batches to stay busy (not measured)."""
 
 SLAB = 4096
 """Pairs that are tokenised and sorted together."""
@@ -53,12 +53,12 @@ T = TypeVar("T")
 
 @lru_cache(maxsize=1)
 def tokenizer() -> Tokenizer:
-    """The one tokenizer of both models."""
+    """The tokenizer that both models share."""
     return Tokenizer(intact("tokenizer.json"))
 
 
 def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The pairs in order, as many at a time as may be in memory as rows."""
+    """The pairs in order, in slices small enough to hold in memory as rows."""
     for at in range(0, len(pairs), SLAB):
         yield pairs[at : at + SLAB]
 
@@ -68,9 +68,9 @@ class _Bundled:
 
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``.
-        batch_size: rows of a batch; as many as fit :data:`BATCH_TOKENS` if ``None``.
-        networks: which of ``stored.VERSIONS``, its usual ones if empty; of several the mean
-            of their probabilities counts.
+        batch_size: rows of a batch; ``None`` for as many as fit :data:`BATCH_TOKENS`.
+        networks: names from ``stored.VERSIONS``; empty for the default. Probabilities of
+            several networks are averaged.
 
     Raises:
         InputError: a batch size below 1, or a combination that does not exist.
@@ -79,7 +79,7 @@ class _Bundled:
 
     networks: tuple[str, ...]
     settles_ties = False
-    """Whether what is nearly a tie in 8 bits is computed again, by ``_exact``, in float32."""
+    """Whether near ties in 8 bits are recomputed in float32, by ``_exact``."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _Bundled:
             self.name += f"-{dtype}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, in another process perhaps, opens the networks there, where they are not yet."""
+        """An unpickled copy opens the networks in its own process if they are not open there."""
         return type(self), self._asked
 
     def _rows(self, query: str, text: str) -> list[Window]:
@@ -120,7 +120,7 @@ class _Bundled:
     def _run(
         self, rows: Sequence[Window], forward: Forward | None = None
     ) -> list[NDArray[np.float32]]:
-        """The logits of each row, in order, by ``forward`` if it is given."""
+        """The logits of each row, in order, computed by ``forward`` if it is given."""
         return in_batches(
             [len(row.ids) for row in rows],
             lambda places: self._logits(
@@ -141,7 +141,7 @@ class _Bundled:
 
 
 def _mean(forwards: Sequence[Forward]) -> Forward:
-    """What gives the logarithm of the mean of several networks' probabilities."""
+    """A function that computes the logarithm of the mean of several networks' probabilities."""
     if len(forwards) == 1:
         return forwards[0]
 
@@ -162,25 +162,25 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """An answer, ``None`` for none, and by how many logits it leads the next one."""
+    """An answer, or ``None``, and its lead over the next one in logits."""
 
     answer: Answer | None = None
     lead: float = math.inf
 
 
 class BundledReader(_Bundled):
-    """Extractive question answering with no answer.
+    """Extractive question answering that may give no answer.
 
-    The best span is the joint maximum over legal starts and ends; over several windows
-    the best span competes with the least confident "no answer". In 8 bits what is at a
-    :data:`TIE` is read again in float32.
+    The best span is the joint maximum over legal starts and ends. Over several windows, the
+    best span competes with the least confident "no answer". With 8 bits, answers within
+    :data:`TIE` are read again in float32.
     """
 
     networks = ("reader",)
     settles_ties = True
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context), ``None`` where there is none."""
+        """An answer for each (question, context); ``None`` for no answer."""
         return [answer for slab in _slabs(pairs) for answer in self._read(slab)]
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:

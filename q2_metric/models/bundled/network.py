@@ -1,9 +1,9 @@
 """The bundled encoder in PyTorch: used by the training recipe and by the GPU runtime.
 
-A six-layer BERT (MiniLM-L6-H384, or the lower half of MPNet, whose attention knows how far apart
-two tokens are) whose token types carry lexical alignment (:mod:`q2_metric.text.alignment`), with
-one of two heads. The same weights run on ONNX Runtime (``tools/training/graph.py``); a test holds
-the two to 1e-3 of each other.
+The encoder is a six-layer BERT: MiniLM-L6-H384, or the lower half of MPNet, whose attention uses
+the distance between two tokens. Token types carry lexical alignment
+(:mod:`q2_metric.text.alignment`). One of two heads follows. The same weights run on ONNX Runtime
+(``tools/training/graph.py``); a test checks that both agree to 1e-3.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from q2_metric.text.alignment import N_TYPES
 
 VOCABULARY, POSITIONS = 30522, 512
 FARTHEST = 128
-"""Tokens farther apart than that are equally far for MPNet's attention."""
+"""Maximum distance: MPNet's attention does not distinguish distances beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of an encoder; ``distances`` are the classes of distance that its attention tells
-    apart (MPNet: Song et al. 2020, as T5 has them), 0 if it has none."""
+    """Sizes of an encoder. ``distances`` is the number of distance classes in its attention (MPNet:
+    Song et al. 2020, as in T5), or 0."""
 
     layers: int
     hidden: int
@@ -42,7 +42,7 @@ WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distan
 DEEP = replace(WIDE, layers=12)
 """All layers of MPNet: a teacher, too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
-"""Of the networks that ship."""
+"""Shapes of the bundled networks."""
 
 
 class Layer(nn.Module):
@@ -60,8 +60,8 @@ class Layer(nn.Module):
         self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.eps)
 
     def forward(self, x: Tensor, bias: Tensor, wanted: int) -> Tensor:
-        """(batch, length, hidden) -> (batch, ``wanted``, hidden): of the first places, which
-        attend to all."""
+        """(batch, length, hidden) -> (batch, ``wanted``, hidden): only for the first places, which
+        attend to all places."""
         batch, length, hidden = x.shape
         q, k, v = (
             part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
@@ -69,7 +69,7 @@ class Layer(nn.Module):
         )
         q, x = q[:, :, :wanted], x[:, :wanted]
         bias = bias[:, :, :wanted]
-        # Written out: on CPU the fused kernel's backward pass is several times slower.
+        # Written out, because the fused kernel's backward pass is several times slower on CPU.
         weights = (q @ k.transpose(-1, -2)) * (hidden // self.heads) ** -0.5 + bias
         context = weights.softmax(-1).to(v.dtype) @ v
         context = context.transpose(1, 2).reshape(batch, wanted, hidden)
@@ -81,9 +81,10 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings and layers: (batch, length) ids and types -> (batch, length, hidden), or of the
-    first ``wanted`` places alone: the last layer, most of which is for the states that it gives,
-    is spared the others."""
+    """Embeddings and layers: (batch, length) ids and types -> (batch, length, hidden).
+
+    With ``wanted``, only the first places are returned. The last layer then skips the others, which
+    saves most of its work."""
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
@@ -114,17 +115,16 @@ class Encoder(nn.Module):
 
 
 def distance_classes(places: Tensor, classes: int) -> Tensor:
-    """Of each pair of places (length,): (length, length), in [0, ``classes``).
+    """The distance class of each pair of places (length,): (length, length), in [0, ``classes``).
 
-    Half of the classes are of places before, half of places after; in each half the near
-    distances have a class of their own, the others share logarithmic ones up to
-    :data:`FARTHEST`.
+    Half of the classes are for places before, half for places after. In each half, each near
+    distance has its own class; the others share logarithmic classes up to :data:`FARTHEST`.
     """
     distance = places[None, :] - places[:, None]
     half = classes // 2
     near = half // 2
     away = distance.abs()
-    # At least 1, whose logarithm is defined; nearer ones are not looked up.
+    # At least 1, so that the logarithm is defined; nearer distances do not use it.
     far = (away.clamp(min=near).float() / near).log() / math.log(FARTHEST / near)
     shared = (near + (far * (half - near)).long()).clamp(max=half - 1)
     return half * (distance > 0).long() + torch.where(away < near, away, shared)
@@ -134,7 +134,7 @@ class EntailmentNetwork(nn.Module):
     """Three logits: entailment, neutral, contradiction.
 
     The head reads the first token, and the mean and maximum over the hypothesis.
-    ``dropout`` is of training.
+    ``dropout`` is used only in training.
     """
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
@@ -160,7 +160,7 @@ class EntailmentNetwork(nn.Module):
 class ReaderNetwork(nn.Module):
     """Start and end logits for each token: (batch, length, 2).
 
-    ``dropout`` is of training.
+    ``dropout`` is used only in training.
     """
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
@@ -175,6 +175,6 @@ class ReaderNetwork(nn.Module):
 
 
 def made(network: str) -> ReaderNetwork | EntailmentNetwork:
-    """A network that ships, by name, with new weights."""
+    """A bundled network, by name, with newly initialised weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
     return kind(shape=SHAPES[network])

@@ -29,26 +29,26 @@ from q2_metric.models.bundled.stored import (
 )
 
 LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
-"""Tables, whose rows are looked up; other matrices multiply."""
+"""Embedding tables, whose rows are looked up. Other matrices are multiplied."""
 
 
 class _Opener:
-    """Opens networks one after the other: two at a time are twice the memory."""
+    """Opens networks one after the other, because two at a time need twice the memory."""
 
     def __init__(self) -> None:
         self.in_child()
         forks.tell(self)
 
     def in_child(self) -> None:
-        """A forked process has a thread of its own for it."""
+        """Starts a new thread in a forked process."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="q2-open")
 
     def open(self, prefix: str, threads: int, dtype: str) -> Future[Forward]:
-        """The network, when it is open."""
+        """A future that holds the network when it is open."""
         return self._thread.submit(lambda: open_network(prefix, threads, dtype))
 
     def wait(self) -> None:
-        """Waits for all that were asked for, opened or not."""
+        """Waits until all requested networks are opened or have failed."""
         self._thread.submit(int).result()  # the last in the queue
 
 
@@ -57,12 +57,13 @@ _opener = _Opener()
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
-    """As :func:`open_network`, once in a process and in the background: the first batch waits
-    for it, and until then the caller may load what else it needs (spaCy takes as long).
+    """Opens a network as :func:`open_network`, once per process and in the background.
+
+    The first batch waits for it. Meanwhile the caller may load other things (spaCy takes as long).
 
     Raises:
-        ModelError: a file is missing; the first batch raises :class:`BrokenModel` where a file is
-            damaged or memory does not suffice, and the network is opened anew when asked for.
+        ModelError: a file is missing. The first batch raises :class:`BrokenModel` if a file is
+            damaged or memory does not suffice; the next request opens the network anew.
     """
     for file in (FILES[prefix], SHARED, _graph(prefix, dtype)):
         shipped(file)
@@ -70,8 +71,8 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 class _InBackground:
-    """A network that is being opened; a batch waits for it. A forked process opens its own, with
-    the first batch there."""
+    """A network that is being opened; a batch waits for it. A forked process opens its own network
+    with its first batch."""
 
     def __init__(self, prefix: str, threads: int, dtype: str) -> None:
         self._prefix, self._asked = prefix, (prefix, threads, dtype)
@@ -79,7 +80,7 @@ class _InBackground:
         forks.tell(self)
 
     def in_child(self) -> None:
-        """What the parent opened, or was opening, is of no use here."""
+        """Discards the parent's network, which a forked process cannot use."""
         self._opened = None
 
     def __call__(self, batch: Batch) -> NDArray[np.float32]:
@@ -95,7 +96,7 @@ class _InBackground:
 
 
 def wait_until_open() -> None:
-    """Waits for all networks that were asked for, opened or not."""
+    """Waits until all requested networks are opened or have failed."""
     _opener.wait()
 
 
@@ -121,7 +122,7 @@ def open_network(prefix: str, threads: int, dtype: str) -> Forward:
 
 def _session(prefix: str, threads: int, dtype: str) -> Any:
     """ONNX Runtime's session of a network."""
-    # Its wheels for Linux upload usage events, unless told not to before they are imported.
+    # Its Linux wheels upload usage events unless this is switched off before the import.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
@@ -134,7 +135,7 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
     options.intra_op_num_threads = threads
     # Batches differ in shape: a memory arena would keep the largest of each for ever.
     options.enable_cpu_mem_arena = False
-    # Weights come out of their 8 bits once, when the graph is read, and not in every pass.
+    # Weights are converted from 8 bits once, when the graph is read, and not in every pass.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.add_external_initializers(names, values)
     return onnxruntime.InferenceSession(
@@ -148,7 +149,7 @@ def _graph(prefix: str, dtype: str) -> str:
 
 
 def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """What a network's graph is filled with, one at a time: together they are much memory."""
+    """The initializers of a network's graph, one at a time to save memory."""
     ranges = None
     if dtype == "int8":
         intact(eight_bits.RANGES)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load(module: nn.Module, prefix: str) -> None:
-    """Puts the weights into a network of :mod:`q2_metric.models.bundled.network`.
+    """Loads the weights into a network of :mod:`q2_metric.models.bundled.network`.
 
     Args:
         prefix: one of :data:`VERSIONS`.
@@ -42,7 +42,7 @@ def load(module: nn.Module, prefix: str) -> None:
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, device: str, dtype: str) -> Forward:
-    """What computes a network's logits in PyTorch, on any device.
+    """A function that computes a network's logits in PyTorch, on any device.
 
     Raises:
         MissingExtra: torch is not installed.

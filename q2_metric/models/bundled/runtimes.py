@@ -1,4 +1,4 @@
-"""Which runtime computes with the weights that ship, and in which number format.
+"""Chooses the runtime and the number format for the bundled weights.
 
 On a CPU they run on ONNX Runtime in float32 or in 8 bits, without torch; with the extra
 ``torch`` also on a GPU. Both runtimes give the same scores to 1e-3.
@@ -22,9 +22,9 @@ from q2_metric.models.bundled.encoding import Batch, Forward
 DTYPES = ("float32", "int8", "bfloat16", "float16")
 ON_ONNX = ("float32", "int8")
 FASTER = 1.15
-"""8 bits are taken by themselves where the network is so many times as fast in them."""
+"""Speed-up from which "auto" chooses 8 bits."""
 TURNS = 3
-"""In which both are measured."""
+"""Number of rounds in which both formats are measured."""
 
 Runtime = Literal["auto", "onnx", "torch"]
 
@@ -32,7 +32,7 @@ Runtime = Literal["auto", "onnx", "torch"]
 def forward_of(
     network: str, runtime: Runtime, device: str, dtype: str, threads: int | None
 ) -> Forward:
-    """What computes a network's logits for a batch.
+    """A function that computes a network's logits for a batch.
 
     Args:
         network: one of :data:`~q2_metric.models.bundled.stored.VERSIONS`.
@@ -40,7 +40,7 @@ def forward_of(
             float32 or int8, else torch.
         device: "auto" (the CPU: the models are small), "cpu", "cuda", "mps".
         dtype: "float32"; on ONNX Runtime "int8"; on torch "bfloat16" or "float16".
-        threads: of ONNX Runtime; the processors this process may use if ``None``.
+        threads: threads of ONNX Runtime; ``None`` for all processors this process may use.
 
     Raises:
         InputError: a combination that does not exist.
@@ -66,9 +66,9 @@ def forward_of(
 
 
 def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str:
-    """The number format that "auto" stands for; another stands for itself.
+    """The number format that "auto" stands for; other names are returned unchanged.
 
-    On a CPU that is "int8" where a short measurement finds it faster, else "float32".
+    On a CPU, "auto" is "int8" if a short measurement finds it faster, otherwise "float32".
 
     Raises:
         ModelError: the weights are missing.
@@ -87,21 +87,21 @@ def _faster(threads: int) -> str:
         np.ones((rows, width), np.int64), np.zeros((rows, width), np.int64),
         np.full(rows, width, np.int32), np.ones((rows, width), np.float32))
     took: dict[str, list[float]] = {}
-    # Of the two, 8 bits stay open: where they are chosen, they are used, else they are small.
+    # The 8-bit network stays open: it is used if chosen, and small otherwise.
     forwards = {"float32": on_onnx.open_network("entailment", threads, "float32"),
                 "int8": on_onnx.forward_of("entailment", threads, "int8")}
     for turn in range(1 + TURNS):
         for dtype, forward in forwards.items():
             started = time.perf_counter()
             forward(batch)
-            if turn:  # the first one also makes room
+            if turn:  # the first turn also allocates memory
                 took.setdefault(dtype, []).append(time.perf_counter() - started)
     ratio = statistics.median(map(truediv, took["float32"], took["int8"]))
     return "int8" if ratio >= FASTER else "float32"
 
 
 def processors() -> int:
-    """Processors that this process may use; no more than OMP_NUM_THREADS, where that is set."""
+    """Number of processors this process may use, at most OMP_NUM_THREADS if that is set."""
     may = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     return min(may, int(asked)) if asked.isdecimal() and int(asked) else may

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 VERSION = "1"
-"""Of ``selection.safetensors``: part of the ranker's name."""
+"""Version of ``selection.safetensors``; part of the ranker's name."""
 
 CUT = 96
-"""Word pieces of a text that count; a question is far shorter."""
+"""Maximum word pieces of a text that are used; a question is far shorter."""
 
 
 class TextVectors:
@@ -62,7 +62,7 @@ def piece_vectors() -> Floats:
 
     with safe_open(intact(SHARED), framework="numpy") as file:
         vectors = file.get_tensor("words.weight").astype(np.float32)
-    # The scale of a row's 8-bit values goes away with its length.
+    # Normalising the length removes the scale of a row's 8-bit values.
     found: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
     return found
 

@@ -1,4 +1,4 @@
-"""The weights that ship: safetensors files, their matrices in 8 bits a value."""
+"""Reads the bundled weights: safetensors files, with matrices in 8 bits per value."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from q2_metric.errors import ModelError
 
 WEIGHTS = Path(__file__).parent / "weights"
 VERSIONS = {"reader": "2", "entailment": "4", "wide": "3"}
-"""Of each network's weights: part of every signature, raised with each retraining. The reader;
-two entailment networks, of which the second is twice as wide."""
+"""Version of each network's weights: part of every signature, raised with each retraining. There is
+one reader and two entailment networks, the second twice as wide."""
 SHARED = "bundled.safetensors"
 FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
-"""Where the weights of each network are; word vectors that two of them share are in the first."""
+"""File of each network's weights. The first file has the word vectors that two networks share."""
 HASHES = "sha256.json"
 """The sha256 of each file beside it, by name. ``tools.training.hashes`` writes it."""
 
@@ -38,7 +38,7 @@ def shipped(file: str) -> Path:
 
 
 def intact(file: str) -> Path:
-    """As :func:`shipped`, for a file that is about to be read: it must be the released one.
+    """As :func:`shipped`, and checks that the file is the released one before it is read.
 
     Each file is hashed once in a process, before its first use (0.04 s for 70 MB on a processor
     with SHA extensions).
@@ -78,8 +78,9 @@ def _hashes(path: Path) -> dict[str, str]:
 
 
 def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The weights of a network, or the shared "words", by name and one at a time, out of their
-    8 bits.
+    """The weights of a network, or the shared "words", by name and one at a time.
+
+    They are converted from 8 bits.
 
     Raises:
         ModelError: the weights are missing.
@@ -89,12 +90,12 @@ def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def whole(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[Any]:
-    """A weight out of its 8 bits, if it is in them."""
+    """A weight converted from 8 bits, if it is stored so."""
     return value if scale is None else value * scale
 
 
 def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
-    """As :func:`each_weight`; those in 8 bits as they are, with a scale for each row."""
+    """As :func:`each_weight`, but 8-bit weights are not converted and have a scale for each row."""
     from safetensors import safe_open
 
     with safe_open(intact(FILES.get(owner, SHARED)), framework="numpy") as file:
@@ -107,13 +108,13 @@ def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.floa
 
 @lru_cache(maxsize=1)
 def words() -> NDArray[np.float16]:
-    """The word embeddings that networks share: looked up, then cast, so half of the memory."""
+    """The shared word embeddings, in 16 bits to halve the memory; rows are cast after look-up."""
     [(_, value, scale)] = each_stored("words")
     return halved(value, scale)
 
 
 def halved(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[np.float16]:
-    """A weight out of its 8 bits in 16, without the 32 between."""
+    """A weight converted from 8 to 16 bits, without a 32-bit copy in between."""
     half = np.empty(value.shape, np.float16)
     np.multiply(value, np.float32(1) if scale is None else scale, out=half, casting="unsafe")
     return half

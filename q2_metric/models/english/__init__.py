@@ -1,1 +1,1 @@
-"""What is known of English: parse, spans, spelling, coreference."""
+"""Everything specific to English: parse, spans, spelling, coreference."""

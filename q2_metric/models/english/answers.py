@@ -1,7 +1,7 @@
 """Short answers read with their question: "1889." to "When did it open?" is "It opened in 1889."
 
-The rules know questions with a fronted auxiliary and questions about the subject. Where the parse
-does not have that shape, or the answer does not fit the question, they say nothing.
+The rules cover questions with a fronted auxiliary and questions about the subject. They give no
+statement if the parse has another shape, or if the answer does not fit the question.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from q2_metric.text.normalise import words
 from q2_metric.types import Example
 
 LONGEST = 14
-"""Words of a short answer at most."""
+"""Maximum words of a short answer."""
 _FRONTED = words("do does did is are was were has have had can could will would shall should may "
                  "might must")
 _ASKING = words("who whom what which when where how")
@@ -33,7 +33,7 @@ _PREPOSITIONS = words("in on at by to from for of with near behind under over ab
                       "beside inside outside within around through during since until before after "
                       "about across along into onto off up down next on because due as")
 _UNSURE = words("or any anyone anybody anything ever yet either")
-"""What a yes does not take over from its question."""
+"""Words of a question that the statement of a "yes" leaves out."""
 _MOTION = words("go return travel move fly sail run drive emigrate lead migrate relocate flee")
 _LASTING = words("last take")
 _TIMES = words("year month date day time century decade season")
@@ -53,9 +53,9 @@ class _Asked:
     """A question in its parts, in their order.
 
     Attributes:
-        asking: the words before the auxiliary, none of a question for yes or no.
-        auxiliary: the fronted one; ``None`` where the subject is asked for.
-        subject, rest: what follows it.
+        asking: the words before the auxiliary; empty for a yes/no question.
+        auxiliary: the fronted auxiliary; ``None`` if the question asks for the subject.
+        subject, rest: the words that follow it.
     """
 
     tree: Tree
@@ -78,8 +78,9 @@ class EnglishAnswers:
         self.parser = parser or default_parser()
 
     def stated(self, examples: Sequence[Example]) -> list[str | None]:
-        """What each response states with its question; ``None`` where it is no short answer, or no
-        rule says it."""
+        """The statement that each response makes with its question.
+
+        ``None`` if the response is not a short answer, or if no rule applies."""
         short = [(i, one) for i, one in enumerate(examples) if one.question
                  and len(one.response.split()) <= LONGEST and last_question(one.question)]
         found: list[str | None] = [None] * len(examples)
@@ -108,7 +109,7 @@ def _statement(question: Parsed, answer: Parsed) -> str | None:
 
 
 def _is_fragment(tree: Tree) -> bool:
-    """Whether an answer is no sentence of its own."""
+    """Whether an answer is not a complete sentence."""
     first = tree.words[0]
     if tree.asks or first.dep == "cc" or first.tag in ("WP", "WDT", "WRB", "UH") or (
             first.lower in ("no", "not", "none", "yes")) or tree.words[-1].dep == "cc" or (
@@ -123,7 +124,7 @@ def _is_fragment(tree: Tree) -> bool:
 
 
 def _parts(tree: Tree) -> _Asked | None:
-    """The question in its parts; ``None`` where it does not have that shape."""
+    """The parts of the question; ``None`` if it does not have the expected shape."""
     said = list(tree.words)
     while said and (said[-1].dep == "punct" or said[-1].text in "?."):
         said.pop()
@@ -159,13 +160,13 @@ def _parts(tree: Tree) -> _Asked | None:
 
 
 def _asked_subject(tree: Tree, asking: Sequence[Word], said: Sequence[Word]) -> _Asked | None:
-    """ "Who wrote the book", "How many people died": the asking words are the subject."""
+    """Parts of "Who wrote the book", "How many people died": the asking words are the subject."""
     head = next((word for word in said if word.dep in ("nsubj", "nsubjpass")
                  and _first(tree, word) == said[0].i), None)
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
         return None
     if said[0].lower in ("when", "where"):
-        return None  # no subjects: "When's he coming back?" was read as one
+        return None  # not subjects: "When's he coming back?" was read as one
     size = tree.below[head.i].bit_count()
     verb = said[size] if size < len(said) else None
     if verb is None or [w.i for w in tree.members(tree.below[head.i])] != list(
@@ -186,7 +187,7 @@ def _first(tree: Tree, word: Word) -> int:
 
 
 def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
-    """The noun phrase after a fronted auxiliary; empty where the parse has none there."""
+    """The noun phrase after a fronted auxiliary; empty if the parse has no noun phrase there."""
     start = said[at].i + 1
     with_do = said[at].lower in _DO
     head = next((word for word in said[at + 1 :] if _first(tree, word) == start
@@ -225,7 +226,7 @@ def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool
 
 
 def _decided(asked: _Asked, verdict: Verdict) -> str | None:
-    """The statement of a question for yes or no."""
+    """The statement that a yes or no makes with its question."""
     lower = {word.lower for word in (*asked.subject, *asked.rest)}
     if asked.auxiliary is None or not asked.rest or "or" in lower or (
             verdict == "yes" and lower & _UNSURE):
@@ -238,14 +239,14 @@ def _decided(asked: _Asked, verdict: Verdict) -> str | None:
 
 
 def _done(asked: _Asked) -> int:
-    """How many words of the rest :func:`_verbs` has: of "did also open" it is two."""
+    """The number of words of the rest that :func:`_verbs` uses: two in "did also open"."""
     if asked.auxiliary is None or asked.auxiliary.lower not in _DO:
         return 0
     return next((n for n, word in enumerate(asked.rest) if word.lower not in _ADVERBS), 0) + 1
 
 
 def _verbs(asked: _Asked) -> list[str]:
-    """The auxiliary, and with "do" the verb that takes its tense."""
+    """The auxiliary; for "do", the verb in the auxiliary's tense instead."""
     front = asked.auxiliary
     assert front is not None
     if front.lower not in _DO:
@@ -263,7 +264,7 @@ def _sentence(asked: _Asked, said: Sequence[str]) -> str:
 
 
 def _filled(asked: _Asked, answer: Tree) -> str | None:
-    """The statement with the answer in the place of what is asked for."""
+    """The statement with the answer in place of the asking words."""
     text = _inside(answer)
     wh = next(word for word in asked.asking if word.lower in _ASKING)
     kind = " ".join(word.lower for word in asked.asking)
@@ -288,7 +289,7 @@ def _filled(asked: _Asked, answer: Tree) -> str | None:
 
 
 def _inside(answer: Tree) -> str:
-    """The answer as it stands inside a sentence."""
+    """The answer as written inside a sentence."""
     members = [word for word in answer.words if word.i or word.text not in "-–—•*,;:"]
     while members and members[-1].text in (".", "!", ";", ","):
         members.pop()
@@ -328,7 +329,7 @@ def _copula(asked: _Asked, kind: str, text: str) -> str | None:
 
 
 def _place(asked: _Asked, wh: Word, kind: str, text: str) -> tuple[int | None, str]:
-    """Behind how many words of the rest the answer stands, and the answer there."""
+    """The number of words of the rest before the answer, and the answer as written there."""
     end, done = len(asked.rest), _done(asked)
     first = text.split()[0].lower()
     head = asked.tree.words[asked.asking[-1].head]
@@ -342,7 +343,7 @@ def _place(asked: _Asked, wh: Word, kind: str, text: str) -> tuple[int | None, s
                      if word.tag == "IN"
                      and not asked.tree.child(word, ("pobj", "pcomp"))), None)
     if stranded:
-        # With words behind the preposition, the parse may have lost its object.
+        # If words follow the preposition, the parse may have missed its object.
         return end if asked.rest[-1].tag == "IN" else None, text
     if wh.lower == "where":
         to = "to" if asked.rest[max(_done(asked), 1) - 1].lemma in _MOTION else "in"
@@ -368,7 +369,7 @@ def _place(asked: _Asked, wh: Word, kind: str, text: str) -> tuple[int | None, s
 
 
 def _dated(text: str) -> str:
-    """A time with the preposition that it takes."""
+    """A time with its preposition."""
     if _IN.fullmatch(text):
         return f"in {text}"
     return f"on {text}" if _ON.fullmatch(text) else f"at {text}" if _AT.fullmatch(text) else text

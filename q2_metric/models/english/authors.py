@@ -20,7 +20,7 @@ _SUBJECTS, _POSSESSORS = frozenset({"i", "you"}), frozenset({"my", "your"})
 
 
 class AuthorsSpans:
-    """All named entities, then each noun chunk whose text is not among them yet, in any case."""
+    """All named entities, then each noun chunk whose text is not listed yet, ignoring case."""
 
     name = "spacy"
 

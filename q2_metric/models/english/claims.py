@@ -1,9 +1,9 @@
-"""The claims of a response: what of it can be true or false by itself, from the parse.
+"""Finds the claims of a response from its parse: parts that can be true or false by themselves.
 
-A sentence is cut where each part can be judged alone, with its subject carried along: at
-coordinated clauses, and at what relative clauses and appositions add to a name. Frames ("I do know
-that ...") are cut off (:mod:`q2_metric.text.frames`). Chat, feelings and questions claim nothing.
-What others said stays whole, and so do conditions, alternatives and denials.
+A sentence is cut into parts that can be judged alone; each part keeps its subject. Cuts are made at
+coordinated clauses, and at relative clauses and appositions that add something to a name. Frames
+("I do know that ...") are removed (:mod:`q2_metric.text.frames`). Chat, feelings and questions
+claim nothing. Reported speech, conditions, alternatives and denials stay whole.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from q2_metric.types import Claim, ClaimKind, Example
 _EDGES = frozenset(",;:.-–—")
 """Marks at the edges of a clause that do not belong to it."""
 _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
-"""Marks that close what was cut out before them."""
+"""Marks that close a part that was cut out before them."""
 _HOW = frozenset("if whether why how what who where when".split())
-"""What opens a clause that is asked or free, not stated."""
+"""Words that open an indirect question or a free relative clause, which state nothing."""
 _OBJECTS = ("dobj", "agent")
-"""What a verb cannot lose and still state the same."""
+"""Dependents that a verb cannot lose without a change of meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A clause of a sentence: its verb (or noun) and what it is."""
+    """A clause of a sentence: its verb (or noun) and its kind."""
 
     head: Word
     kind: ClaimKind
@@ -69,7 +69,7 @@ class EnglishClaims:
         self.answers = EnglishAnswers(self.parser)
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """The claims of each response in order, none where it claims nothing."""
+        """The claims of each response in order; empty if it claims nothing."""
         parses = self.parser.parse(
             [example.response for example in examples],
             [example.knowledge for example in examples],
@@ -84,7 +84,7 @@ class EnglishClaims:
 
 
 def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
-    """Claims of a response; of those about the speakers only where it has no others."""
+    """Claims of a response. Claims about the speakers count only if it has no others."""
     listed = items(example.response)
     found: list[tuple[Claim, bool]] = []
     for sentence in parsed.sentences:
@@ -138,9 +138,9 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
 def _unframed(
     parsed: Parsed, start: int, claim: Claim, personal: bool
 ) -> tuple[Claim, bool]:
-    """The claim without its opening and its frame; what stands in a frame is not personal.
+    """The claim without its opening and its frame. A claim inside a frame is not personal.
 
-    ``start`` is that of the claim in the repaired text.
+    ``start`` is the claim's start in the repaired text.
     """
     cut = frame(claim.text)
     rest = claim.text[cut:]
@@ -156,7 +156,7 @@ def _unframed(
 
 
 def _parts(tree: Tree) -> list[_Part]:
-    """What a sentence is cut into, in order; the sentence itself where it is not cut."""
+    """The parts of a sentence in order; the whole sentence if it is not cut."""
     found = {word.i: _Part(word, "clause") for word in tree.words if word.dep == "ROOT"}
     _add_clauses(tree, found)
     for i in list(found):
@@ -170,7 +170,8 @@ def _parts(tree: Tree) -> list[_Part]:
 
 
 def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
-    """Clauses beside those that were found: "..., and it opened in 1962", "... and allows pets"."""
+    """Adds clauses coordinated with found clauses: "..., and it opened in 1962", "... and allows
+    pets"."""
     for word in tree.words:
         if (word.i not in found and word.head in found and _stands_beside(tree, word)
                 and is_finite_clause(tree, word)
@@ -179,8 +180,8 @@ def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
 
 
 def _stands_beside(tree: Tree, verb: Word) -> bool:
-    """Whether a verb's clause stands beside that of its head, and is neither what the head reports
-    ("..., the mayor said") nor an alternative."""
+    """Whether a verb's clause is coordinated with its head's clause, and is neither reported by the
+    head ("..., the mayor said") nor an alternative."""
     head = tree.words[verb.head]
     if verb.dep == "conj":
         return not {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")} & EITHER
@@ -189,16 +190,17 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
 
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
-    """Whether a coordinated verb states something of the subject of the verb before it, and is
-    not denied with it."""
+    """Whether a coordinated verb states something about the subject of the verb before it, and is
+    not denied together with that verb."""
     first = tree.words[verb.head]
     return (is_verb(verb) and not is_negated(tree, first) and not _shares_object(tree, first, verb)
             and finite_clause(tree, verb) is not None)
 
 
 def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
-    """Whether two verbs may have one object, behind the second: "wrote and directed the film". The
-    first would lose it."""
+    """Whether two verbs may share an object after the second: "wrote and directed the film".
+
+    A cut would take the object from the first verb."""
     between = tree.words[first.i + 1 : verb.i]
     own = tree.below[verb.i]
     return (tree.child(verb, AUXILIARIES) is None
@@ -207,7 +209,7 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
 
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
-    """Puts the clause that a frame holds in the frame's place, and so on inside it."""
+    """Replaces a frame by the clause inside it, and repeats this for frames in that clause."""
     inner = _framed(tree, verb)
     while inner is not None:
         found[verb.i] = replace(found[verb.i], is_frame=True)
@@ -216,7 +218,7 @@ def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
 
 
 def _framed(tree: Tree, verb: Word) -> Word | None:
-    """The verb of the clause that a verb only frames: "i know that IT IS RED"."""
+    """The verb of the clause that ``verb`` only introduces: "i know that IT IS RED"."""
     subject, state = tree.child(verb, SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))
     inner = [child for child in (*tree.children[verb.i], *(tree.children[state.i] if state else ()))
              if child.dep == "ccomp" and child.i > verb.i and is_finite_clause(tree, child)]
@@ -236,8 +238,8 @@ def _framed(tree: Tree, verb: Word) -> Word | None:
 
 
 def _adds(tree: Tree, word: Word) -> bool:
-    """Whether a word heads what a relative clause or an apposition adds to a noun, behind a comma:
-    without one it says which is meant."""
+    """Whether a word heads a relative clause or apposition that adds something to a noun. These
+    follow a comma; without a comma, they say which one is meant."""
     noun = tree.words[word.head]
     if word.dep == "appos":
         return (is_aside(tree, word) and word.tag == "NN" and noun.tag[:3] == "NNP"
@@ -266,7 +268,7 @@ def _is_personal(tree: Tree, part: _Part) -> bool:
 
 
 def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
-    """A claim as the judge reads it: with the subject and the auxiliary that it borrows."""
+    """A claim as the judge reads it, with the subject and the auxiliary taken from elsewhere."""
     if part.kind == "apposition":
         noun = tree.words[part.head.head]
         return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
@@ -291,7 +293,7 @@ def _trimmed(words: Sequence[Word]) -> list[Word]:
 
 
 def _joined(words: Sequence[Word]) -> str:
-    """Words as they stand; where others stood between them a blank, and no marks around it."""
+    """The words as written. Left-out words between them become a blank without marks around it."""
     text, last = "", words[0].i - 1
     for word in words:
         gap = word.i != last + 1
@@ -307,6 +309,6 @@ def _joined(words: Sequence[Word]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """With a capital and a full stop: a claim is no question."""
+    """The text with a capital and a full stop, because a claim is not a question."""
     text = text.strip(" ,;?")
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!")) else ".")

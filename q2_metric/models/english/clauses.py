@@ -27,10 +27,10 @@ from q2_metric.models.english.vocabulary import (
 class Clause:
     """A verb and what belongs to it.
 
-    ``subject`` is written before the verb, ``subject_bits`` is its place in the sentence (0
-    where it is borrowed from elsewhere: a shared subject, or the noun of a relative
-    clause). ``auxiliary`` is the word that a question fronts ("" calls for "do"),
-    ``auxiliary_bits`` its place.
+    ``subject`` is the text written before the verb. ``subject_bits`` is its place in the
+    sentence, or 0 if it comes from elsewhere: a shared subject, or the noun of a relative
+    clause. ``auxiliary`` is the word that a question fronts ("" means "do"), and
+    ``auxiliary_bits`` is its place.
     """
 
     verb: Word
@@ -42,9 +42,9 @@ class Clause:
 
 
 def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
-    """Who a clause after ``noun`` is about, and whether that is plural.
+    """The subject of a clause after ``noun``, and whether it is plural.
 
-    In "it is a sitcom created by ..." the sitcom is "it"; elsewhere it is "the sitcom".
+    In "it is a sitcom created by ..." the subject is "it"; elsewhere it is "the sitcom".
     """
     if noun.dep == "attr":
         verb = tree.words[noun.head]
@@ -71,7 +71,7 @@ def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
 
 
 def finite_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a finite verb, with a subject of its own or a shared one."""
+    """The clause of a finite verb, with its own or a shared subject."""
     subject = subject_of(tree, verb)
     if subject is None:
         return shared_clause(tree, verb)
@@ -95,14 +95,14 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def fronted_auxiliary(tree: Tree, verb: Word, carrier: Word) -> tuple[str, int]:
-    """The auxiliary that a question fronts, and its place; "" where it takes "do"."""
+    """The auxiliary that a question fronts, and its place; "" if the question needs "do"."""
     if carrier is not verb or verb.lemma in ("be", "'s") or verb.lower in ("'s", "'re", "'m"):
         return expand(tree, carrier), 1 << carrier.i
     return "", 0
 
 
 def shared_clause(tree: Tree, verb: Word) -> Clause | None:
-    """A coordinated verb, with the subject (and the auxiliary) of the first."""
+    """The clause of a coordinated verb, with the subject (and auxiliary) of the first verb."""
     first = first_of(tree, verb)
     clause = finite_clause(tree, first) if first is not verb else None
     if clause is None:
@@ -150,15 +150,15 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def clause_of(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a verb; ``None`` where its subject cannot be told."""
+    """The clause of a verb; ``None`` if its subject is unknown."""
     if verb.dep == "acl" and not tree.child(verb, SUBJECTS):
         return participle_clause(tree, verb)
     return finite_clause(tree, verb)
 
 
 def is_askable(tree: Tree, clause: Clause) -> bool:
-    """Whether the clause states something: questions, conditions, free relatives and what is
-    denied do not."""
+    """Whether the clause states something. Questions, conditions, free relatives and denials do
+    not."""
     verb = clause.verb
     if is_denied(tree, verb):
         return False
@@ -175,10 +175,10 @@ def is_askable(tree: Tree, clause: Clause) -> bool:
 
 
 def is_denied(tree: Tree, verb: Word) -> bool:
-    """Whether the sentence says that it is not so: "it did not open", "i do not think that it
-    opened", "they say that it opened, but that is false".
+    """Whether the sentence denies the clause of ``verb``: "it did not open", "i do not think that
+    it opened", "they say that it opened, but that is false".
 
-    Its questions would have the answers of the contrary.
+    Questions about a denied clause would get the answers of its opposite.
     """
     for word in tree.up(verb):
         if is_negated(tree, word):
@@ -191,12 +191,12 @@ def is_denied(tree: Tree, verb: Word) -> bool:
 
 
 def says_false(tree: Tree) -> bool:
-    """Whether the sentence says of something said that it is false."""
+    """Whether the sentence calls a statement false."""
     return any(map(partial(_calls_false, tree), tree.words))
 
 
 def is_negated(tree: Tree, verb: Word) -> bool:
-    """Whether "not" or "never" is said of the verb, and not "not only", or "not ... until"."""
+    """Whether "not" or "never" negates the verb. "not only" and "not ... until" do not count."""
     found = tree.child(verb, ("neg",))
     if found is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
         return False
@@ -204,7 +204,7 @@ def is_negated(tree: Tree, verb: Word) -> bool:
 
 
 def _calls_false(tree: Tree, word: Word) -> bool:
-    """Whether the word says of something said that it is false: "that is not true"."""
+    """Whether the word calls a statement false: "that is not true"."""
     if word.dep not in ("acomp", "attr") or word.lemma not in (FALSE | TRUE):
         return False
     verb = tree.words[word.head]

@@ -34,7 +34,7 @@ it its itself we us our ours ourselves they them their theirs themselves this th
 who whom whose which one
 """
 PRONOUNS = frozenset(_PRONOUNS.split())
-"""Mentions that name nobody, so that they never replace another mention."""
+"""Pronouns. They name nobody, so they never replace another mention."""
 POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
 """Pronouns that are always possessive ("her" need not be: the tagger decides)."""
 
@@ -59,10 +59,10 @@ class Mention:
 def replace_mentions(turns: Sequence[str], clusters: Sequence[Sequence[Mention]]) -> str:
     """The last turn, each mention replaced by its entity's first mention.
 
-    A possessive mention becomes a possessive. Left as they are: a cluster whose first
+    A possessive mention becomes a possessive. These stay unchanged: a cluster whose first
     mention is a pronoun (it would name nobody), a mention inside its own entity's first
-    mention ("the man and his dog"), and mentions inside one that is replaced. A first
-    mention that holds mentions of others is resolved too.
+    mention ("the man and his dog"), and mentions inside a replaced mention. Mentions of
+    other entities inside a first mention are resolved too.
 
     >>> turns = ["Mary has a dog.", "Does it like her bed?"]
     >>> dog = [Mention(0, 9, 14), Mention(1, 5, 7)]
@@ -86,8 +86,8 @@ def _resolve(
 ) -> str:
     """The text of ``part`` with the mentions in it replaced.
 
-    ``busy`` holds the clusters whose first mention is being written: a mention of theirs
-    inside it stays, or it would contain itself.
+    ``busy`` holds the clusters whose first mention is being written. Their mentions inside it
+    stay, because the first mention would otherwise contain itself.
     """
     inside = [
         (mention, number)
@@ -96,7 +96,7 @@ def _resolve(
         for mention in cluster[1:]
         if _within(mention, part) and not _within(mention, cluster[0])
     ]
-    # Of nested mentions the longest is replaced, as it starts first or ends last.
+    # The longest of nested mentions is replaced: it starts first or ends last.
     inside.sort(key=lambda item: (item[0].start, -item[0].end))
     text = turns[part.turn]
     pieces, done = [], part.start
@@ -221,7 +221,7 @@ def _named_pipeline(model: str) -> Language:
 
 
 def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
-    """coreferee's chains as mentions in turns; what crosses turns is left out."""
+    """coreferee's chains as mentions in turns. Mentions that cross turns are left out."""
     starts, at = [], 0
     for turn in turns:
         starts.append(at)
@@ -236,7 +236,7 @@ def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
 def _mention(
     doc: Doc, tokens: Sequence[int], turns: Sequence[str], starts: Sequence[int]
 ) -> Mention | None:
-    """A mention's phrase: coreferee names only its head, or its coordinated heads."""
+    """The phrase of a mention. coreferee gives only its head, or its coordinated heads."""
     head = doc[min(tokens)]
     left, right = _phrase(head)
     if len(tokens) > 1:
@@ -250,7 +250,7 @@ def _mention(
 
 
 def _phrase(head: Token) -> tuple[int, int]:
-    """[left, right) tokens of a head with what stands before it, and its entity's rest."""
+    """[left, right) tokens of a head, the words before it and the rest of its entity."""
     if head.pos_ == "PRON":
         return head.i, head.i + 1
     left, right = head.left_edge.i, head.i + 1
