@@ -1,10 +1,10 @@
-"""What a score rests on, finding by finding, and how often people agree with such a finding.
+"""The findings behind a score, and how often people agree with such findings.
 
-A finding is what one question of Q² or one sentence of SCALE came to: "contradiction, 0.60 to
-0.80". ``reliability.json`` has for each kind how many of the responses with it people call
-supported, measured on human-labelled sets with the bundled models
-(``python -m tools.training.reliability``); marks follow these shares. Scores of other models or
-settings were not measured, and say so: their marks follow the finding itself.
+A finding is the result of one question of Q² or one sentence of SCALE: "contradiction, 0.60 to
+0.80". For each kind of finding, ``reliability.json`` has the share of its responses that people
+call supported. It was measured on human-labelled sets with the bundled models
+(``python -m tools.training.reliability``). Marks follow these shares. Scores of other models or
+settings were not measured: their marks follow the finding itself, and the page says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.metrics.signature import of_metric, parse
 
 State = Literal["supported", "differs", "open"]
-"""What a finding speaks for: that the response is supported, that it is not, or neither."""
+"""What a finding suggests: the response is supported, it is not supported, or neither."""
 
 SIGNS: Mapping[State, str] = {"supported": "✓", "differs": "✗", "open": "?"}
 MEANINGS: Mapping[State, str] = {
@@ -34,10 +34,10 @@ MEANINGS: Mapping[State, str] = {
 }
 FILE = "reliability.json"
 EDGES = (0.6, 0.8)
-"""Of the bands of an entailment model's probability for the class that it gives."""
+"""Edges of the bands of an entailment model's probability for its predicted class."""
 
 SENTENCE_EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)
-"""Of the bands of a sentence's score, or of a whole response's where nothing was asked."""
+"""Edges of the bands of a sentence's score, or of a whole response's if nothing was asked."""
 
 NO_SUPPORT = 0.5
 """A sentence of the knowledge with a lower score is not called support."""
@@ -45,11 +45,11 @@ NO_SUPPORT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of the responses with a finding, how many people call supported.
+    """The share of the responses with a finding that people call supported.
 
-    A response of several findings counts for each in part. ``low`` and ``high`` are the ends of
-    the 95 % interval, ``n`` the responses. Sets count the same, and in each the supported
-    responses as much as the others: 0.5 says nothing.
+    A response with several findings counts for each in part. ``low`` and ``high`` are the ends of
+    the 95 % interval, ``n`` is the number of responses. All sets have the same weight, and in each
+    set supported and other responses have the same weight: 0.5 carries no information.
     """
 
     share: float
@@ -59,19 +59,19 @@ class Share:
 
     @property
     def state(self) -> State:
-        """What it speaks for; "open" where the interval has 0.5 in it."""
+        """What the finding suggests; "open" if the interval contains 0.5."""
         return "supported" if self.low > 0.5 else "differs" if self.high < 0.5 else "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """The shares by kind of finding, and whose findings they are of.
+    """The shares by kind of finding, and the metrics that they were measured for.
 
     Attributes:
         signatures: signatures of the measured metrics.
-        findings: by name of the kind.
-        ranked: by column of a metric: of two responses, one supported and one not, how often
-            the supported one has the higher score.
+        findings: shares by name of the kind.
+        ranked: by column of a metric, how often the supported one of two responses, one supported
+            and one not, has the higher score.
     """
 
     signatures: Mapping[str, str] = field(default_factory=dict)
@@ -79,9 +79,9 @@ class Reliability:
     ranked: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, signature: str) -> bool:
-        """Whether scores with this signature are those that were measured.
+        """Whether scores with this signature were measured.
 
-        The package's version may differ, models and settings may not.
+        The package's version may differ; models and settings must be the same.
         """
         try:
             metric, settings = parse(of_metric(signature))
@@ -92,14 +92,14 @@ class Reliability:
         return {**settings, "version": ""} == {**measured, "version": ""}
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
-        """What the findings of ("questions", "sentences") were measured, of these scores."""
+        """Which details ("questions", "sentences") of these scores were measured."""
         found = {entry(one.partition("|")[0]).details for one in signatures if self.of(one)}
         return {details for details in found if details is not None}
 
 
 @cache
 def shipped() -> Reliability:
-    """What was measured of the bundled preset."""
+    """The measurements of the bundled preset."""
     found = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
     return Reliability(
         found["signatures"],
@@ -112,7 +112,7 @@ def shipped() -> Reliability:
 
 
 def of_question(question: Mapping[str, Any]) -> str:
-    """The kind of what a question found.
+    """The kind of a question's finding.
 
     Args:
         question: an item of ``questions`` of the output.
@@ -136,12 +136,12 @@ def of_sentence(sentence: Mapping[str, Any]) -> str:
 
 
 def of_fallback(row: Mapping[str, Any]) -> str:
-    """The kind of a response about which nothing was asked, by the judgement of the whole."""
+    """The kind of a response without questions, by the judgement of the whole response."""
     return _banded("fallback", whole(row), SENTENCE_EDGES)
 
 
 def whole(row: Mapping[str, Any]) -> float | None:
-    """The judgement of a response as a whole, where nothing was asked."""
+    """The judgement of the whole response, if nothing was asked."""
     columns = [column.name for one in METRICS.values() if one.details == "questions"
                for column in one.columns]
     # No calibration changes the last of them.
@@ -149,7 +149,7 @@ def whole(row: Mapping[str, Any]) -> float | None:
 
 
 def state_of(kind: str) -> State:
-    """What a kind speaks for by itself, where nothing was measured."""
+    """What a kind suggests by itself, if nothing was measured."""
     name, _, band = kind.partition(", ")
     if name in ("equal", "entailment"):
         return "supported"

@@ -15,8 +15,8 @@ from q2_metric.rows.fields import OutputRow
 _SILENT = ("no_claim", "empty")
 
 Outcome = Literal["passed", "failed", "known", "skipped", "error"]
-"""Of a response. "known" failed in the baseline too. "skipped" has no score because it claims
-nothing or has no knowledge. "error" could not be scored."""
+"""Outcome of a response. "known": it failed in the baseline too. "skipped": it has no score,
+because it claims nothing or has no knowledge. "error": it could not be scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether the release may go out. Where no response has a score, nobody knows."""
+        """Whether the release may go out. If no response has a score, it may not."""
         known = not self.cases or any(case.score is not None for case in self.cases)
         return known and len(self.of("failed", "error")) <= self.allowed and not self.worse
 
@@ -152,7 +152,7 @@ def _one(scored: Scored, metric: str) -> tuple[str, list[OutputRow]]:
 
 
 def _check_signatures(scored: Scored, baseline: Scored, metric: str) -> None:
-    # How a mean counts rows changes no row, and the gate looks at rows.
+    # How a mean counts rows does not change the rows, and the gate compares rows.
     signed = [of_metric({score.name: score.signature for score in one.runs[0].scores}[metric])
               for one in (scored, baseline)]
     if all(signed) and signed[0] != signed[1]:

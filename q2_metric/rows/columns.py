@@ -137,10 +137,10 @@ def _perhaps(found: Sequence[str], names: Sequence[str]) -> str:
 
 
 def check_column(column: str, records: Sequence[Record], name: str, what: str = "") -> None:
-    """Nothing where one of the first rows has the column.
+    """Checks that one of the first rows has the column.
 
     Raises:
-        InputError: none has; ``what`` says what it is for.
+        InputError: no row has it; ``what`` says what it is for.
     """
     found = list(dict.fromkeys(key for record in records for key in record.fields))
     if found and column not in found and all(
@@ -151,13 +151,13 @@ def check_column(column: str, records: Sequence[Record], name: str, what: str = 
 
 _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",
           "message", "chat")
-"""Columns of whole dialogues: their last turn is the response, where no other column has it."""
+"""Columns of whole dialogues; the last turn is the response if no other column holds it."""
 
 
 def _from_chat(resolved: dict[str, str | None], columns: Columns,
                records: Sequence[Record]) -> None:
-    """Takes what no other column has from one with whole chats: the response, the history, and the
-    knowledge where tools have found some."""
+    """Reads fields without a column of their own from a column of whole chats: the response, the
+    history, and the knowledge if tools found some."""
     named = {key.strip().lower(): key for record in records for key in record.fields}
     chats = (named[name] for name in _CHATS if name in named)
     chat = next((key for key in chats
@@ -177,17 +177,17 @@ def _from_chat(resolved: dict[str, str | None], columns: Columns,
 
 def unsure(resolved: Mapping[str, str | None], columns: Columns, found: Sequence[str],
            aliases: Mapping[str, Sequence[str]]) -> str:
-    """What to say where another column could have been meant too; "" where none could.
+    """A warning if another column could also have been meant; otherwise "".
 
     Args:
-        resolved: of :func:`resolve`.
-        columns: that were asked for: what is named is sure.
+        resolved: result of :func:`resolve`.
+        columns: the requested columns; a named column is certain.
         found: the columns of the file.
-        aliases: the usual names of each field's column; the first of them is sure.
+        aliases: the usual names of each field's column; the first of them is certain.
     """
     read, others = resolved["knowledge"], []
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
-        # Beside what was retrieved, a reference is a gold response, and a source a name.
+        # Beside retrieved texts, a reference is a gold response, and a source is a name.
         passed = _NO_RIVALS if read.strip().lower() in _RETRIEVED else ()
         others = [name for name in found if name not in resolved.values()
                   and name.strip().lower() in aliases["knowledge"]
@@ -204,7 +204,7 @@ _NO_RIVALS = ("reference", "references", "source", "sources")
 
 
 def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> str:
-    """What is read from which column, in words; "" where each is called as its field."""
+    """Says which field is read from which column; "" if all columns are named like their fields."""
     words = [f"{field} from {column!r}{_form(field, column, records)}"
              for field, column in resolved.items() if column]
     others = [repr(key) for key in dict.fromkeys(key for one in records for key in one.fields)
@@ -217,7 +217,7 @@ def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> 
 
 
 def _form(field: str, column: str, records: Sequence[Record]) -> str:
-    """What the values of a field are, where they are not plain texts."""
+    """The kind of a field's values, if they are not plain texts."""
     values = [value_of(record.fields, column) for record in records]
     if any(map(is_chat, values)):
         return {"response": " (the last turn of the assistant)",

@@ -1,4 +1,4 @@
-"""Tables as csv and tsv, where a stray quotation mark takes no other row with it."""
+"""Reads csv and tsv tables; a stray quotation mark spoils only its own row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_FIELD = 2**31 - 1
 
 
 def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
-    """The rows of a table, its first line the header; blank lines are no rows.
+    """The rows of a table. The first line is the header, and blank lines are skipped.
 
     Raises:
         InputError: the header cannot be read, the file is UTF-16, or a line has no end.
@@ -58,11 +58,11 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
 
 
 class _Lines:
-    """The lines of a table, where those that a stray quote took can be put back.
+    """The lines of a table. Lines that a stray quote swallowed can be put back.
 
-    After a quoting error the row is its first line alone, and what follows is read anew:
-    one line out for each row in. Each line is read again once or twice at most, because a
-    row that runs on ends at the next stray quote.
+    After a quoting error, the row is only its first line, and the following lines are read again.
+    Each line is read again at most once or twice, because an overlong row ends at the next
+    stray quote.
     """
 
     def __init__(self, lines: Iterator[str]) -> None:
@@ -81,18 +81,18 @@ class _Lines:
         return line
 
     def begin_row(self) -> None:
-        """The next line is a row's first."""
+        """Marks the next line as the first of a row."""
         self.row = []
 
     def put_back(self) -> None:
-        """Only the first line of this row was read, after all."""
+        """Puts back all lines of this row except the first."""
         later = self.row[1:]
         self.read -= len(later)
         self._waiting.extendleft(reversed(later))
 
 
 def _has_row(lines: Sequence[str], width: int, delimiter: str) -> bool:
-    """Whether one of the lines is by itself a row with so many fields."""
+    """Whether one of the lines is a complete row with ``width`` fields."""
     for line in lines:
         try:
             if len(next(csv.reader([line], delimiter=delimiter, strict=True), [])) == width:

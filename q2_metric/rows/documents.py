@@ -11,7 +11,7 @@ from q2_metric.rows.record import Record, text_lines
 from q2_metric.text.given import kind
 
 LARGEST = 2**30
-"""Bytes of a document, which is read as a whole."""
+"""Maximum bytes of a document, because it is read as a whole."""
 
 _ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "instances",
          "dataset", "test", "validation", "train")
@@ -24,9 +24,9 @@ def read_document(
     """The rows of a document.
 
     Args:
-        file: UTF-8.
-        name: stands for it in messages.
-        lines: reads what is jsonl after all: whose first line is an object by itself.
+        file: a UTF-8 file.
+        name: name of the file in messages.
+        lines: reads the file if it is really jsonl: its first line is a complete object.
 
     Raises:
         InputError: (on reading) it is not JSON, holds no rows, or is too large.

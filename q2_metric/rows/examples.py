@@ -31,14 +31,14 @@ Row = Example | BadRow
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Makes rows of records.
+    """Makes rows from records.
 
     Attributes:
-        columns: the column of each field, ``None`` where it has none.
-        needs: whether a row must have it, for response and knowledge.
-        blank: whether a row with a blank response or blank knowledge is a good one.
-        named_label: whether the label's column was named, and not only looks like one.
-        group_by: other columns that are kept even where they hold a field.
+        columns: the column of each field; ``None`` for a field without a column.
+        needs: for response and knowledge, whether each row must have it.
+        blank: whether a row with a blank response or blank knowledge is valid.
+        named_label: whether the caller named the label's column; otherwise it was recognised.
+        group_by: columns that are also kept in ``other``, even if they hold a field.
     """
 
     columns: Mapping[str, str | None]
@@ -93,14 +93,14 @@ class Reader:
             return "", ()
         value = _there(fields, "knowledge", column)
         where = _named("knowledge", column)
-        if is_chat(value):  # what tools have found before the response
+        if is_chat(value):  # tool results before the response
             turns = self._turns(value, "knowledge", column)
             before = turns[:response_at(turns)]
             given = [passage for turn in before if turn.role == "tool"
                      for passage in passages_of(turn.text, where)]
         else:
             given = passages_of(value, where)
-            if isinstance(value, str) and given == [(value, None)]:  # one text: no passages
+            if isinstance(value, str) and given == [(value, None)]:  # a single text has no passages
                 return self._checked(value, "knowledge", column), ()
         text, passages = joined(given)
         return self._checked(text, "knowledge", column), passages
@@ -119,12 +119,12 @@ class Reader:
             elif place is not None and place == len(turns) - 1 and (
                     column.strip().lower() not in _BEFORE
                     or turns[place].text == value_of(fields, self.columns["response"] or "")):
-                turns = turns[:-1]  # the response, or the one in whose place it is
+                turns = turns[:-1]  # the response, or the turn that it replaces
         said = [turn.text for turn in turns if turn.role not in ("system", "tool")]
         return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
 
     def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
-        """The columns that hold no field, and those that groups are made by."""
+        """The columns that hold no field, and the columns to group by."""
         read = {name for name in self.columns.values() if name}
         names = [name for name in fields if name not in read]
         values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
@@ -146,7 +146,7 @@ _BEFORE = ("history", "chat_history")
 
 
 def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:
-    """The text of several passages, a line or more each, and where each of them is.
+    """The joined text of several passages, and the place of each passage in it.
 
     Args:
         passages: text and id of each; a missing text keeps its number.
@@ -169,7 +169,7 @@ def no_label(value: object) -> bool:
 
 
 def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) -> bool | None:
-    """What people said; a label that is not understood is an error where its column was named."""
+    """People's label; an unknown label is an error if the caller named the column."""
     value = value_of(fields, column) if column else None
     if no_label(value):
         return None
@@ -180,9 +180,9 @@ def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) ->
 
 
 def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
-    """A row's id, ``None`` where the file has none.
+    """A row's id; ``None`` if the file has no ids.
 
-    A row without one, among others that have one, has no plain number, which may be another's id.
+    If only this row lacks an id, it does not get a plain number, which may be another row's id.
     """
     value = value_of(fields, column) if column else None
     if missing(value) or value == "":
@@ -191,7 +191,7 @@ def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | N
 
 
 def _there(fields: Mapping[str, object], field: str, column: str | None) -> object:
-    """The value of a field that must be there; "" where it is missing.
+    """The value of a required field; "" if the value is missing.
 
     Raises:
         InputError: the row does not have it.

@@ -1,6 +1,6 @@
-"""The one table of an output row's fields: their names, types and where they come from.
+"""The table of an output row's fields: their names, their types and where they come from.
 
-A jsonl row, the header of csv, the schema of parquet and what reads them all follow it.
+The jsonl rows, the csv header, the parquet schema and the readers of outputs all follow it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Field:
     """A field of an output row, or of an object in it.
 
     Attributes:
-        name: in the row.
-        form: of the value where it is not null.
-        of: takes the value out of what the field is about.
-        fields: of an object, or of each object of a list.
-        kind: of the items of a list of objects.
+        name: name in the row.
+        form: type of the value if it is not null.
+        of: returns the value, given the object that the field describes.
+        fields: fields of an object, or of each object in a list.
+        kind: class of the items in a list of objects.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Field:
     kind: type = object
 
     def value(self, item: Any) -> Any:
-        """The field's value, one that JSON can hold."""
+        """The field's value, as a JSON value."""
         if self.form == "objects":
             return [
                 {field.name: field.value(part) for field in self.fields}
@@ -59,7 +59,7 @@ def _verdict_p(item: Comparison) -> float | None:
 
 
 def _own(**forms: Form) -> tuple[Field, ...]:
-    """Fields that are attributes of what they are about, by name, each with its form."""
+    """Fields that are read from attributes of the same name, each with its form."""
     return tuple(Field(name, form, attrgetter(name)) for name, form in forms.items())
 
 
@@ -68,7 +68,7 @@ _ASKED = (
     Field("start", "whole", lambda item: item.question.span.start),
     Field("question", "text", lambda item: item.question.text),
 )
-"""Of what was asked, or would have been."""
+"""Fields of questions, asked or not."""
 
 QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comparison, fields=(
     *_ASKED,
@@ -84,14 +84,15 @@ QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comp
         item.response_answer, item.knowledge_answer, item.how, item.verdict and item.verdict.label,
     )),
 ))
-"""What Q² asked; ``verdict_p`` is the probability of ``verdict``, ``plain`` says it in words."""
+"""Questions that Q² asked; ``verdict_p`` is the probability of ``verdict``, ``plain`` is a
+sentence."""
 
 DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped, fields=(
     *_ASKED,
     Field("reason", "text", lambda item: item.reason),
     Field("answer", "text", lambda item: item.answer),
 ))
-"""What Q² did not ask the knowledge; ``reason`` is "personal" or "round_trip"."""
+"""Questions that Q² did not ask of the knowledge; ``reason`` is "personal" or "round_trip"."""
 
 CLAIMS = Field("claims", "objects", lambda score: score.because, kind=Judgement, fields=(
     Field("start", "whole", lambda item: item.claim.start),
@@ -103,8 +104,8 @@ CLAIMS = Field("claims", "objects", lambda score: score.because, kind=Judgement,
     Field("passage_id", "text"),
     Field("cites", "texts", lambda item: list(item.cites)),
 ))
-"""The judged claims; places are in characters. Number and id of the passage are those of the row's
-list of passages, where the knowledge is one."""
+"""The judged claims; positions are in characters. If the knowledge is a list of passages, the
+number and id of the passage refer to this list."""
 
 PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields=_own(
     name="text", value="number", pull="number",
@@ -114,10 +115,10 @@ PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields
 DETAILS: Mapping[str, tuple[Field, ...]] = {
     "questions": (QUESTIONS, DROPPED), "sentences": (CLAIMS,), "parts": (PARTS, CLAIMS),
 }
-"""By what a metric's entry says of ``because`` (:data:`q2_metric.metrics.registry.Details`)."""
+"""Fields by the kind of evidence of a metric (:data:`q2_metric.metrics.registry.Details`)."""
 
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
-"""Of metrics that ask questions: whether there was none."""
+"""For metrics that ask questions: whether the response had no valid question."""
 
 REASON = Field("reason", "text", lambda score: score.reason)
 """Why metrics give a row no score (:data:`q2_metric.types.Reason`)."""
@@ -133,7 +134,7 @@ FILE, ID, ERROR = (Field(name, "text") for name in ("file", "id", "error"))
 PASSAGES = Field("passages", "objects", lambda row: row.passages, fields=_own(
     start="whole", end="whole", id="text",
 ))
-"""Where each passage of the knowledge is, in characters; empty where the knowledge is one text."""
+"""The position of each passage of the knowledge, in characters; empty for a single text."""
 OTHER = Field("other", "json", lambda row: dict(row.other))
 """The other columns of the row that was scored."""
 TEXT_FIELDS = (
@@ -202,7 +203,7 @@ class Layout:
 
     def _marks(self) -> list[tuple[str, Field]]:
         found = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
-        # Those that judge claims first: theirs is the reason of a row that others have counted.
+        # Metrics that judge claims come first, so that their reason wins over that of others.
         judging = sorted(self.metrics, key=lambda name: entry(name).any_text)
         return [*found, *((name, REASON) for name in judging)]
 
@@ -223,12 +224,12 @@ def output_row(
     """One row of the output, every field of the layout present.
 
     Args:
-        index: of the row in its file, from 0; its number from 1 is the id of a row whose file has
-            none.
-        row: as it was read.
-        scores: by metric; empty for a bad row.
-        layout: of the output, or just the requested metrics.
-        file: named in rows whose layout has it.
+        index: index of the row in its file, from 0. In a file without ids, the row's number from 1
+            is its id.
+        row: the row as it was read.
+        scores: scores by metric; empty for a bad row.
+        layout: layout of the output, or only the requested metrics.
+        file: name of the file, for layouts with a field for it.
     """
     if not isinstance(layout, Layout):
         layout = Layout(tuple(layout))
@@ -245,7 +246,7 @@ def output_row(
     elif layout.group_by and isinstance(row, Example):
         out[OTHER.name] = {name: row.other[name] for name in layout.group_by if name in row.other}
     for name, field in layout.of_scores():
-        # Of a field that several metrics fill, as "reason", the first that has a value.
+        # If several metrics fill a field, such as "reason", the first value is used.
         if name in scores and out[field.name] in (None, []):
             out[field.name] = field.value(scores[name])
     if isinstance(row, Example):
@@ -254,7 +255,7 @@ def output_row(
 
 
 def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
-    """Number and id of the passage that each claim was judged by, where the row has a list."""
+    """Adds the number and id of each claim's passage, if the knowledge is a list of passages."""
     for claim in claims:
         if claim["passage_start"] is not None and (
                 place := row.passage_at(claim["passage_start"])) is not None:
@@ -262,9 +263,9 @@ def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
 
 
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
-    """The row with the :data:`TEXTS` of what was scored, where it could be read.
+    """The row with the :data:`TEXTS` that were scored, if they could be read.
 
-    Knowledge that was chosen for the row stands in ``selected``.
+    Knowledge that was chosen for the row is in ``selected``.
     """
     if isinstance(scored, BadRow):
         return row
