@@ -1,4 +1,4 @@
-"""The responses of a page by the values of a column that they kept, such as the model."""
+"""Groups the responses of a page by the values of a kept column, such as the model."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.scoring.verdict import Verdict
 
 MOST = 30
-"""Values that a column may have; the page keeps those of a row as bits of one number."""
+"""Maximum number of values of a column; the page keeps a row's values as bits of one number."""
 LONGEST = 60
-"""Signs of a value; longer ones are texts, and group nothing."""
+"""Maximum characters of a value; longer values are texts, which are not used for groups."""
 USUAL = ("model", "system")
-"""Columns that rows are grouped by where none was asked for: they tell systems apart."""
+"""Columns that rows are grouped by if none was asked for, because they distinguish systems."""
 
 
 @dataclass(slots=True)
@@ -32,10 +32,10 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A column with its values, in their order, and what their rows came to.
+    """A column with its values, in order, and the results of their rows.
 
-    ``lines`` has for each system and value the number of rows, the judged, those with an
-    unsupported claim, those with a contradicted one, and the mean of each column.
+    For each system and value, ``lines`` has the number of rows, of judged rows, of rows with an
+    unsupported claim, of rows with a contradicted claim, and the mean of each column.
     """
 
     column: str
@@ -43,11 +43,11 @@ class Grouping:
     lines: tuple[tuple[Any, ...], ...]
 
     def bits(self, row: Mapping[str, Any]) -> int:
-        """The values that a row has, each a bit by its place."""
+        """The values of a row, as one bit for each value."""
         return sum(1 << self.values.index(one) for one in _values(row, self.column))
 
     def as_json(self) -> dict[str, Any]:
-        """The same for the page."""
+        """The grouping as data for the page."""
         return {"column": self.column, "values": self.values, "lines": self.lines}
 
 
@@ -56,12 +56,12 @@ def groupings(
 ) -> list[Grouping]:
     """The columns that the rows can be grouped by: few short values, some in several rows.
 
-    Columns that a run was grouped by are always among them, if they have few values.
+    Columns that a run was grouped by are always included, if they have few values.
 
     Args:
         runs: the systems.
-        rows: of all of them, one system after the other; those of old files with verdicts.
-        names: of the columns of metrics.
+        rows: rows of all systems, one system after the other; rows of old files with verdicts.
+        names: names of the metrics' columns.
     """
     asked = asked_for(runs)
     found: dict[str, dict[str, dict[int, _Group]]] = {}
@@ -114,7 +114,7 @@ def asked_for(runs: Sequence[Run]) -> list[str]:
 
 
 def chosen(found: Sequence[Grouping], runs: Sequence[Run]) -> str:
-    """The column that the page is grouped by when it opens, "" for none."""
+    """The column that the page is grouped by when it opens; "" for none."""
     wanted = (*asked_for(runs), *USUAL)
     return next((one.column for one in found if one.column in wanted), "")
 

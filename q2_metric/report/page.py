@@ -4,8 +4,8 @@ The page's head has the systems' scores; the rows follow as JSON: ``marks.js`` m
 ``explain.js`` shows a response and what its scores rest on, ``browse.js`` the list of them,
 ``agree.js`` agreement with people's labels, ``groups.js`` the values of a column side by side
 and ``runs.js`` how numbers change over the checkpoints of a run.
-Rows wait in a :class:`~q2_metric.report.spool.Spool` on disk and are written one by one:
-memory does not grow with their number, but for ids and scores where systems are compared.
+Rows wait in a :class:`~q2_metric.report.spool.Spool` on disk and are written one by one. Memory
+does not grow with the number of rows, except for ids and scores if systems are compared.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ MATCHED_BY: Mapping[How, str] = {
 _NONE = "–"
 
 _CHUNK = 64
-"""Pieces of the page written at a time."""
+"""Number of pieces of the page that are written at a time."""
 
 
 @contextmanager
 def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
-    """Takes the rows, and writes the page at the end, unless there was an error.
+    """Collects the rows, and writes the page at the end, unless there was an error.
 
     Args:
         path: file to write.
-        results: looked at when the page is written; may be filled until then.
+        results: read when the page is written; may be filled until then.
 
     Raises:
         InputError: the file cannot be written.
@@ -75,8 +75,8 @@ def write_page(path: str | Path, runs: Sequence[Run], rows: Iterable[OutputRow])
 
     Args:
         path: file to write.
-        runs: the systems; where there are several, the others are compared with the first.
-        rows: of all systems, one system after the other; may be asked for several times.
+        runs: the systems; the others are compared with the first.
+        rows: rows of all systems, one system after the other; iterated several times.
 
     Raises:
         InputError: the file cannot be written.
@@ -92,15 +92,15 @@ def is_page(path: str | Path) -> bool:
 
 
 _MADE_BY = b'<meta name="generator" content="q2-metric">'
-"""Of the template: tells our pages from other files."""
+"""A line of the template that distinguishes our pages from other files."""
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
-    """A page with one response alone, opened, for a frame in another page.
+    """A page with a single response, opened, for a frame in another page.
 
     Args:
-        row: of the output, with its texts.
-        signatures: shown below.
+        row: row of the output, with its texts.
+        signatures: signatures that are shown below the response.
     """
     shown = [name for name in columns() if name in row]
     measured = shipped().covers(signatures)
@@ -168,9 +168,9 @@ def _decided(rows: Iterable[OutputRow]) -> Iterator[OutputRow]:
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:
-    """Titles of columns, and the metrics that they are of, in the registry's order.
+    """Titles of columns, and their metrics in the registry's order.
 
-    Each metric with its columns, its own first, and what its scores rest on.
+    Each metric has its columns, its own column first, and its kind of evidence.
     """
     known = columns()
     names = [*(name for name in known if name in shown),
@@ -187,9 +187,9 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
 
 
 def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
-    """How often people agree with findings of these systems, and what the words are.
+    """How often people agree with findings of these systems, and the words for the findings.
 
-    ``measured`` is false for a system whose findings are not those of the table.
+    ``measured`` is false for a system whose findings are not covered by the table.
     """
     table = shipped()
     return {
@@ -205,7 +205,7 @@ def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict
 
 
 def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What the template needs whatever it shows."""
+    """The parts of the template that every page needs."""
     from markupsafe import Markup
 
     style, *scripts = (
@@ -255,7 +255,7 @@ def _mixed(runs: Sequence[Run]) -> list[str]:
 
 
 def _reach(comparisons: Sequence[SideBySide]) -> float:
-    """Where the axis of the differences ends, so that their intervals are on it."""
+    """The end of the differences' axis, chosen so that all intervals fit."""
     ends = [abs(end) for c in comparisons for d in c.differences for end in d.interval or ()]
     return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
 
@@ -265,7 +265,7 @@ def _number(value: float | None) -> str:
 
 
 def _signed(value: float | None) -> str:
-    """With its sign, in typography: −0.120."""
+    """The number with a typographic sign: −0.120."""
     if value is None:
         return _NONE
     text = f"{value:+.3f}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""Reads what ``q2 score --out`` wrote: the rows, the systems' scores, the signatures."""
+"""Reads outputs of ``q2 score --out``: the rows, the systems' scores, the signatures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
     "objects": (list, "a list"),
     "json": (dict, "an object"),
 }
-"""The type of a field's values where they are not null, and what it is called in messages."""
+"""The type of a field's values that are not null, and its name in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,17 @@ def read_scores(
     """The systems of these files: one for each file that was scored.
 
     Args:
-        paths: output of ``q2 score --out`` (.jsonl, .csv, .parquet; ``-`` for stdin).
+        paths: outputs of ``q2 score --out`` (.jsonl, .csv, .parquet; ``-`` for stdin).
         open_files: closes the temporary files that hold the rows.
         texts: the files that were scored, in the same order, for rows without texts.
-        columns: of those files.
-        form: of the files whose suffix does not tell it, one of
+        columns: columns of those files.
+        form: format of the files whose suffix does not determine it, one of
             :data:`q2_metric.rows.formats.FORMS`.
-        systems_by: a column that the rows kept, whose values are the systems.
+        systems_by: a kept column whose values name the systems.
 
     Raises:
-        InputError: a file cannot be read or is something else; ``texts`` do not fit it; no row
-            kept the column ``systems_by``.
+        InputError: a file cannot be read or is something else; ``texts`` do not fit it; or no row
+            has the column ``systems_by``.
         MissingExtra: parquet without pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
@@ -152,7 +152,7 @@ def _system_of(row: OutputRow, column: str, where: str) -> str:
 
 
 def day(path: str) -> str:
-    """The day on which the run ended, "" where the manifest beside its output has none."""
+    """The day on which the run ended; "" if the manifest beside its output has none."""
     found = (read_manifest(beside(path)) or {}).get("date")
     try:
         return datetime.fromisoformat(str(found)).date().isoformat()
@@ -167,7 +167,7 @@ def _group_by(path: str) -> tuple[str, ...]:
 
 
 def _recorded(path: str) -> tuple[dict[str, str], bool]:
-    """The signatures beside the scores, none where none are known; whether the run had ended."""
+    """The signatures beside the scores (empty if unknown), and whether the run has ended."""
     found = read_manifest(beside(path)) or {}
     signatures: Any = found.get("signatures")
     complete = found.get("complete") is not False
@@ -199,7 +199,7 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
 
 
 def _today(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields by name, those of files that older versions wrote by today's."""
+    """Fields by name; names from older versions are replaced by today's."""
     return {registry.AGAINST_GOLD.get(name, name): fields[name] for name in fields} | dict(fields)
 
 
@@ -208,7 +208,7 @@ def _unescaped(cell: object) -> object:
 
 
 def _no_claim(path: str) -> NoClaim:
-    """How the run counted responses that claim nothing; the default where that is not known."""
+    """How the run counted responses that claim nothing; the default if this is unknown."""
     try:
         return check_no_claim(_setting(path, "no_claim"))
     except InputError:
@@ -216,7 +216,7 @@ def _no_claim(path: str) -> NoClaim:
 
 
 def _strangers(path: str) -> list[str]:
-    """Metrics of the run, registered here or not, that outputs can have a column of."""
+    """Metrics of the run that can have a column in outputs, registered here or not."""
     recorded = _setting(path, "metrics")
     if not isinstance(recorded, list):
         return []
@@ -224,16 +224,16 @@ def _strangers(path: str) -> list[str]:
 
 
 def _setting(path: str, name: str) -> object:
-    """A setting of the run, out of the manifest beside its output; ``None`` where none is known."""
+    """A setting of the run, from the manifest beside its output; ``None`` if unknown."""
     settings: Any = (read_manifest(beside(path)) or {}).get("settings")
     return settings.get(name) if isinstance(settings, dict) else None
 
 
 def _value(value: object, field: Field, where: str) -> Any:
-    """The value, which in csv is text whatever its type.
+    """The value of a field; in csv, it is read from text.
 
     Raises:
-        InputError: it is of another type; ``where`` says of what.
+        InputError: the value has another type; ``where`` names its place.
     """
     wanted, words = _KINDS[field.form]
     wrong = InputError(f"{where}: the field {field.name!r} is not {words}")

@@ -35,7 +35,7 @@ def spool() -> Iterator[Spool]:
     """A spool in a temporary file.
 
     Raises:
-        WriteError: (on writing too) the folder for temporary files is full or not to be
+        WriteError: (also on writing) the folder for temporary files is full or cannot be
             written.
     """
     with ExitStack() as stack:
@@ -46,7 +46,7 @@ def spool() -> Iterator[Spool]:
 
 
 def _discard(file: IO[str]) -> None:
-    """What could not be written stays unwritten; the error was told."""
+    """Closes the file without another attempt to write; the error was already reported."""
     with suppress(OSError):
         file.close()
 

@@ -1,4 +1,4 @@
-"""The systems on a page, and each after the first beside the first."""
+"""The systems on a page, and their comparisons with the first one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from q2_metric.scoring.verdict import Verdict
 from q2_metric.types import SystemScore
 
 Point = list[float | None]
-"""Of a curve: mean, and the ends of its interval."""
+"""A point of a curve: mean, and the ends of its interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """A system beside another, by place; ``pairs`` are places among all rows."""
+    """A comparison of two systems, given by index; ``pairs`` are indexes among all rows."""
 
     system: int
     how: How
@@ -60,12 +60,12 @@ class SideBySide:
 def compare_runs(
     runs: Sequence[Run], rows: Iterable[OutputRow], *, neighbours: bool = False
 ) -> list[SideBySide]:
-    """Each system after the first beside the first, where their rows can be matched.
+    """Compares each later system with the first, if their rows can be matched.
 
     Args:
         runs: the systems.
-        rows: of all of them, one system after the other.
-        neighbours: also each after the second beside the one before it.
+        rows: rows of all systems, one system after the other.
+        neighbours: also compare each system after the second with the one before it.
     """
     if len(runs) < 2:
         return []
@@ -130,7 +130,7 @@ def _checkpoints(names: Sequence[str]) -> list[int] | None:
 
 
 def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
-    """Checkpoints by their numbers, else dated runs by their days; other names as they are.
+    """Sorts checkpoints by number, or dated runs by day; other names keep their order.
 
     >>> in_order(["step-1000.jsonl", "step-1500.jsonl", "step-500.jsonl"])
     ['step-500.jsonl', 'step-1000.jsonl', 'step-1500.jsonl']
@@ -145,9 +145,9 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
 
 
 def curves(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> list[tuple[str, list[Point]]]:
-    """By column, [mean, low, high] of each system; nulls where it has no score.
+    """[mean, low, high] of each system, by column; nulls if the system has no score.
 
-    First, as "", the share of the judged responses that have an unsupported claim.
+    The first curve, named "", is the share of judged responses with an unsupported claim.
     """
     found: dict[str, list[Point]] = {}
     if any(one.judged for one in verdicts):
@@ -164,5 +164,5 @@ def curves(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> list[tuple[str, 
 
 
 def places(runs: Sequence[Run]) -> Iterator[int]:
-    """The place of each row's system."""
+    """The index of each row's system."""
     return chain.from_iterable(repeat(place, run.rows) for place, run in enumerate(runs))

@@ -1,7 +1,7 @@
-"""A row of the output as a reader meets it: what was found, in words, and what was not asked.
+"""A row of the output for readers: the findings in words, and the words without a question.
 
-Made of rows, not of scores, so that the page and ``q2 explain`` say the same of a file that
-was written long ago and of a response that was scored just now.
+It is made from rows, not from scores, so that the page and ``q2 explain`` treat an old file and a
+response that was just scored in the same way.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ PARTS = {
     "phrases": "phrases found in the knowledge",
     "questions": "the answers to Q²'s questions",
 }
-"""What a combined score rests on, by the name of the part."""
+"""Titles of the parts of a combined score, by name."""
 
 _SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
-"""How much a part moves the score, from this change of its logit."""
+"""Words for how much a part moves the score, each from this change of the logit."""
 
 
 def contribution(part: Mapping[str, Any]) -> str:
@@ -70,7 +70,7 @@ def contribution(part: Mapping[str, Any]) -> str:
 
 
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
-    """The row with what its findings speak for.
+    """The row with what its findings suggest.
 
     Each question has ``kind``, ``state`` and ``plain``; each claim ``kind``, ``state``, ``form``
     (the kind of the claim itself), ``verdict`` and ``against``, the [start, end] in the knowledge
@@ -106,7 +106,7 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
 
 def _asked(question: Mapping[str, Any], measured: bool) -> OutputRow:
     words = question.get("plain")
-    if words is None:  # of an earlier version
+    if words is None:  # written by an earlier version
         words = plain(question["response_answer"] or "", question["knowledge_answer"],
                       question["how"], question["verdict"])
     return {**question, "plain": words, **_mark(of_question(question), measured)}
@@ -114,17 +114,17 @@ def _asked(question: Mapping[str, Any], measured: bool) -> OutputRow:
 
 def _mark(kind: str, measured: bool) -> dict[str, str]:
     state: State = state_of(kind)
-    if measured:  # a kind of which too few were measured says little
+    if measured:  # a kind with few measurements says little
         known = shipped().findings.get(kind)
         state = known.state if known else "open"
     return {"kind": kind, "state": state}
 
 
 def in_words(row: Mapping[str, Any]) -> Iterator[str]:
-    """What a person would write about the response: what is wrong first, else that nothing is.
+    """Sentences about the response: what is wrong with it, or that nothing is.
 
     Args:
-        row: with the states of :func:`view`.
+        row: a row with the states of :func:`view`.
     """
     if row.get("reason") in REASONS and all(row.get(name) is None for name in columns()):
         words = REASONS[row["reason"]]
@@ -138,7 +138,7 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_quoted(one)} contradicts the knowledge: “{one['passage']}”"
     wrong = [one for one in questions
              if one["how"] != "equal" and one["verdict"] != "entailment"]
-    # What is said of a claim is not said again of its parts.
+    # A finding about a claim is not repeated for its parts.
     yield from dict.fromkeys(
         one["plain"] for one in wrong
         if one["start"] is None
@@ -166,7 +166,7 @@ def supported(claim: Mapping[str, Any]) -> bool:
 
 
 def decided(claim: Mapping[str, Any]) -> str:
-    """The verdict on a claim; of scores that earlier versions wrote, by its support."""
+    """The verdict on a claim; for scores of earlier versions, it follows from the support."""
     if claim.get("verdict"):
         return str(claim["verdict"])
     if claim["support"] is None:
@@ -176,11 +176,11 @@ def decided(claim: Mapping[str, Any]) -> str:
 
 
 def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-    """[start, word] of the content words that are in no question and no answer, by their stem.
+    """[start, word] of each content word whose stem is in no question and no answer.
 
     Args:
         response: the text.
-        questions: that were asked about it.
+        questions: the questions that were asked about it.
     """
     asked = {stem(word.lower()) for one in questions
              for text in (one["span"], one["question"]) for word in _WORD.findall(text or "")}
@@ -196,8 +196,8 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
 def _against(
     sentence: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], knowledge: str | None
 ) -> list[int] | None:
-    """Where the knowledge contradicts this one: what SCALE found, or the sentence with the answer
-    that does."""
+    """Where the knowledge contradicts this claim: the place that SCALE found, or the sentence with
+    the contradicting answer."""
     place = sentence.get("passage_start")
     if sentence.get("verdict") == "contradicted" and place is not None:
         return [place, place + len(sentence["passage"])]

@@ -8,5 +8,5 @@ room               what it does
 :mod:`.pages`      the form, and a page with one message
 =================  =====================================================================
 
-Nothing is written to disk, and the server asks no other machine for anything.
+The server writes nothing to disk and makes no requests to the network.
 """

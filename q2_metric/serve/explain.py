@@ -1,4 +1,4 @@
-"""One answer in, its scores and what they rest on out. The models are loaded once."""
+"""Scores one answer and returns the scores with their evidence. The models are loaded once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from q2_metric.text.given import is_blank
 from q2_metric.types import Metric
 
 LONGEST_ANSWER, LONGEST_SOURCES = 20_000, 200_000
-"""Characters. Longer texts are for ``q2 score``, which shows its progress and can be stopped."""
+"""Maximum characters. Use ``q2 score`` for longer texts: it shows progress and can be stopped."""
 
 
 class Explainer:
-    """Judges answers one at a time, whichever threads ask.
+    """Judges answers one at a time; several threads may call it.
 
     Args:
-        metrics: as they were loaded.
+        metrics: the loaded metrics.
     """
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
@@ -34,8 +34,8 @@ class Explainer:
 
         Args:
             answer: the text to judge.
-            sources: what it must be grounded in; a passage a line or paragraph.
-            question: what it answers, if that is known.
+            sources: what it must be grounded in; each line or paragraph is a passage.
+            question: the question that it answers, if known.
 
         Raises:
             InputError: a text is blank, too long or not valid Unicode.
@@ -49,7 +49,7 @@ class Explainer:
         return output_row(0, example, scores, Layout(list(scores), texts=True))
 
     def page(self, row: dict[str, Any]) -> str:
-        """The page that explains a row of :meth:`row`: the one of ``q2 report``."""
+        """The page that explains a row of :meth:`row`, as in ``q2 report``."""
         return explanation(row, self.signatures)
 
 

@@ -4,13 +4,13 @@
 request                   answer
 ========================  ==============================================================
 ``GET /``                 the form
-``GET /explanation``      what stands beside the form before the first answer
+``GET /explanation``      the text beside the form before the first answer
 ``POST /explanation``     the explanation of the answer in the form
 ========================  ==============================================================
 
-A page of another site can make a browser send requests here. Two headers tell: ``Host`` is an
-address, ``localhost`` or the name that the server was started with (a name of another site that
-leads here is refused: DNS rebinding), and ``Origin``, where there is one, is this server's.
+A page of another site can make a browser send requests here. Two headers are therefore checked.
+``Host`` must be an address, ``localhost`` or the name that the server was started with; this stops
+DNS rebinding. ``Origin``, if present, must be this server's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from q2_metric.serve import pages
 from q2_metric.serve.explain import Explainer
 
 MOST_BYTES = 2_000_000
-"""Of a request: the longest texts, each character of which can take nine bytes, are less."""
+"""Maximum bytes of a request. The longest texts need less, even at nine bytes per character."""
 
 _READ_AT_ONCE = 65_536
 _HOST = re.compile(r"(?P<name>\[[\da-f:.]+\]|[\w.-]+)(:(?P<port>\d{1,5}))?", re.A | re.I)
@@ -69,22 +69,22 @@ class Server(ThreadingHTTPServer):
                              "choose another with --port or --host") from error
 
     def server_bind(self) -> None:
-        """Without the look-up of the machine's name, which may ask the network."""
+        """Binds without the look-up of the host name, which may use the network."""
         TCPServer.server_bind(self)
 
     @property
     def url(self) -> str:
-        """What to open in a browser."""
+        """The address to open in a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.server_address[1]}/"
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether the server can be reached only from this host."""
         return ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     def knows(self, host: str) -> bool:
-        """Whether a ``Host`` header names this server and no name that somebody else controls."""
+        """Whether a ``Host`` header names this server, not a name that somebody else controls."""
         found = _HOST.fullmatch(host)
         if found is None or int(found["port"] or 80) != self.server_address[1]:
             return False
@@ -92,7 +92,7 @@ class Server(ThreadingHTTPServer):
         return name in ("localhost", self.host.lower()) or _is_address(name)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that disconnects or sends nothing is not an error."""
+        """Ignores browsers that disconnect or send nothing."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
@@ -106,7 +106,7 @@ def _is_address(name: str) -> bool:
 
 
 class _Refused(Exception):
-    """A request that gets no explanation, with its status and a sentence that says why."""
+    """A refused request, with its status and a sentence that gives the reason."""
 
     def __init__(self, status: HTTPStatus, words: str) -> None:
         super().__init__(words)
@@ -117,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
     server_version, sys_version = f"q2-metric/{__version__}", ""
     timeout = 30
-    """Seconds that a connection may send nothing."""
+    """Seconds after which a silent connection is closed."""
 
     def do_GET(self) -> None:
         self._answer(self._get)
@@ -178,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError as error:
             raise _Refused(HTTPStatus.BAD_REQUEST, "The body is not a form in UTF-8 with the "
                            f"fields {', '.join(_FIELDS)}.") from error
-        # Browsers end lines of a form with both.
+        # Browsers end lines of a form with CR LF.
         return {name: found.get(name, [""])[0].replace("\r\n", "\n") for name in _FIELDS}
 
     def _body(self) -> bytes:
