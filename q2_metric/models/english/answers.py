@@ -33,7 +33,7 @@ _PREPOSITIONS = words("in on at by to from for of with near behind under over ab
                       "beside inside outside within around through during since until before after "
                       "about across along into onto off up down next on because due as")
 _UNSURE = words("or any anyone anybody anything ever yet either")
-"""Words of a question that the statement of a "yes" leaves out."""
+"""A "yes" to a question with one of these words makes no statement."""
 _MOTION = words("go return travel move fly sail run drive emigrate lead migrate relocate flee")
 _LASTING = words("last take")
 _TIMES = words("year month date day time century decade season")

@@ -1,8 +1,8 @@
 """Spans and personal questions with spaCy's small English model.
 
-This is the one place that loads spaCy and keeps its documents. Texts are repaired
-(:mod:`q2_metric.text.repair`) and parsed sentence by sentence, which makes a text of any length
-safe and keeps run-on dialogue apart; places are always those of the text as given.
+Only this module loads spaCy and keeps its documents. Texts are repaired
+(:mod:`q2_metric.text.repair`) and parsed sentence by sentence. Texts of any length are therefore
+safe, and run-on dialogue is separated. Places always refer to the text as given.
 """
 
 from __future__ import annotations
@@ -40,25 +40,27 @@ DROPPED_SPANS = frozenset({"i"})
 """Spans that are never asked about (the authors' code drops "i" and no other pronoun)."""
 
 COMPARATIVE = "COMPARATIVE"
-"""Label of the spans that compare: "bigger", "more loyal" before "than"."""
+"""Label of comparative spans: "bigger", "more loyal" before "than"."""
 
 NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
-"""Labels that the model gives to an amount."""
+"""Labels that the model may give to an amount."""
 SIGNS = frozenset("$€£¥₹₩₽")
 
 LIGHT = False
-"""Whether spaCy may be imported without what the small model does not use. The command line sets
-it: there, the process is ours, and torch takes longer to import than all else."""
+"""Whether spaCy may be imported without the parts that the small model does not use.
+
+The command line sets it, because the process is its own and torch is the slowest import."""
 
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
-"""Parsed texts that a parser remembers, and how long they may be together: about 100 bytes a
+"""Maximum number and total characters of the parsed texts that a parser caches: about 100 bytes a
 character."""
 
 
 @contextmanager
 def _light() -> Iterator[None]:
-    """What is imported in this block finds neither torch nor spaCy's command line, unless they
-    are there already: the one is not used, the other only gives ``spacy.info``."""
+    """Imports in this block find neither torch nor spaCy's command line, unless already imported.
+
+    torch is not used, and the command line only provides ``spacy.info``."""
     info: Any = ModuleType("spacy.cli.info")
     info.info = None
     hidden = {"torch": None, "spacy.cli": ModuleType("spacy.cli"), "spacy.cli.info": info}
@@ -106,9 +108,9 @@ def _load() -> Language:
 
 
 def _quicken(language: Language) -> None:
-    """Make the lemmatiser's word lists sets.
+    """Turn the lemmatiser's word lists into sets.
 
-    It only asks whether a word is in them, which took a fifth of all parsing time and more.
+    The lemmatiser only tests membership, which took a fifth or more of all parsing time.
     """
     lookups: Any = language.get_pipe("lemmatizer").lookups
     if lookups.has_table("lemma_index"):
@@ -121,8 +123,8 @@ def _quicken(language: Language) -> None:
 class ParsedSentence:
     """A sentence's parse; character ``i`` of ``doc`` is ``start + i`` of the repaired text.
 
-    ``length`` is in characters. ``raised`` says that the first capital is the repair's, and
-    need not be a name's.
+    ``length`` is in characters. ``raised`` says that the first capital comes from the repair, so
+    the word need not be a name.
     """
 
     doc: Doc
@@ -147,7 +149,7 @@ class Parsed:
     def tokens(self, start: int, end: int) -> tuple[ParsedSentence, Tokens] | None:
         """The sentence and tokens at characters [start, end) of the original.
 
-        ``None`` where they hold no tokens or belong to more than one sentence.
+        ``None`` if they hold no tokens or belong to more than one sentence.
         """
         found = self.repaired.from_original(start, end)
         if found is None:
@@ -164,11 +166,11 @@ class Parsed:
 
 
 _Key = tuple[str, bytes]
-"""A text, and what stands for the knowledge that lends it capitals."""
+"""A text, and a digest of the knowledge whose capitals it gets."""
 
 
 def _short(knowledge: str) -> bytes:
-    """Stands for a text that may be long, and is not to be held."""
+    """A short key for a text that may be long, so that the text need not be kept."""
     return hashlib.blake2b(knowledge.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -187,7 +189,7 @@ class Parser:
     def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
         """One parse for each text, in order.
 
-        ``knowledge`` (empty, or one for each text) lends lower-case texts its capitals.
+        ``knowledge`` (empty, or one for each text) gives its capitals to lower-case texts.
         """
         lent = knowledge or [""] * len(texts)
         keys = [(text, _short(lends)) for text, lends in zip(texts, lent, strict=True)]
@@ -225,21 +227,21 @@ class Parser:
 
 @lru_cache(maxsize=1)
 def default_parser() -> Parser:
-    """The parser that all who are given none share, so that a text is parsed once."""
+    """The shared default parser, so that a text is parsed only once."""
     return Parser()
 
 
 class SpacySpans:
     """Named entities, then noun chunks that are not already there (Q², section 2.1).
 
-    Places tell spans apart, so the same word twice is two spans; an entity wins over a
-    chunk of the same place. A chunk is "already there" where it equals, ignoring case, an
-    entity that it overlaps.
+    Spans are distinguished by place, so the same word twice gives two spans. An entity wins over
+    a chunk at the same place. A chunk is "already there" if it overlaps an entity with the same
+    text, ignoring case.
 
     Args:
         parser: of the responses.
-        comparatives: find what compares ("bigger", "more loyal" before "than") too, which the
-            paper has no spans of.
+        comparatives: also find comparatives ("bigger", "more loyal" before "than"), which the
+            paper does not use as spans.
     """
 
     def __init__(self, parser: Parser | None = None, *, comparatives: bool = False) -> None:
@@ -274,7 +276,7 @@ def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
 
 
 def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
-    """A number with the currency sign beside it, which the model leaves out: "€120", "120 €"."""
+    """A number with its currency sign, which the model leaves out: "€120", "120 €"."""
     doc, start, end = entity.doc, entity.start, entity.end
     if entity.label_ not in NUMBERS:
         return entity, entity.label_
@@ -297,7 +299,7 @@ def _comparatives(doc: Doc) -> Iterator[tuple[Tokens, str]]:
 
 
 def _without_opening(chunk: Tokens) -> Tokens:
-    """The chunk without what the parser wrongly takes in: "yes, a band", "know that bees"."""
+    """The chunk without words that the parser wrongly includes: "yes, a band", "know that bees"."""
     doc, start = chunk.doc, chunk.start
     while start < chunk.end - 1 and (
         doc[start].pos_ in ("INTJ", "PUNCT")
@@ -314,9 +316,9 @@ _POSSESSORS = frozenset({"my", "your"})
 class SpacyPersonal:
     """Questions about the speakers: subject I/you, or possessor my/your, by the parse.
 
-    As in the authors' code, and for subjects of passives too. Only questions that hold
-    one of these words are parsed, by default with a parser of their own, so that they do
-    not push the responses out of the shared one's memory.
+    The rule is that of the authors' code, extended to subjects of passives. Only questions with
+    one of these words are parsed. By default they have their own parser, so that they do not
+    push responses out of the shared parser's cache.
     """
 
     def __init__(self, parser: Parser | None = None) -> None:

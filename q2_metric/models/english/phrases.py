@@ -65,13 +65,13 @@ def spell(tree: Tree, members: Sequence[Word]) -> str:
 
 
 def is_aside(tree: Tree, word: Word) -> bool:
-    """An apposition after a comma or a bracket; without one ('the word "pizza"') it is needed."""
+    """An apposition after a comma or a bracket. Others ('the word "pizza"') are needed."""
     edge = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
     return word.dep == "appos" and edge > 0 and tree.words[edge - 1].text in (",", "(", "-", "–")
 
 
 def core(tree: Tree, noun: Word) -> list[Word]:
-    """A noun phrase without what merely adds to it: relative clauses, appositions."""
+    """A noun phrase without its additions: relative clauses, appositions."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         aside = child.dep in ("relcl", "acl", "parataxis", "advcl") or child.text in ",.;:!?"
@@ -81,7 +81,7 @@ def core(tree: Tree, noun: Word) -> list[Word]:
 
 
 def named(tree: Tree, noun: Word, without: int = 0) -> str:
-    """A noun phrase that has been mentioned before: "a band" is "the band" from then on.
+    """A noun phrase as written at its second mention: "a band" becomes "the band".
 
     ``without`` is a set of words to leave out.
     """

@@ -1,8 +1,8 @@
-"""What a sentence makes of what it speaks of: whether it affirms, denies or only considers it.
+"""The stance of a sentence: whether it affirms something, denies it or leaves it open.
 
 A claim and a sentence of the knowledge may share all words and yet disagree: "Bluetooth is
 supported" / "it does not support Bluetooth", "raised" / "may raise", "Ann taught Ben" / "Ben taught
-Ann". The rules compare verbs and adjectives that both have, and say nothing about the others.
+Ann". The rules compare only verbs and adjectives that occur in both.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Statement:
         key: the stem that it is compared by.
         denied: whether the sentence denies it.
         open: whether the sentence leaves it open ("may", "plans to", "if").
-        able: whether it is told as what can be done.
+        able: whether the sentence says that it can be done.
         agent, patient: stems of who does it, and to whom.
-        said, without: stems of what belongs to it, and of what is kept out ("but not on Sundays",
+        said, without: stems of its other words, and of what is excluded ("but not on Sundays",
             "without a contract").
     """
 
@@ -57,11 +57,11 @@ class Statement:
 
 
 class Stances:
-    """Compares what sentences make of the same things.
+    """Compares the stances of sentences towards the same things.
 
     Args:
-        parser: of the sentences; by default one of its own, so that the sentences of knowledge do
-            not push responses out of the shared one's memory.
+        parser: parses the sentences. By default it is a separate parser, so that sentences of the
+            knowledge do not push responses out of the shared parser's cache.
     """
 
     name = "stances"
@@ -70,8 +70,8 @@ class Stances:
         self.parser = parser or Parser()
 
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each claim and sentence of the knowledge whether the sentence denies the claim, or
-        leaves open what the claim affirms."""
+        """Whether each sentence of the knowledge denies its claim, or leaves open what the claim
+        affirms."""
         suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
         texts = list(dict.fromkeys(text for pair in suspects for text in pair))
         found = {text: [one for sentence in parsed.sentences
@@ -82,19 +82,21 @@ class Stances:
 
 
 def may_oppose(claim: str, known: str) -> bool:
-    """Whether the two have to be parsed: one of them has a word that denies or leaves open, they
-    have opposite words, or both name the same two participants of one verb."""
+    """Whether the two must be parsed.
+
+    This is so if one has a word that denies or leaves open, if they have opposite words, or if both
+    name the same two participants of one verb."""
     return bool(CUES.search(claim) or CUES.search(known)) or _named(claim) == 2 == _named(known)
 
 
 def _named(text: str) -> int:
-    """How many names a text seems to have, 2 at most."""
+    """The number of names that a text seems to have, at most 2."""
     names = [word for word in text.split() if word[:1].isupper()]
     return min(2, len(names))
 
 
 def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
-    """Whether a statement of the claim meets statements that all disagree with it."""
+    """Whether all known statements about the same thing disagree with a statement of the claim."""
     for one in claimed:
         alike = [other for other in claimed if other.key == one.key]
         verdicts = [_against(other, each) for other in alike for each in known]
@@ -104,7 +106,8 @@ def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
 
 
 def _against(claimed: Statement, known: Statement) -> bool | None:
-    """Whether a known statement disagrees with a claimed one; ``None``: it is of another thing."""
+    """Whether a known statement disagrees with a claimed one; ``None`` if it is about another
+    thing."""
     opposite = known.key in OPPOSITES.get(claimed.key, ())
     turned = claimed.key in known.agent and known.key in claimed.agent  # "A is B", "B is A"
     if claimed.key != known.key and not opposite and not turned:
@@ -119,13 +122,13 @@ def _against(claimed: Statement, known: Statement) -> bool | None:
 
 
 def _swapped(claimed: Statement, known: Statement) -> bool:
-    """Whether who does it to whom is the other way round."""
+    """Whether agent and patient are swapped."""
     crossed = claimed.agent & known.patient and claimed.patient & known.agent
     return bool(crossed) and not claimed.agent & known.agent
 
 
 def statements(tree: Tree) -> Iterator[Statement]:
-    """The verbs and adjectives of a sentence, with what it makes of them."""
+    """The verbs and adjectives of a sentence, with its stance towards each."""
     if tree.asks:
         return
     false = says_false(tree) and not any(
@@ -137,7 +140,7 @@ def statements(tree: Tree) -> Iterator[Statement]:
         if not predicate and not complement:
             continue
         if predicate and word.lemma in DENIERS | WISHES and _has_complement(tree, word):
-            continue  # "failed to lower" tells of lowering
+            continue  # "failed to lower" is about lowering
         verb = tree.words[word.head] if complement else word
         denied, is_open = _stance(tree, verb)
         denied ^= complement and tree.child(word, ("neg",)) is not None
@@ -158,7 +161,7 @@ def _stems(tree: Tree, bits: int) -> frozenset[str]:
 
 
 def _kept_out(tree: Tree) -> int:
-    """The words that "not" or "without" keeps out, though the verb is affirmed."""
+    """The words that "not" or "without" excludes although the verb is affirmed."""
     bits = 0
     for word in tree.words:
         if word.lower == "without" and word.dep == "prep":
@@ -185,8 +188,8 @@ def _has_complement(tree: Tree, word: Word) -> bool:
 
 
 def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
-    """The stem that a word is compared by, whether its participants change places for it ("lost to"
-    is a "beat" seen from the other side), and the preposition that decides it."""
+    """The stem by which a word is compared, whether its participants are swapped ("A lost to B"
+    means "B beat A"), and the preposition that decides this."""
     for child in tree.children[word.i]:
         if (word.lemma, child.lower) in CONVERSES:
             return *CONVERSES[word.lemma, child.lower], child
@@ -194,7 +197,7 @@ def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
 
 
 def _stance(tree: Tree, verb: Word) -> tuple[bool, bool]:
-    """Whether what the verb says is denied, and whether it is left open."""
+    """Whether the verb is denied, and whether it is left open."""
     denied = is_open = False
     word, came_by = verb, ""
     while True:
@@ -211,7 +214,7 @@ def _stance(tree: Tree, verb: Word) -> tuple[bool, bool]:
         if word.dep == "pcomp":
             denied ^= head.lower == "without"
             head = tree.words[head.head]
-        # A clause before its verb may only stand beside it: "It is so, it may be said."
+        # A clause before its verb may be only loosely attached: "It is so, it may be said."
         beside = word.dep == "ccomp" and word.i < head.i
         if word.dep not in _GOVERNED or head.i == word.i or beside:
             return denied, is_open
@@ -226,7 +229,7 @@ def _stance(tree: Tree, verb: Word) -> tuple[bool, bool]:
 
 
 def _is_nothing(tree: Tree, child: Word) -> bool:
-    """Whether a participant is none: "nobody came", "it has no pool", "none of them came"."""
+    """Whether a participant is a negation: "nobody came", "it has no pool", "none of them came"."""
     if child.dep not in ("nsubj", "nsubjpass", "dobj", "attr"):
         return False
     return child.lower in NOTHING or any(
@@ -237,7 +240,7 @@ def _is_nothing(tree: Tree, child: Word) -> bool:
 def _participants(
     tree: Tree, verb: Word, through: Word | None
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Stems of the heads of who does it and of whom it is done to, ``through`` a preposition."""
+    """Stems of the agent's and the patient's heads; ``through`` is the patient's preposition."""
     subject = tree.child(verb, ("nsubj",))
     if through is not None:
         done_to = tree.child(through, ("pobj",))

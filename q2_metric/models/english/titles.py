@@ -1,4 +1,4 @@
-"""Quoted titles as one word: in "I Want to Hold Your Hand" nobody speaks of himself."""
+"""Joins quoted titles into one word: the "I" in "I Want to Hold Your Hand" is not the speaker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 MOST_WORDS = 10
-"""Most words of a title. Longer quoted text is speech, not a name."""
+"""Maximum words of a title. Longer quoted text is speech, not a name."""
 
 _CLOSING = {'"': '"', "“": "”", "«": "»"}
 _SPEAKERS = words("i i'm i'll you me my your we us our")
@@ -23,8 +23,8 @@ _ENDS = words(", . ! ? ; : …")
 def join_titles(doc: Doc) -> Doc:
     """The document with each quoted title about a speaker ("My Way") as a single token.
 
-    A title is short, has no mark at its end, does not follow what introduces speech, and has
-    capitals at both ends, unless the text has none.
+    A title is short, has no mark at its end, and does not follow words that introduce speech. Its
+    first and last words have capitals, unless the text has no capitals.
     """
     with doc.retokenize() as retokenizer:
         for first, last in _titles(doc):

@@ -1,4 +1,4 @@
-"""Dependency trees, whose sets of words are the bits of an integer."""
+"""Dependency trees. Sets of words are the bits of an integer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Word:
     """A token: its place, forms, part of speech, dependency and entity type.
 
-    ``goes_on`` marks a word inside an entity but not at its start, ``blank`` one that a
-    blank follows.
+    ``goes_on`` marks a word inside an entity but not at its start. ``blank`` marks a word
+    followed by a blank.
     """
 
     i: int
@@ -40,7 +40,7 @@ class Tree:
     """
 
     def __init__(self, doc: Doc, raised: bool = False) -> None:
-        """``raised``: the first word has its capital only from the repair."""
+        """``raised`` says that the first word's capital comes only from the repair."""
         self.raised = raised
         self.words = [
             Word(
@@ -67,16 +67,16 @@ class Tree:
         for word in self.words:
             if word.head != word.i:
                 self.children[word.head].append(word)
-        # No cached_property: Python 3.11 guards it with a lock, which a forked child may find held.
+        # No cached_property: Python 3.11 guards it with a lock, which may stay held after a fork.
         self.below = self._below()
         self.asks = any(word.text.endswith("?") for word in self.words[-2:])
 
     def opens_clause(self, that: Word) -> bool:
-        """Whether "that" before a noun is no determiner: "i know that veganism is ..."."""
+        """Whether "that" before a noun is a conjunction: "i know that veganism is ..."."""
         return self.words[that.i - 1].lemma in REPORTING and self.words[that.head].tag[:2] == "NN"
 
     def is_bare(self, verb: Word) -> bool:
-        """Whether an infinitive is in truth a present: "i know that orcs have swords"."""
+        """Whether a supposed infinitive is a present tense: "i know that orcs have swords"."""
         own = [word.dep for word in self.words[: verb.i] if word.head == verb.i]
         return "nsubj" in own and "aux" not in own and self.words[verb.head].lemma not in CAUSATIVE
 

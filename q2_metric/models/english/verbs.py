@@ -20,10 +20,10 @@ def finite_word(tree: Tree, verb: Word) -> Word | None:
 
 
 def subject_of(tree: Tree, verb: Word) -> Word | None:
-    """The verb's subject, also where the parser took it for the object of the verb before.
+    """The verb's subject, even if the parser took it for the object of the verb before.
 
-    In "i can't believe scream was released in 1996" the small model makes "scream" what is
-    believed.
+    In "i can't believe scream was released in 1996" the small model reads "scream" as the object
+    of "believe".
     """
     subject = tree.child(verb, ("nsubj", "nsubjpass", "expl", "csubj"))
     if subject is not None or verb.dep != "ccomp" or not tree.child(verb, AUXILIARIES):
@@ -43,7 +43,7 @@ def is_finite_clause(tree: Tree, verb: Word) -> bool:
 
 
 def first_of(tree: Tree, verb: Word) -> Word:
-    """The verb whose subject a coordinated verb shares; itself where it has its own."""
+    """The verb whose subject a coordinated verb shares; the verb itself if it has a subject."""
     while verb.dep == "conj" and subject_of(tree, verb) is None:
         if not is_verb(tree.words[verb.head]):
             break
@@ -52,7 +52,7 @@ def first_of(tree: Tree, verb: Word) -> Word:
 
 
 def is_participle_clause(tree: Tree, verb: Word) -> bool:
-    """A participle after a noun: "a sitcom created by ..."."""
+    """Whether the verb is a participle after a noun: "a sitcom created by ..."."""
     return (
         verb.dep == "acl"
         and verb.tag in ("VBN", "VBD", "VBG")

@@ -14,10 +14,10 @@ NOT_ASKED = words("""
     something anything nothing everything someone anyone everyone somebody anybody everybody
     myself yourself himself herself itself themselves ourselves each all both some any mine
 """)
-"""Spans that make no question: nobody can tell what they answer."""
+"""Spans that get no question, because it would be unclear what they answer."""
 QUOTES = words("\" “ ” « »")
 REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
-"""Verbs after which "that" opens a clause, whatever the parser makes of it."""
+"""Verbs after which "that" always opens a clause, even if the parser disagrees."""
 CAUSATIVE = words("let make help have see watch hear feel")
 """Verbs that take a bare infinitive ("let him go")."""
 PRESUPPOSING = words("""
@@ -28,7 +28,7 @@ PRESUPPOSING = words("""
 "i can not believe that ..."."""
 DENYING = words("deny doubt dispute refute disprove reject")
 NOT_DENYING = words("only until just merely simply necessarily")
-"""What makes a "not" before it something else than a denial."""
+"""If one of these words follows "not", the "not" is not a denial."""
 ENDINGS = words("until till")
 """What says when it was so after all."""
 FALSE = words("false untrue incorrect wrong inaccurate lie myth falsehood hoax rumor rumour")
@@ -65,7 +65,7 @@ PEOPLE = words("""
     guest people women men children parent grandfather grandmother fan kid host
 """)
 WORKS = words("song album movie film book novel series band show brand team single game city dish")
-"""What is never asked for with "who", whatever its name looks like."""
+"""Things that are never asked for with "who", even if they have a person's name."""
 PLACES = words("""
     area beach building center centre city coast continent country county district garden home
     hospital house island kitchen lake mall mountain museum neighborhood ocean office park place
@@ -114,30 +114,30 @@ AGENT_VERBS = words(
     "create write found direct develop produce invent release publish establish discover build "
     "design introduce launch buy acquire sell win rate name own make say announce"
 )
-"""What an organisation does as people do: "Who developed it?"."""
+"""Actions of organisations that are asked for with "who": "Who developed it?"."""
 PAST_MAKERS = words(
     "create write found direct form develop produce invent release publish record establish "
     "discover build design introduce paint compose launch open coin star set bear"
 )
-"""Verbs whose participle after a noun tells of the past ("a film directed by ...")."""
+"""Verbs whose participle after a noun refers to the past ("a film directed by ...")."""
 
 SPEAKERS = words("i we me my our us myself mine")
-"""Who speaks: a clause about them is no claim about the world."""
+"""Words for the speaker. A clause about the speaker is not a claim about the world."""
 KNOWING = words("""
     know think believe hear read guess say tell see understand find remember learn realize realise
     bet suppose assume feel imagine mention notice forget hope agree
 """)
-"""What speakers do with a claim: "i know that ..."."""
+"""Verbs by which speakers introduce a claim: "i know that ..."."""
 SURE = words("sure aware glad surprised certain positive happy")
 TEXTS = words("text passage document article source context paragraph excerpt knowledge snippet")
-"""What a response calls its knowledge."""
+"""Names by which a response refers to its knowledge."""
 STATING = words("say state mention note indicate explain tell report show describe confirm")
 SPEAKING = STATING | words("add announce warn claim insist argue believe think write admit")
-"""What others do with a claim: it stays with who says it."""
+"""Verbs by which others make a claim. The claim is kept together with its speaker."""
 PASTS = words("""
     came became went grew took gave wrote knew saw began rose fell drew flew spoke broke drove ate
     ran sang swam wore chose forgot hid rode shook stole threw woke was were did had
 """)
-"""Past tenses that are no participles, whatever the parser makes of them."""
+"""Past tenses that are never participles, even if the parser disagrees."""
 EITHER = words("or nor either neither")
-"""What joins alternatives, of which none is claimed by itself."""
+"""Words that join alternatives. No alternative is claimed by itself."""
