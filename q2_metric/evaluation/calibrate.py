@@ -1,6 +1,6 @@
 """Fits thresholds and calibrations to responses with human labels.
 
-What is fitted is applied by :mod:`q2_metric.metrics.calibration`, without scikit-learn.
+:mod:`q2_metric.metrics.calibration` applies the result, without scikit-learn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from q2_metric.metrics.calibration import Calibration
 Kind = Literal["isotonic", "platt"]
 
 FOLDS = 5
-"""Number of parts of the cross-validation that estimates how well it does on other responses."""
+"""Number of folds of the cross-validation that estimates the performance on other responses."""
 
 
 def fit(
@@ -41,12 +41,12 @@ def fit(
     Args:
         truth: whether people found each response consistent.
         scores: scores of the metric.
-        name: of the calibration, for signatures.
-        metric, signature: of the scores.
+        name: name of the calibration, for signatures.
+        metric, signature: metric and signature of the scores.
         kind: "isotonic": scikit-learn's isotonic regression. "platt": logistic
-            regression on Platt's smoothed targets, so that classes which can be told
-            apart without error do not make it infinitely steep.
-        precision: as for :func:`best_threshold`, which is for balanced accuracy otherwise.
+            regression on Platt's smoothed targets, so that perfectly separable classes do
+            not make it infinitely steep.
+        precision: as for :func:`best_threshold`; without it, balanced accuracy is maximised.
 
     Raises:
         InputError: all labels are equal, scores fall as consistency rises, or the precision cannot
@@ -87,7 +87,7 @@ def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
         raise MissingExtra("q2 calibrate", "scikit-learn", "meta") from error
     positive, negative = labels.sum(), (~labels).sum()
     target = np.where(labels, (positive + 1) / (positive + 2), 1 / (negative + 2))
-    # Each response stands once in each class, weighted with its target (Platt, 1999).
+    # Each response occurs once in each class, weighted with its target (Platt, 1999).
     model = LogisticRegression(C=np.inf, max_iter=1000, tol=1e-8)
     model.fit(
         np.concatenate([values, values]).reshape(-1, 1),
@@ -108,7 +108,7 @@ def experiment(
     truth: Sequence[bool], scores: Sequence[float], fitted: Calibration, *,
     precision: float | None = None,
 ) -> Report:
-    """The calibration on the responses that it was fitted on, and on held-out ones.
+    """The performance of the calibration on the fitted responses and on held-out ones.
 
     Held out: each of 5 parts is judged by a calibration fitted on the other four.
     """
@@ -164,7 +164,7 @@ def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> tuple[Cell, 
 def _cross_validated(
     labels: st.Bools, values: st.Floats, fitted: Calibration, precision: float | None
 ) -> tuple[st.Floats, st.Bools]:
-    """Probabilities and decisions by calibrations that have not seen the response."""
+    """Probabilities and decisions by calibrations that were fitted without the response."""
     from sklearn.model_selection import StratifiedKFold
 
     least = min(labels.sum(), (~labels).sum())
@@ -178,7 +178,7 @@ def _cross_validated(
     for others, part in folds.split(values, labels):
         try:
             threshold = best_threshold(labels[others], values[others], precision=precision)
-        except InputError:  # the precision is not reached without this part
+        except InputError:  # the other parts do not reach the precision
             threshold = float(values[others].max())
         part_of = _isotonic if fitted.kind == "isotonic" else _platt
         one = Calibration(

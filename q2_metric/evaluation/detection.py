@@ -1,4 +1,4 @@
-"""How well scores tell consistent from inconsistent responses: tables and curves."""
+"""Tables and curves that show how well scores separate consistent and inconsistent responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from q2_metric.evaluation.titles import title
 HISTOGRAM_BINS = 20
 
 MOST_POINTS = 201
-"""Of a curve that is kept; its statistics come from all of them."""
+"""Maximum number of points of a stored curve; its statistics come from all points."""
 
 
 def detection_table(
@@ -33,7 +33,7 @@ def detection_table(
     """A line for each metric: ROC-AUC, decisions at a threshold, calibration error.
 
     Args:
-        accuracy, auc: published figures by metric, which get columns of their own.
+        accuracy, auc: published figures by metric, shown in their own columns.
     """
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
@@ -79,10 +79,10 @@ def detection_table(
 
 
 def truths_of(sets: Mapping[str, Sequence[Labelled]]) -> dict[str, list[bool]]:
-    """What people found, by name of the set.
+    """People's labels, by name of the set.
 
     Raises:
-        InputError: a set has one class only.
+        InputError: a set has only one class.
     """
     truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
     for name, truth in truths.items():
@@ -97,7 +97,7 @@ def auc_lines(
     """A line for each metric: its title, ROC-AUC with interval on each set, their mean.
 
     Args:
-        truths, scores: by name of the set; each set has the same metrics.
+        truths, scores: labels and scores by name of the set; each set has the same metrics.
     """
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
@@ -107,10 +107,10 @@ def auc_lines(
 
 
 def compared_with(names: Sequence[str], asked: str | None = None) -> str:
-    """The metric that the others are compared with: token F1 unless it is not there.
+    """The metric that the others are compared with; by default token F1, if it is there.
 
     Raises:
-        InputError: what was asked for is not there.
+        InputError: the requested metric is not there.
     """
     if asked is not None and asked not in names:
         raise InputError(f"there is no metric {asked!r} to compare with; the metrics are "
@@ -183,7 +183,7 @@ def reliability_table(
 
 
 def average(cells: Sequence[float | None]) -> float | None:
-    """The mean, ``None`` where a figure is missing: it would be of other sets."""
+    """The mean; ``None`` if a figure is missing, because the mean would cover other sets."""
     known = [cell for cell in cells if cell is not None]
     return sum(known) / len(known) if known and len(known) == len(cells) else None
 
@@ -191,7 +191,7 @@ def average(cells: Sequence[float | None]) -> float | None:
 def detection_curves(
     sets: Mapping[str, tuple[Sequence[bool], Scores]], *, bins: int = st.N_BINS
 ) -> dict[str, Any]:
-    """What the figures of detection are drawn from.
+    """The data for the figures of detection.
 
     Args:
         sets: labels and scores, by the title of a panel.
@@ -223,7 +223,7 @@ def detection_curves(
 
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:
-    """A curve with as many points as a figure can show, its ends among them."""
+    """A curve with at most as many points as a figure can show, including both ends."""
     import numpy as np
 
     n = len(curve.x)

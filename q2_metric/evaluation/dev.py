@@ -1,7 +1,7 @@
-"""The development sets: what models and settings are chosen by.
+"""The development sets, on which models and settings are chosen.
 
-Human labels on what systems really wrote, never trained on. Beside each metric stand the two
-counts that any model should be above.
+They hold human labels on real outputs of systems, and are never used for training. Each metric is
+shown beside the two word counts that any model should beat.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ COUNTS = ("knowledge_f1", "word_share")
 
 
 def experiment(columns: Columns, sets: Mapping[str, Sequence[Labelled]]) -> Report:
-    """ROC-AUC by set and on average, where counting words does better, calibration.
+    """ROC-AUC by set and on average, the sets on which word counts are better, and calibration.
 
     Args:
-        columns: the metrics; those of :data:`COUNTS` among them are what the others are
-            compared with.
+        columns: the metrics; the others are compared with those in :data:`COUNTS`.
         sets: rows by name, all with the same metrics.
 
     Raises:
-        InputError: a set has one class only; errors of the metrics.
+        InputError: a set has only one class; errors of the metrics.
     """
     truths = truths_of(sets)
     scores = {
@@ -84,7 +83,7 @@ def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) ->
 def _calibration(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
 ) -> Table | None:
-    """Calibration errors of the metrics that are probabilities, ``None`` without any."""
+    """Calibration errors of the metrics that are probabilities; ``None`` if there are none."""
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
         if entry(metric).probability:

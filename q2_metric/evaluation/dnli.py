@@ -20,7 +20,7 @@ from q2_metric.evaluation.titles import title
 from q2_metric.types import Label
 
 THRESHOLD = 0.1
-"""Of Q² (section 5.3)."""
+"""Threshold of Q² (section 5.3)."""
 
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
 
@@ -32,15 +32,15 @@ def experiment(
     threshold: float = THRESHOLD,
     dev: Sequence[Pair] = (),
 ) -> Report:
-    """Accuracy at the paper's threshold, and at one tuned on other pairs where given.
+    """Accuracy at the paper's threshold, and at a threshold tuned on ``dev``, if given.
 
     Args:
-        columns: the metrics; Q² is meant to keep personal questions.
-        pairs: of the test set.
-        dev: pairs that each metric's own threshold is tuned on, for best accuracy.
+        columns: the metrics; Q² should keep personal questions.
+        pairs: pairs of the test set.
+        dev: pairs on which each metric's own threshold is tuned for best accuracy.
 
     Raises:
-        InputError: all pairs are of one class.
+        InputError: all pairs belong to one class.
     """
     truth = [pair.consistent for pair in pairs]
     if all(truth) or not any(truth):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 PANEL = 3.1
-"""Inches of a panel's side."""
+"""Side of a panel in inches."""
 
 Panels = Mapping[str, Mapping[str, Any]]
 Styles = Mapping[str, Mapping[str, Any]]
@@ -111,7 +111,7 @@ def _histogram(plt: Any, panels: Panels, styles: Styles) -> Any:
             if curve is None:
                 axis.set_visible(False)
                 continue
-            # Shares of each class: classes of different size can be compared.
+            # Shares of each class, so that classes of different size can be compared.
             for label, colour in (("consistent", "#0072B2"), ("inconsistent", "#D55E00")):
                 counts: Sequence[float] = curve[label]
                 total = sum(counts) or 1

@@ -1,7 +1,7 @@
 """Evidence: does SCALE's tree search find a supporting utterance? (SCALE, on ScreenEval)
 
-For each sentence that the dialogue supports, the search goes down to one utterance; it is
-right where people marked that utterance.
+For each sentence that the dialogue supports, the search ends at one utterance. The result is
+correct if people marked that utterance.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Utterances:
     """Cuts texts at newlines: SCALE then searches for an utterance, not a sentence."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """(start, end) of the lines of each text that hold something."""
+        """(start, end) of the non-empty lines of each text."""
         return [[match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
                 for text in texts]
 
@@ -48,10 +48,10 @@ def experiment(
     """Recall of a supporting utterance at 1; ROC-AUC of the metrics where there are two classes.
 
     Args:
-        scale: whose backbone and settings search.
-        columns: metrics that tell supported sentences from others.
+        scale: the metric whose backbone and settings are used for the search.
+        columns: metrics that should separate supported sentences from others.
         rows: sentences with their dialogues.
-        branches: of the search that ``scale`` was made with; named in the signature.
+        branches: branches of the search that ``scale`` was made with; named in the signature.
         bar: opens a progress bar for the searches.
 
     Raises:

@@ -1,6 +1,6 @@
 """The figures of a :class:`~q2_metric.evaluation.tables.Report`, as PNG and SVG.
 
-Drawn from ``Report.curves`` alone, so that a saved report can be drawn again:
+They are drawn only from ``Report.curves``, so that a saved report can be drawn again:
 
 ===================  ===================================================================
 precision_recall     panel -> metric -> {consistent, inconsistent} -> x, y, threshold
@@ -31,7 +31,7 @@ SUFFIXES = ("png", "svg")
 DPI = 200
 
 _COLOURS = ("#0072B2", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
-"""Okabe and Ito's, which most colour-blind people can tell apart."""
+"""Okabe and Ito's colours, which most colour-blind people can distinguish."""
 
 _DASHES: tuple[Any, ...] = ("-", "--", "-", (0, (4, 1.5)), "-.", ":", (0, (1, 1)))
 
@@ -53,7 +53,7 @@ def figures_in(folder: str | Path) -> list[Path]:
     endings = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
     try:
         return [path for path in Path(folder).iterdir() if path.name.endswith(endings)]
-    except OSError:  # it is not there yet
+    except OSError:  # the folder does not exist yet
         return []
 
 
@@ -70,7 +70,7 @@ def _stem(name: str) -> str:
 def draw(report: Report, folder: str | Path) -> list[Path]:
     """Draws all figures of a report into a folder, as ``NAME_KIND.png`` and ``.svg``.
 
-    Signs of a report's name that might lead out of the folder become underscores.
+    Characters of a report's name that might lead out of the folder become underscores.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -121,7 +121,7 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 
 def _styles(panels: Panels) -> Styles:
-    """Colour and dash of each metric, by its place among those of the report."""
+    """Colour and dash of each metric, by its index among the report's metrics."""
     found = dict.fromkeys(metric for one in panels.values() for metric in one)
     return {
         metric: {

@@ -24,10 +24,10 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
     """Writes a report as JSON, CSV or markdown, by the suffix.
 
     Args:
-        note: markdown put under the title of a page (how the figures are to be read).
+        note: markdown under the title of a page that explains how to read the figures.
 
     Raises:
-        InputError: unknown suffix, or the file cannot be written.
+        InputError: the suffix is unknown, or the file cannot be written.
     """
     check_place(path, SUFFIXES)
     suffix = Path(path).suffix.lower()
@@ -38,9 +38,9 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
 
 
 def to_json(report: Report) -> str:
-    """Everything; a table's rows are lists in the order of its columns.
+    """The whole report as JSON; a table's rows are lists in the order of its columns.
 
-    Curves are rounded to 5 digits and stand in one line.
+    Curves are rounded to 5 digits, each on one line.
     """
     fields = {"format": FORMAT, **asdict(report)}
     # Read back with few digits, and written again.
@@ -57,7 +57,7 @@ def read_json(path: str | Path) -> Report:
     """A report that :func:`write` wrote as JSON.
 
     Raises:
-        InputError: the file is missing or no such report.
+        InputError: the file is missing or is not such a report.
     """
     text = read_text(path)
     try:
@@ -80,9 +80,9 @@ def read_json(path: str | Path) -> Report:
 
 
 def to_csv(report: Report) -> str:
-    """One line a figure: table, row, column, value, low, high (the ends of an interval).
+    """One line per figure: table, row, column, value, low, high (the ends of an interval).
 
-    Texts are such that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
+    Texts are escaped so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -1,6 +1,6 @@
-"""Responses that people labelled, out of a file of any form that ``q2 score`` reads.
+"""Responses that people labelled, from a file of any format that ``q2 score`` reads.
 
-A file is read once: it may be a pipe.
+A file is read only once, because it may be a pipe.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def read_scored(
 
     Args:
         path, label, form: as for :func:`read_labelled`.
-        column: of the numbers.
+        column: column of the numbers.
 
     Raises:
-        InputError: there is no such column, a value is no label, or a number is missing or none.
+        InputError: a column is missing, a value is not a label, or a number is missing or invalid.
     """
     found = list(read_fields(path, form))
     return _labels(found, label), _numbers(found, column)

@@ -27,7 +27,7 @@ def to_markdown(report: Report, *, note: str = "") -> str:
 
 
 def markdown_table(table: Table) -> list[str]:
-    """The lines of a table, numbers at the right."""
+    """The lines of a table, with numbers right-aligned."""
     titles = [column.title for column in table.columns]
     numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
     return table_lines(titles, table.shown(), numbers)
@@ -39,9 +39,9 @@ def table_lines(
     """The lines of a table.
 
     Args:
-        titles: of the columns.
-        rows: a cell for each column; upright bars in them are escaped.
-        right: places of the columns that are set at the right.
+        titles: titles of the columns.
+        rows: rows with a cell for each column; vertical bars in cells are escaped.
+        right: indexes of the columns that are right-aligned.
 
     >>> table_lines(["a", "b"], [["x|y", "1"]], [1])
     ['| a | b |', '|---|---:|', '| x\\\\|y | 1 |']

@@ -1,4 +1,4 @@
-"""Figures of the papers, with their own models, that stand beside ours.
+"""Figures of the papers, with the papers' own models, for comparison with ours.
 
 Q2 is Honovich et al., EMNLP 2021; SCALE is Lattimer et al., EMNLP 2023; TRUE is Honovich et
 al., NAACL 2022. Keys are this package's names of metrics; shares and AUCs are in [0, 1].

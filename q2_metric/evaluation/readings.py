@@ -1,7 +1,7 @@
-"""The reading under which a labelled set is scored: that of the guideline of its annotators.
+"""The reading under which a labelled set is scored, as given by its annotation guideline.
 
-Under "consistent" chat and opinion do not count. Under "attributable" (AIS, BEGIN, FaithDial) every
-statement must stand in the knowledge, and a response that claims nothing is not supported.
+Under "consistent", chat and opinion do not count. Under "attributable" (AIS, BEGIN, FaithDial),
+the knowledge must contain every statement, and a response that claims nothing is not supported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from q2_metric.metrics.scale_settings import Reading
 
 USUAL: Reading = "consistent"
 ATTRIBUTABLE = frozenset(["ais_wow", "begin", "faithdial"])
-"""Sets whose guideline asks for a source of every statement; of all others it is "consistent"."""
+"""Sets whose guideline asks for a source of every statement; all others are "consistent"."""
 
 
 def reading_of(name: str) -> Reading:
@@ -25,7 +25,7 @@ def reading_of(name: str) -> Reading:
 
 
 def told(readings: Mapping[str, Reading]) -> str:
-    """What a table says of the readings of its sets.
+    """The sentence in which a table names the readings of its sets.
 
     >>> told({"ais_wow": "attributable", "frank": "consistent"})
     'Reading: attributable of ais_wow; consistent of frank.'

@@ -28,9 +28,9 @@ NEUTRAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What the experiments need of a :class:`~q2_metric.types.Score`.
+    """The parts of a :class:`~q2_metric.types.Score` that the experiments need.
 
-    ``questions`` and ``unanswered`` count its questions; ``None`` where the metric asks none.
+    ``questions`` and ``unanswered`` count its questions; ``None`` if the metric asks none.
     """
 
     value: float | None
@@ -42,7 +42,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ByGuideline:
-    """A metric that is made for each reading once a set needs it: that of the set's guideline."""
+    """A metric with one version for each reading, made when a set's guideline needs it."""
 
     name: str
     make: Callable[[Reading], Source]
@@ -76,7 +76,7 @@ class Source(Protocol):
         ...
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
-        """One for each example, in order; ``None`` where the source has none."""
+        """One score for each example, in order; ``None`` if the source has none."""
         ...
 
 
@@ -84,9 +84,9 @@ class Columns:
     """Scores of several metrics over any examples, side by side.
 
     Args:
-        sources: in the order in which they are shown; each gives all its metric's columns.
-            One that is there by guideline has its other reading's signature beside the first.
-        reading: under which all sets are scored; ``None`` for that of each set's guideline.
+        sources: sources in display order; each gives all its metric's columns. A source
+            by guideline also shows the signature of its other reading.
+        reading: the reading for all sets; ``None`` uses the reading of each set's guideline.
         bar: opens a progress bar for (title, total).
     """
 
@@ -104,12 +104,12 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns."""
+        """The names of the columns."""
         return [column.name for one in self._sources for column in entry(one.name).columns]
 
     @property
     def signatures(self) -> dict[str, str]:
-        """By name of the column, of those that were asked for scores."""
+        """Signatures by name of the column, for columns that were asked for scores."""
         return dict(self._signatures)
 
     def scores(
@@ -121,7 +121,7 @@ class Columns:
             complete: refuse a source that lacks some of the examples.
 
         Raises:
-            InputError: a source lacks some; errors of the metrics.
+            InputError: a source lacks some of the examples; errors of the metrics.
         """
         found: dict[str, list[Scored | None]] = {}
         reading = self.reading_of(title)
@@ -149,14 +149,14 @@ class Columns:
         return self._reading or reading_of(name)
 
     def readings(self, names: Iterable[str]) -> str:
-        """What a table's note says of these sets' readings, "" where no metric has several."""
+        """The words on these sets' readings in a table's note; "" if no metric has several."""
         if not self._reading and not any(isinstance(one, ByGuideline) for one in self._sources):
             return ""
         return " " + told({name: self.reading_of(name) for name in names})
 
 
 def values(column: Sequence[Scored | None]) -> list[float]:
-    """The values as numbers, :data:`NEUTRAL` where there is none."""
+    """The values as numbers; :data:`NEUTRAL` replaces a missing one."""
     return [NEUTRAL if item is None or item.value is None else item.value for item in column]
 
 
@@ -164,15 +164,15 @@ def values(column: Sequence[Scored | None]) -> list[float]:
 
 
 class MetricSource(CachedMetric):
-    """Scores by one of our metrics, loaded only for what the cache lacks."""
+    """Scores by one of our metrics, which is loaded only if the cache lacks a score."""
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
-        """All of them, each scored once."""
+        """The scores of all examples; each example is scored once."""
         return [scored(self.name, one) for one in self.score(examples, progress=progress)]
 
 
 def scored(name: str, score: Score) -> Scored:
-    """The part of a score by the metric of that name that is kept."""
+    """The part of a score by the named metric that the experiments keep."""
     value = score.value if score.value is not None and math.isfinite(score.value) else None
     if entry(name).details != "questions":
         return Scored(value)
@@ -193,11 +193,11 @@ class FileSource:
     Args:
         path: .csv, .jsonl, .tsv or .parquet.
         found: its rows (:func:`q2_metric.rows.formats.read_fields`).
-        column: with the scores; also the metric's name.
-        rows: of the data set, in its own order.
+        column: column with the scores; also the metric's name.
+        rows: rows of the data set, in its own order.
 
     Raises:
-        InputError: no such column, a value that is no number, or rows that match nothing.
+        InputError: the column is missing, a value is not a number, or no row matches.
     """
 
     def __init__(
@@ -259,10 +259,10 @@ def _named(rows: Sequence[Example]) -> set[str | None]:
 
 
 def number_of(value: object, column: str, where: str) -> float | None:
-    """A score of a file; an empty cell or null is a response that was not scored.
+    """A score of a file; an empty cell or null stands for a response that was not scored.
 
     Raises:
-        InputError: anything else that is no finite number.
+        InputError: the value is anything else that is not a finite number.
     """
     if value is None or value == "":
         return None

@@ -22,13 +22,13 @@ def best_threshold(
 ) -> float:
     """The threshold above which a response is best called consistent.
 
-    It lies half-way between two neighbouring scores. Of equally good thresholds, the lowest is
-    taken.
+    It lies half-way between two neighbouring scores. If several thresholds are equally good, the
+    lowest is returned.
 
     Args:
         rule: the number to maximise.
-        precision: replaces ``rule``: find the most consistent responses while this share, in (0,
-            1], of the found ones is consistent.
+        precision: replaces ``rule``: find as many consistent responses as possible, while this
+            share, in (0, 1], of the found responses is consistent.
 
     Raises:
         InputError: all labels are equal, or the precision cannot be reached.
@@ -37,7 +37,7 @@ def best_threshold(
         raise InputError(f"the precision must be above 0 and at most 1, not {precision}")
     labels, values = checked(truth, scores)
     positive, negative = labels.sum(), (~labels).sum()
-    # Found are the responses that score at least order[i]; the first point finds none.
+    # Point i finds the responses that score at least order[i]; the first point finds none.
     false, recall, order = (
         one[1:] for one in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False)
     )

@@ -1,4 +1,4 @@
-"""What metrics are called for people."""
+"""The titles of metrics for people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from q2_metric.metrics.registry import columns
 
 
 def title(column: str) -> str:
-    """A column's name for people; that of a metric of others is its own."""
+    """A column's title for people; a metric from another package keeps its own name."""
     known = columns()
     return known[column].title if column in known else column

@@ -1,4 +1,4 @@
-"""TRUE: do scores tell consistent from inconsistent texts, set by set?
+"""TRUE: do scores separate consistent and inconsistent texts, set by set?
 
 Honovich et al., NAACL 2022. Any csv with the columns ``grounding``, ``generated_text`` and
 ``label`` (1 = consistent) is a set.
@@ -32,17 +32,17 @@ from q2_metric.evaluation.tables import Column, Report, Table
 from q2_metric.evaluation.titles import title
 
 SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith("true/"))
-"""Sets that are known by name."""
+"""Sets that can be given by name."""
 
 SAME_SET = {"dialfact_a": "dialfact"}
-"""Sets that are a part of a published one, whose figure stands beside them."""
+"""Sets that are part of a published set; the published figure is shown beside them."""
 
 
 def sets_here() -> list[str]:
-    """Those of :data:`SETS` that are on this machine; a part of another only without it.
+    """The sets of :data:`SETS` that are installed; part of a set only if the whole is missing.
 
     Raises:
-        DataError: there is none.
+        DataError: no set is installed.
     """
     found: list[str] = []
     for name in SETS:
@@ -61,7 +61,7 @@ def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
     """The rows of sets, by name; a file is named by its stem.
 
     Raises:
-        DataError: a set or a file is not there, or is not what it should be.
+        DataError: a set or a file is missing, or is not as expected.
         InputError: two sets have the same name.
     """
     found: dict[str, list[Labelled]] = {}
@@ -80,14 +80,14 @@ def experiment(
     against: str | None = None,
     bins: int = st.N_BINS,
 ) -> Report:
-    """ROC-AUC by set, what tells the metrics apart, calibration.
+    """ROC-AUC by set, comparison of the metrics, calibration.
 
     Args:
         columns: the metrics.
-        sets: as :func:`read_sets` gives them.
+        sets: sets from :func:`read_sets`.
         against: the metric that the others are compared with; by default token F1, or the
-            first where it is not among them.
-        bins: of the reliability curves, equally wide.
+            first metric if token F1 is missing.
+        bins: number of equally wide bins of the reliability curves.
     """
     truths = truths_of(sets)
     names = columns.names

@@ -46,7 +46,7 @@ def spool() -> Iterator[Spool]:
 
 
 def _discard(file: IO[str]) -> None:
-    """Closes the file without another attempt to write; the error was already reported."""
+    """Closes the file and ignores errors, because the write error was already reported."""
     with suppress(OSError):
         file.close()
 
