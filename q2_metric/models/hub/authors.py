@@ -11,15 +11,15 @@ from q2_metric.types import Answer
 
 
 class AuthorsReader(TorchReader):
-    """Takes the best start and the best end, each for itself, and rebuilds the answer from tokens.
+    """Takes the best start and the best end independently, and rebuilds the answer from tokens.
 
-    Question and passage are one row. The answer may begin in the question; it is empty where the
-    end is before the start. No answer is the first token alone. Rows that are too long for the
-    model, with which their program fails, are read as :class:`TorchReader` reads them.
+    Question and passage are one row. The answer may begin in the question. It is empty if the end
+    is before the start. The first token alone means "no answer". Their program fails on rows that
+    are too long for the model; these are read as by :class:`TorchReader`.
     """
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context), ``None`` where there is none."""
+        """An answer for each (question, context); ``None`` for no answer."""
         asked = list(dict.fromkeys(pairs))
         if not asked:
             return []

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.loading import Loaded
 
 CPU_TOKENS = 1024
-"""Padded tokens of a batch on a CPU, which should stay in its caches: 512 to 2048 took about the
-same time, 4096 a fifth more, single short rows up to half more (a RoBERTa-base, a T5-small)."""
+"""Padded tokens of a batch on a CPU, so that it fits in the caches: 512 to 2048 took about the same
+time, 4096 a fifth more, single short rows up to half more (a RoBERTa-base, a T5-small)."""
 FIRST_TOKENS = 16_384
-"""Padded tokens of the first batch on other devices, before the memory of a token is known."""
+"""Padded tokens of the first batch on other devices, before the memory per token is known."""
 MOST_TOKENS = 262_144
 """Padded tokens of a batch at most: enough to keep any one device busy."""
 MEMORY_SHARE = 0.8
@@ -34,7 +34,7 @@ Row = dict[str, list[int]]
 
 @dataclass(slots=True)
 class Usage:
-    """What was run: calls of the model, rows, tokens, and tokens with their padding."""
+    """Counts of the work done: model calls, rows, tokens, and tokens with padding."""
 
     calls: int = 0
     rows: int = 0
@@ -55,11 +55,11 @@ class Memory(Protocol):
         ...
 
     def used(self) -> int:
-        """The most that was taken since ``start``."""
+        """Peak memory use since ``start``."""
         ...
 
     def free(self) -> int:
-        """What could still be taken."""
+        """Memory that is still free."""
         ...
 
 
@@ -85,13 +85,13 @@ class CudaMemory:
         import torch
 
         free, _ = torch.cuda.mem_get_info(self._device)
-        # What the allocator holds without using it is free for the next batch too.
+        # Memory that the allocator holds but does not use is free for the next batch too.
         held = torch.cuda.memory_reserved(self._device)
         return int(free + held - torch.cuda.memory_allocated(self._device))
 
 
 def memory_of(device: Any) -> Memory | None:
-    """How to measure a device's memory; ``None`` where torch cannot tell (CPU, MPS)."""
+    """The memory of a device; ``None`` if torch cannot measure it (CPU, MPS)."""
     name = str(device)
     return CudaMemory(name) if name.startswith("cuda") else None
 
@@ -99,9 +99,9 @@ def memory_of(device: Any) -> Memory | None:
 class Batches:
     """Runs rows through a model in batches of similar length (see ``batching``).
 
-    With a batch size, that many rows share a batch. Without one, as many rows as fit a
-    budget of padded tokens: a fixed one on a CPU; on CUDA it is found from the free memory
-    and from what the batches so far took.
+    With a batch size, that many rows share a batch. Without one, a budget of padded tokens
+    limits the batch. The budget is fixed on a CPU. On CUDA it is derived from the free memory
+    and from the memory that earlier batches took.
 
     Args:
         loaded: gives the padding ids and the device.
@@ -174,7 +174,7 @@ class Batches:
         return found
 
     def _learn(self, memory: Memory, cost: int) -> None:
-        """Set the budget by what a batch took; small batches say too little."""
+        """Set the budget from the memory that a batch took; small batches are not informative."""
         if 2 * cost < self.budget.tokens:
             return
         room = int(MEMORY_SHARE * memory.free() * cost / max(1, memory.used()))

@@ -1,4 +1,4 @@
-"""What a model is that somebody wants to judge entailment, by its name and its config."""
+"""Finds the kind of an entailment model from its name and its config."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from q2_metric.models.hub.loading import load_config
 from q2_metric.models.hub.names import parted
 
 OWN_PROMPTS = ("factcg", "bespoke-minicheck", "lettucedetect", "hallucination_evaluation_model")
-"""In the names of published models that look like others and are asked in a way of their own."""
+"""Name parts of published models that look like ordinary ones but need their own input format."""
 
 KINDS = {
     "ForTokenClassification": "a token classifier, which marks words of a response",
@@ -18,7 +18,7 @@ KINDS = {
     "ForQuestionAnswering": "a reader, which answers questions",
     "ForMaskedLM": "a language model without a head for a task",
 }
-"""Kinds of model that judge no pair of texts, by the end of their architecture's name."""
+"""Kinds of model that cannot judge pairs of texts, by the end of their architecture's name."""
 
 Kind = Literal["nli", "yes-no"]
 

@@ -1,4 +1,4 @@
-"""Which class each output of an NLI model stands for."""
+"""Maps each output of an NLI model to a class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES: dict[str, Label] = {
     **dict.fromkeys(("contradiction", "contradicts", "contradict", "refutes", "refute",
                      "refuted"), "contradiction"),
 }
-"""The classes by the names that configs have for them; case, "-" and blanks do not matter."""
+"""The classes by their names in configs; case, "-" and blanks do not matter."""
 
 _OPTION = "nli_labels (--nli-labels entailment,neutral,contradiction)"
 
@@ -43,18 +43,18 @@ def given_labels(text: str) -> tuple[str, ...]:
 def label_order(
     name: str, config: Any, labels: Sequence[str] | None = None, known: Sequence[str] = ()
 ) -> list[Label]:
-    """Which class each logit stands for.
+    """The class of each logit.
 
     Args:
         name: the model, for the message.
         config: has ``id2label`` and ``num_labels``.
         labels: class names in the order of the logits, instead of the config's.
-        known: the same, where the config does not tell.
+        known: the same, used if the config does not name the classes.
 
     Raises:
         InputError: ``labels`` has the wrong length or unknown names, or the config's names
-            are another order.
-        ModelError: nothing tells which class is entailment.
+            have another order.
+        ModelError: it is unknown which class is entailment.
     """
     count = config.num_labels
     names = [str(config.id2label[i]) for i in range(count)]
@@ -81,7 +81,7 @@ def label_order(
 
 
 def _classes(names: Sequence[str]) -> list[Label] | None:
-    """The classes of these names; ``None`` if one is unknown or twice there, or none entails."""
+    """The classes of these names; ``None`` if one is unknown or repeated, or none is entailment."""
     found = [NAMES.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
              for name in names]
     known = [label for label in found if label is not None]

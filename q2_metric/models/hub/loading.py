@@ -44,21 +44,20 @@ AutoClass = Literal[
 ]
 
 COMMIT = 8
-"""Digits of a commit that are shown."""
+"""Number of digits of a commit that are shown."""
 
 DEVICE_FAULTS = ("not compiled with cuda", "cuda error", "nvidia driver", "cuda driver",
                  "linked with support for mps", "mps backend")
-"""In the errors of torch about a device that was thought to be there, in lower case."""
+"""Parts of torch's errors about a missing device, in lower case."""
 OLDEST = (5, 1)
-"""Version of transformers that is needed."""
+"""Minimum version of transformers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A tokenizer and a model in evaluation mode, on their device.
 
-    ``name`` is the folder or the Hub name with its commit that they came from; it goes into
-    signatures.
+    ``name`` is the folder, or the Hub name with its commit. It is part of signatures.
     """
 
     name: str
@@ -75,7 +74,7 @@ def require(what: str) -> None:
 
     Raises:
         MissingExtra: one of them is not installed.
-        ModelError: transformers is too old: its scores of a Flan-T5 would be others.
+        ModelError: transformers is too old; a Flan-T5 would give different scores.
     """
     for package in PACKAGES:
         try:
@@ -90,8 +89,8 @@ def require(what: str) -> None:
 
 
 def limit_threads() -> None:
-    """Keeps torch to one thread in a forked child: the others of its OpenMP pool are not there,
-    and it would wait for them. DataLoader's workers have the same limit."""
+    """Limits torch to one thread in a forked child. The other threads of its OpenMP pool do not
+    exist there, and torch would wait for them. DataLoader's workers have the same limit."""
     if forks.is_child():
         import torch
 
@@ -166,13 +165,13 @@ def load_config(name: str) -> Any:
 
 
 def check_models(models: Sequence[str]) -> None:
-    """Check that all of these models are there and may be read, before one is downloaded.
+    """Check that all of these models exist and may be read, before any is downloaded.
 
-    It is quick: neither torch nor transformers is imported.
+    The check is quick: it imports neither torch nor transformers.
 
     Raises:
         MissingExtra: torch or transformers is not installed.
-        ModelError: one is not there; some have no safetensors and may not be read otherwise.
+        ModelError: a model does not exist, or has only pickles that may not be read.
     """
     check_packages(f"the model {models[0]!r}")
     for name in models:
@@ -192,10 +191,10 @@ def load_pretrained(
 ) -> Loaded:
     """Load a tokenizer and a model from the Hub or from a local folder.
 
-    Weights are read from safetensors, or where there are none, from a pickle that may be read
-    (:mod:`q2_metric.models.hub.pickles`), by torch's weights-only reader. Code that comes with a
-    model is never run, and the Hub's service that converts pickles is not asked: transformers
-    would send it the caller's token.
+    Weights are read from safetensors. If a model has none, torch's weights-only reader reads its
+    pickle, provided that this is allowed (:mod:`q2_metric.models.hub.pickles`). Code that comes
+    with a model is never run. The Hub's service that converts pickles is not used, because
+    transformers would send it the caller's token.
 
     Args:
         auto_class: name of the transformers class, which says what the model is for.
@@ -215,7 +214,7 @@ def load_pretrained(
             gives no offsets.
     """
     place, kind = resolve_device(device), resolve_dtype(dtype)
-    # One quick request first: an unreachable Hub then costs one round of retries, not three.
+    # One quick request comes first, so an unreachable Hub costs one round of retries, not three.
     config = load_config(name)
     import transformers
 
@@ -244,7 +243,7 @@ def load_pretrained(
 
 
 def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
-    """A model's tokenizer, which gives the places of its tokens."""
+    """A model's tokenizer, which must give the places of its tokens."""
     from transformers import AutoTokenizer
     from transformers.utils.hub import cached_file
 
@@ -261,14 +260,14 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
 
 
 def _label(name: str, revision: str, dtype: str) -> str:
-    """What signatures call a model: another commit is another one, and another precision gives
-    slightly other scores."""
+    """The name of a model in signatures. It contains the commit and the precision, because both
+    change scores."""
     whole = name if is_folder(name) else f"{parted(name)[0]}@{revision[:COMMIT]}"
     return whole if dtype == "float32" else f"{whole}-{dtype}"
 
 
 def _place(name: str) -> tuple[str, str]:
-    """The name as transformers takes it, ``~`` expanded, and the commit of a Hub name."""
+    """The name for transformers, with ``~`` expanded, and the commit of a Hub name."""
     path = Path(name).expanduser()
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute()
     if is_folder(name):
@@ -282,10 +281,10 @@ def _place(name: str) -> tuple[str, str]:
 
 
 def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:
-    """Refuse a model whose task layers would have to be made up."""
+    """Refuse a model whose task layers would be initialised at random."""
     inside = f"{model.base_model_prefix}."
     head = sorted(key for key in info.get("missing_keys", ()) if not key.startswith(inside))
-    if auto_class == "AutoModel":  # of a bare encoder nobody reads the pooled output
+    if auto_class == "AutoModel":  # the pooled output of a bare encoder is not used
         head = [key for key in head if "pooler" not in key]
     if head:
         raise ModelError(

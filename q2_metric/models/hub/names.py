@@ -1,7 +1,7 @@
 """Names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``.
 
-A model of the Hub stays at the commit that the local cache has, until another revision is asked
-for: what is loaded, what a signature says and what a kept score is of are one and the same.
+A Hub model stays at the commit in the local cache until another revision is requested. The loaded
+model, the signature and cached scores therefore all refer to the same commit.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ EXTRA = "torch"
 PACKAGES = ("torch", "transformers")
 
 CONFIG = "config.json"
-"""What every model has."""
+"""A file that every model has."""
 
 WAIT = 60.0
-"""Seconds in which a Hub that could not be reached is not tried again, for whatever model."""
+"""Seconds before an unreachable Hub is tried again, for any model."""
 
 MOMENT = 4.0
-"""Seconds after which a Hub that has not answered cannot be reached."""
+"""Seconds after which a Hub without an answer counts as unreachable."""
 
 
 def parted(name: str) -> tuple[str, str | None]:
@@ -43,12 +43,12 @@ def parted(name: str) -> tuple[str, str | None]:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a model's name is that of a folder here."""
+    """Whether a model's name is a local folder."""
     return Path(name).expanduser().is_dir()
 
 
 def check_packages(what: str) -> None:
-    """Refuses what needs torch and transformers where they are missing, without importing them.
+    """Checks that torch and transformers are installed, without importing them.
 
     Raises:
         MissingExtra: one of them is not installed.
@@ -64,7 +64,7 @@ def check_packages(what: str) -> None:
 
 @cache
 def commit(name: str) -> str:
-    """The commit that a Hub name stands for here; its config is downloaded if it is not.
+    """The commit that a Hub name stands for locally. A missing config is downloaded.
 
     Raises:
         Exception: of huggingface_hub, of several kinds: there is no such model or revision,
@@ -80,7 +80,7 @@ def commit(name: str) -> str:
 
 
 _unreachable: list[tuple[float, Exception]] = []
-"""When the Hub could not be reached last, and what was raised; empty where it could."""
+"""Time and error of the last failure to reach the Hub; empty if it could be reached."""
 
 
 def _downloaded(repository: str, revision: str | None) -> str:
@@ -101,10 +101,10 @@ def _downloaded(repository: str, revision: str | None) -> str:
 
 
 def _answers() -> bool:
-    """Whether the Hub answers within a moment, be it with an error.
+    """Whether the Hub answers within :data:`MOMENT`, even with an error.
 
-    huggingface_hub itself tries for half a minute. A name that is looked up in vain can take as
-    long, and nothing stops that: it is left to a thread.
+    huggingface_hub itself tries for half a minute. A failing look-up of a name can take as long
+    and cannot be stopped, so it runs in a thread.
     """
     from huggingface_hub import constants, get_session
 

@@ -16,14 +16,14 @@ from q2_metric.types import Verdict
 class TorchNli:
     """Judges entailment with any sequence classification model trained on NLI.
 
-    It is a SCALE backbone too. The order of the classes is the given one, or else read from the
-    model's config (any case; two-way models say "entailment" and "not_entailment", whose
-    probability goes to ``neutral``).
+    It is a SCALE backbone too. The order of the classes is given, or read from the model's config
+    in any case. Two-way models have "entailment" and "not_entailment"; the probability of the
+    latter counts as ``neutral``.
 
     Args:
         model: tokenizer and weights.
         labels: names of the logits in order; ``None`` for the config's.
-        known: the same, where the config has only LABEL_0 … and no labels are given.
+        known: the same, used if the config has only LABEL_0 … and no labels are given.
         batch_size: windows at a time; ``None`` for as many as fit (see ``Batches``).
         max_length: tokens of premise and hypothesis together; ``None`` for the model's.
 
@@ -44,7 +44,7 @@ class TorchNli:
         max_length: int | None = None,
     ) -> None:
         window = window_size(model)
-        # Another order of the classes gives other scores, so signatures have it.
+        # The order of the classes changes scores, so it is part of signatures.
         self.name = model.name + (f"[{','.join(labels)}]" if labels else "")
         self.batches = Batches(model, batch_size)
         self.max_length = window if max_length is None else min(max_length, window)

@@ -18,7 +18,7 @@ from q2_metric.models.hub.names import commit, is_folder, parted
 from q2_metric.models.presets import published
 
 PICKLES = "Q2_ALLOW_PICKLES"
-"""Environment variable: models, with commas between, that may be read from a pickle."""
+"""Environment variable: a comma-separated list of models that may be read from a pickle."""
 
 SAFE = ("model.safetensors", "model.safetensors.index.json")
 
@@ -26,9 +26,9 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_weights(models: Iterable[str]) -> None:
-    """Check, before any weights are downloaded, that those of all models may be read.
+    """Check that the weights of all models may be read, before any are downloaded.
 
-    Those that are trusted and have pickles alone are named in one warning.
+    One warning names the trusted models that have only pickles.
 
     Raises:
         PicklesRefused: some have no safetensors and may not be read; the message names all.
@@ -46,11 +46,11 @@ def check_weights(models: Iterable[str]) -> None:
 
 
 _said: set[str] = set()
-"""Models of which the warning has told."""
+"""Models that the warning has already named."""
 
 
 def pickle_named(name: str) -> bool:
-    """Whether :data:`PICKLES` names the model, as it was given."""
+    """Whether :data:`PICKLES` names the model as the user wrote it."""
     return name in _named()
 
 
@@ -59,7 +59,7 @@ def _named() -> list[str]:
 
 
 def trusted(name: str) -> bool:
-    """Whether it is a preset's published model, in the state that its owner shows."""
+    """Whether it is a preset's published model at its owner's current revision."""
     return name in published() and not is_folder(name)
 
 
@@ -69,9 +69,9 @@ def may_read_pickle(name: str) -> bool:
 
 
 def is_cached(name: str) -> bool:
-    """Whether weights of a Hub model that may be read are in the local cache, whole.
+    """Whether the local cache has complete weights of a Hub model that may be read.
 
-    They are downloaded last, so all else is there too, and nothing needs to be asked of the Hub.
+    Weights are downloaded last, so the other files are there too and no request is needed.
     """
     if is_folder(name):
         return False
@@ -80,7 +80,7 @@ def is_cached(name: str) -> bool:
 
 
 def _weights_here(name: str, file: str) -> bool:
-    """Whether a file of weights is in the cache, or the index of its parts and all of them."""
+    """Whether the cache has a file of weights, or the index of its parts and all the parts."""
     from huggingface_hub import try_to_load_from_cache
 
     repository, revision = parted(name)[0], commit(name)
@@ -97,7 +97,7 @@ def _weights_here(name: str, file: str) -> bool:
 def has_safetensors(name: str) -> bool:
     """Whether a model has its weights as safetensors: in its folder, in the cache or on the Hub.
 
-    A Hub that cannot be reached is believed to have them: loading says what is wrong.
+    If the Hub cannot be reached, the answer is yes, and loading reports the error.
     """
     if is_folder(name):
         return any((Path(name).expanduser() / file).is_file() for file in SAFE)
