@@ -107,7 +107,7 @@ def auc_lines(
 
 
 def compared_with(names: Sequence[str], asked: str | None = None) -> str:
-    """The metric that the others are compared with; by default token F1, if it is there.
+    """The metric that the others are compared with: by default token F1, otherwise the first.
 
     Raises:
         InputError: the requested metric is not there.

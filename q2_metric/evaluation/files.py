@@ -40,7 +40,7 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
 def to_json(report: Report) -> str:
     """The whole report as JSON; a table's rows are lists in the order of its columns.
 
-    Curves are rounded to 5 digits, each on one line.
+    Curves are rounded to 5 digits, all on one line.
     """
     fields = {"format": FORMAT, **asdict(report)}
     # Read back with few digits, and written again.

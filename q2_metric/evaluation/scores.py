@@ -197,7 +197,8 @@ class FileSource:
         rows: rows of the data set, in its own order.
 
     Raises:
-        InputError: the column is missing, a value is not a number, or no row matches.
+        InputError: the column is missing, a value is not a number, or the rows cannot be
+            matched.
     """
 
     def __init__(

@@ -75,9 +75,9 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     Each question has ``kind``, ``state`` and ``plain``; each claim ``kind``, ``state``, ``form``
     (the kind of the claim itself), ``verdict`` and ``against``, the [start, end] in the knowledge
     of what contradicts it, ``None`` for nothing. Each part has ``title`` and ``plain``.
-    The row has ``plain``, sentences for people, ``unasked``, the content words that no question
-    has, each with its place, and where nothing was asked ``kind``, ``state`` and ``whole``, the
-    judgement of all of it.
+    The row has ``plain``, sentences for people, and ``unasked``, the content words that are in no
+    question, each with its place. If nothing was asked, it also has ``kind``, ``state`` and
+    ``whole``, the judgement of the whole response.
 
     Args:
         row: of the output.
