@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import sys
 import tempfile
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -90,3 +93,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for mark in marks(item.path):
             item.add_marker(mark)
+
+
+@pytest.fixture(autouse=True)
+def _sigterm_as_it_was() -> Iterator[None]:
+    """Ray leaves a handler of SIGTERM in Python. A forked child that waits for a lock may never run
+    it, and then the pool of a later test never ends."""
+    yield
+    if "ray" in sys.modules:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
