@@ -27,6 +27,14 @@ EXTRA = [
 ]
 
 
+PLAIN = [
+    "A dog and a cat live in the house. The city has many old houses and a big hotel.",
+    "Does the hotel take dogs? Pets are welcome, but the cat must stay in its room.",
+    "Is there a place to park my car? Parking costs five dollars a day; the train is cheaper.",
+]
+"""Words of everyday English, which a licence has few of."""
+
+
 @cache
 def corpus() -> tuple[str, ...]:
     """Lines of English that do not change: the example dialogues and the licence."""
@@ -34,6 +42,7 @@ def corpus() -> tuple[str, ...]:
     for row in (ROOT / "examples" / "dialogues.jsonl").read_text(encoding="utf-8").splitlines():
         lines += [text for text in json.loads(row).values() if isinstance(text, str)]
     lines += (ROOT / "LICENSE").read_text(encoding="utf-8").splitlines()
+    lines += PLAIN * 5
     return tuple(line for line in lines if line.strip())
 
 

@@ -90,7 +90,7 @@ def test_other_errors_are_not_hidden() -> None:
 
 
 def test_a_batch_has_a_row_at_least() -> None:
-    with pytest.raises(InputError, match="batch_size is 0"):
+    with pytest.raises(InputError, match="batch_size must be at least 1, not 0"):
         Budget(9, rows=0)
     assert Budget(1).take([5, 5]) == 1
 
