@@ -464,7 +464,8 @@ def test_missing_zoo_model(
 
 def test_missing_opt_preset(wow: str, capsys: pytest.CaptureFixture[str]) -> None:
     line = one_line(capsys, "eval_model", "-dp", wow, "-o", "q2/memnt", code=2)
-    assert line == "q2-metric: -o: there is no preset q2/memnt; the presets are q2/dodeca and q2/memnet"
+    assert line == ("q2-metric: -o: there is no preset q2/memnt; the presets are q2/dodeca and "
+                    "q2/memnet")
     with pytest.raises(FileNotFoundError):  # ParlAI's own error for everything else
         command("eval_model", "-dp", wow, "-o", "gen/nothing")
 

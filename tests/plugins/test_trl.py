@@ -65,7 +65,7 @@ def test_a_missing_text_is_a_blank_one() -> None:
 
 
 def test_without_knowledge_it_says_so() -> None:
-    with pytest.raises(InputError, match=r"no column 'knowledge' .* its columns are answer, source"):
+    with pytest.raises(InputError, match=r"no column 'knowledge' .* are answer, source"):
         Reward("q2")(["?"], ["a"], source=["b"], answer=["c"], trainer_state=object())
     with pytest.raises(InputError, match="the knowledge of completion 0 is a number"):
         Reward("q2")(["?"], ["a"], knowledge=[7])
