@@ -56,7 +56,7 @@ class CachedMetric:
                 self.signature: str = signed
                 self.scores_all, self.reads_question = scores_all, reads_question
             case _:
-                self._describe(self.metric)
+                _ = self.metric  # loading it describes it
 
     @property
     def metric(self) -> Metric:

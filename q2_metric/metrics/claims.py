@@ -21,7 +21,7 @@ from q2_metric.text.markup import laid_out, unmarked
 from q2_metric.types import Claim, ClaimFinder, Example, Reason, Score
 
 Stated = Callable[[Sequence[Example]], list[str | None]]
-"""What short answers state with their questions; ``None`` of the others."""
+"""What each response states together with its question; ``None`` if it is not a short answer."""
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
@@ -34,7 +34,7 @@ def texts_only(score: Scoring) -> Scoring:
     Raises:
         InputError: an item is not an :class:`~q2_metric.types.Example`.
     """
-    return _given_only(score, blank)
+    return _given_only(score, lambda _metric, example: blank(example))
 
 
 def claims_only(score: Scoring) -> Scoring:
@@ -43,7 +43,7 @@ def claims_only(score: Scoring) -> Scoring:
     The other examples have the reason "no_claim". A metric whose ``scores_all`` is true gets them
     too. One whose ``reads_question`` is true gets those that say yes or no to their question.
     """
-    return _given_only(score, unclaimed)
+    return _given_only(score, _left_out)
 
 
 def without_marks(example: Example) -> Example:
@@ -59,14 +59,18 @@ def as_read(example: Example) -> tuple[Example, Excerpt]:
     return replace(bare, knowledge=known.text), known
 
 
-def _given_only(score: Scoring, why_not: Callable[[Example], Reason | None]) -> Scoring:
+def _left_out(metric: object, example: Example) -> Reason | None:
+    """The reason why this metric does not score an example; ``None`` if it does."""
+    if getattr(metric, "scores_all", False):
+        return blank(example)
+    return unclaimed(example, with_question=getattr(metric, "reads_question", False))
+
+
+def _given_only(score: Scoring, why_not: Callable[[object, Example], Reason | None]) -> Scoring:
     @functools.wraps(score)
     def scored(self: Any, examples: Sequence[Example], **keywords: Any) -> list[Score]:
         check_examples(examples)
-        reasons = list(map(blank if getattr(self, "scores_all", False) else why_not, examples))
-        if getattr(self, "reads_question", False):
-            reasons = [None if reason == "no_claim" and is_verdict(one) else reason
-                       for reason, one in zip(reasons, examples, strict=True)]
+        reasons = [why_not(self, example) for example in examples]
         checked = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
         found = iter(score(self, checked, **keywords) if checked else ())
         return [
@@ -112,14 +116,14 @@ def blank(example: Example) -> Reason | None:
 
 
 def is_verdict(example: Example) -> bool:
-    """Whether the response is a mere yes or no to a question that asks for one: it claims what
-    the question asks."""
+    """Whether the response says only yes or no to a yes/no question. It then claims what the
+    question asks."""
     return decides(unmarked(example.response), example.question)
 
 
 def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
-    """What short answers state with their questions: no claim for a mere yes or no to something
-    that no rule can state."""
+    """The claims of short answers, read with their questions. A yes or no has no claims if no rule
+    can turn its question into a statement."""
     asked = [example for example in examples if example.question]
     found = finder.find(asked) if asked else []
     return {example: claims for example, claims in zip(asked, found, strict=True)
@@ -129,7 +133,7 @@ def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Exam
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
     """The reason why no metric can judge an example's claims; ``None`` if it has claims.
 
-    ``with_question``: a mere yes or no claims what its question asks.
+    With ``with_question``, a yes or no claims what its question asks.
     """
     reason = blank(example)
     if reason is None and not has_claim(unmarked(example.response), example.history):

@@ -223,7 +223,7 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
 
 
 def _stated(judged: Score) -> str | None:
-    """What a short answer states with its question; ``None`` of any other response."""
+    """The statement of a short answer and its question; ``None`` for any other response."""
     return next((one.claim.text for one in judged.because
                  if isinstance(one, Judgement) and one.claim.kind == "answer"), None)
 

@@ -11,17 +11,14 @@ from q2_metric.text.search import Part, search_each, tree_search
 from q2_metric.types import Judgement, Verdict
 
 SEARCHED = 5
-"""Sentences of a chunk that are asked whether they decide about a claim."""
+"""Number of sentences of a chunk among which the one that decides is searched."""
 
 Pair = tuple[str, str]
 Place = tuple[int, int]
 
 
-def nearest(
-    knowledge: str, places: Sequence[Place], claim: str
-) -> list[Place]:
-    """Of the sentences of the knowledge at these places, those that may decide about a claim: the
-    :data:`SEARCHED` that share most words with it."""
+def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
+    """The places of the :data:`SEARCHED` sentences that share most words with the claim."""
     parts = Parts([knowledge[start:end] for start, end in places])
     return [places[i] for i in parts.nearest(claim, SEARCHED)]
 

@@ -167,7 +167,7 @@ class Q2:
         setting ``fallback=False``.
         """
         resolved = self._resolve(examples)
-        # No rule says what these say yes or no to.
+        # No rule could turn their yes/no questions into statements.
         silent = {one for one in resolved if self.short_answers and is_verdict(one)}
         unique = [one for one in dict.fromkeys(resolved) if one not in silent]
         questions, dropped = self._valid_questions(unique)

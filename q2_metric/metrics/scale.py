@@ -359,11 +359,11 @@ class Scale:
             units = [nearest(examples[i].knowledge, found, one.claim.text)
                      for (i, one), found in zip(searches, units, strict=True)]
         # The small network searches, if there is one; the backbone judges what it finds.
-        seen: dict[_Pair, Verdict] = {} if self.chooser else known
         search = Search([examples[i].knowledge for i, _ in searches], [one for _, one in searches],
                         [self._said(examples[i], one.claim) for i, one in searches], units)
         decided = search.deciding(
-            lambda pairs: self._judge(pairs, seen, self.chooser), self._read,
+            lambda pairs: self._judge(pairs, {} if self.chooser else known, self.chooser),
+            self._read,
             None if self.settings.unit == "claim" else self._tree(examples, searches, units))
         verdicts = iter(self._judge([pair for pair in search.pairs(decided) if pair], known))
         found_in: list[list[Judgement]] = [[] for _ in examples]

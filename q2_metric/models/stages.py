@@ -121,7 +121,7 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
 
 
 def load_answers() -> Stated:
-    """What reads short answers with their questions, of every preset (spaCy).
+    """The rules that turn a question and its short answer into a statement (spaCy).
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -335,9 +335,8 @@ def _entailment(
 def _transformers_only(running: Running) -> None:
     if running.attn_implementation is not None or running.compile:
         raise InputError(
-            "attn_implementation and compile are for transformers models, but a stage of this "
-            "run is "
-            "bundled (choose another preset, or replace the stage's model)"
+            "attn_implementation and compile are for transformers models, but a stage of this run "
+            "is bundled (choose another preset, or replace the stage's model)"
         )
 
 

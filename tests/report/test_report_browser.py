@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsers import chromium
+from browsers import Tab
 
 from q2_metric.report.findings import shipped
 from q2_metric.report.page import explanation, write_page
@@ -81,48 +79,6 @@ def run(name: str, rows: list[OutputRow]) -> Run:
     scores = [SystemScore(metric, 0.5, len(rows), 1, (0.25, 0.75), f"{metric}|a:b", 0.5, 0.25, 9)
               for metric in ("q2", "q2_no_nli", "scale")]
     return Run(name, len(rows), sum(row["error"] is not None for row in rows), tuple(scores))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
-class Tab:
-    """A page with what went wrong on it, and where it asked for something."""
-
-    def __init__(self, browser: Any, **options: Any) -> None:
-        self.page = browser.new_page(**{"viewport": {"width": 1200, "height": 900}} | options)
-        self.page.set_default_timeout(240_000)
-        self.wrong: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.wrong.append(message.text))
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-
-    def ids(self) -> list[str]:
-        return self.page.locator("#list .id").all_inner_texts()
-
-    def wait(self, condition: str) -> None:
-        """Until the expression is true (the page's policy forbids Playwright's own waiting)."""
-        for _ in range(4800):
-            if self.page.evaluate(condition):
-                return
-            time.sleep(0.05)
-        raise AssertionError(condition)
-
-    def count(self) -> str:
-        return str(self.page.locator("#count").inner_text())
-
-
-@pytest.fixture
-def tab(browser: Any) -> Iterator[Tab]:
-    made = Tab(browser)
-    yield made
-    made.page.close()
-    assert made.wrong == []
-    assert [url for url in made.asked if not url.startswith(("file:", "data:"))] == []
 
 
 @pytest.fixture(scope="module")

@@ -5,33 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-from browsers import chromium
-from test_report_browser import TEXT, Tab, claim, row, run
+from browsers import Tab
+from test_report_browser import TEXT, claim, row, run
 
 from q2_metric.report.groups import MOST, groupings
 from q2_metric.report.page import write_page
 from q2_metric.report.systems import Run, in_order
 from q2_metric.rows.fields import OutputRow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture
-def tab(browser: Any) -> Iterator[Tab]:
-    made = Tab(browser)
-    yield made
-    made.page.close()
-    assert made.wrong == []
 
 
 def answered(id_: str, verdict: str, **other: Any) -> OutputRow:

@@ -166,7 +166,7 @@ def _asked_subject(tree: Tree, asking: Sequence[Word], said: Sequence[Word]) -> 
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
         return None
     if said[0].lower in ("when", "where"):
-        return None  # not subjects: "When's he coming back?" was read as one
+        return None  # the parse takes "When" of "When's he coming back?" for a subject
     size = tree.below[head.i].bit_count()
     verb = said[size] if size < len(said) else None
     if verb is None or [w.i for w in tree.members(tree.below[head.i])] != list(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from q2_metric.models.english.inflection import third
 from q2_metric.models.english.tree import Word
 
 
@@ -20,16 +19,9 @@ def do_form(verb: Word, plural: bool, subject: str) -> str | None:
 
 def third_person(verb: Word) -> str:
     """The form after "who" or "what" of a present-tense verb."""
-    text = verb.lower
     if verb.tag != "VBP" or verb.lemma == "be":
-        return text
-    if text in ("have", "'ve"):
-        return "has"
-    if re.search(r"(?:s|x|z|ch|sh|o)$", text):
-        return text + "es"
-    if re.search(r"[^aeiou]y$", text):
-        return text[:-1] + "ies"
-    return text + "s"
+        return verb.lower
+    return third("have" if verb.lower == "'ve" else verb.lower)
 
 
 def base_form(verb: Word) -> str:
