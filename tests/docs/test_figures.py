@@ -1,47 +1,48 @@
-"""A figure stands in one place: what pages quote is what was measured."""
+"""What pages quote is what the results say."""
 
 from __future__ import annotations
-
-import json
 
 import pytest
 
 from tools.benchmarks import quoted
 
-FIGURES = json.loads(quoted.FIGURES.read_text(encoding="utf-8"))
-
-
-def test_the_file_says_what_the_results_say() -> None:
-    for name, figure in quoted.measured().items():
-        assert FIGURES.get(name) == figure, f"{name}: run python -m tools.benchmarks quoted"
-
-
-def test_every_figure_has_its_command_and_date() -> None:
-    for name, figure in FIGURES.items():
-        assert set(figure) == {"value", "command", "date"}, name
-        assert all(figure.values()), name
-
 
 @pytest.mark.parametrize("page", quoted.pages(), ids=lambda page: page.parent.name + page.stem)
-def test_a_page_quotes_the_figures(page: quoted.Path) -> None:
+def test_a_page_quotes_the_results(page: quoted.Path) -> None:
     text = page.read_text(encoding="utf-8")
-    found = list(quoted.MARKED.finditer(text))
-    assert len(found) == len(quoted.MARK.findall(text)), "a mark without a figure before it"
-    for match in found:
-        assert match["name"] in FIGURES, f"{match['mark']} is no figure"
-        assert match["value"] == FIGURES[match["name"]]["value"], match["name"]
+    assert len(quoted.MARKED.findall(text)) == len(quoted.MARK.findall(text)), (
+        "a mark without a figure before it, or one that names no results")
+    assert text == quoted.filled(text), "run python -m tools.benchmarks quoted"
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("about 1.5<!-- figure: a --> s", "about 25.4<!-- figure: a --> s"),
-    ("| 70.1 [68.0, 72.1]<!-- figure: b --> |", "| 1.0 [0.5, 1.5]<!-- figure: b --> |"),
-    ("3 (2–4)<!-- figure: a -->", "25.4<!-- figure: a -->"),
-    ("1 of 2e-7<!-- figure: a -->", "1 of 25.4<!-- figure: a -->"),
+    ("1.5<!-- figure: a.json/speed .1f --> a second",
+     "25.4<!-- figure: a.json/speed .1f --> a second"),
+    ("| 70.1 [68.0, 72.1]<!-- figure: a.json/auc/Q²/wow -->",
+     "| 81.0 [80.5, 81.5]<!-- figure: a.json/auc/Q²/wow -->"),
+    ("3 (2–4)<!-- figure: a.json/loop -->", "1.5 (1.0–2.0)<!-- figure: a.json/loop -->"),
+    ("3%<!-- figure: a.json/rows/bm25/egr/r1 .1% -->",
+     "12.3%<!-- figure: a.json/rows/bm25/egr/r1 .1% -->"),
+    ("1 of 2e-7<!-- figure: a.json/date -->", "1 of 2026-11-24<!-- figure: a.json/date -->"),
     ("nothing marked: 3", "nothing marked: 3"),
 ])
-def test_filling(text: str, expected: str) -> None:
-    figures = {"a": {"value": "25.4"}, "b": {"value": "1.0 [0.5, 1.5]"}}
-    assert quoted.filled(text, figures) == expected
+def test_filling(text: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = {
+        "speed": 25.36, "date": "2026-11-24",
+        "auc": [{"metric": "SCALE"},
+                {"metric": "Q²", "wow": {"value": 0.81, "low": 0.805, "high": 0.815}}],
+        "loop": {"ratio": 1.5, "ratio_least": 1, "ratio_greatest": 2},
+        "rows": [{"ranker": "bm25"}, {"ranker": "bm25", "with": "egr", "r1": 0.1234}],
+    }
+    monkeypatch.setattr(quoted, "read", lambda file: results)
+    assert quoted.filled(text) == expected
+
+
+def test_a_mark_that_leads_nowhere_says_so() -> None:
+    with pytest.raises(KeyError, match=r"true.json has no auc/Q²/nowhere: nothing is called"):
+        quoted.filled("1<!-- figure: true.json/auc/Q²/nowhere -->")
+    with pytest.raises(ValueError, match="no figure at machine/load, or the mark lacks a format"):
+        quoted.filled("1<!-- figure: speed/q2.json/machine/load -->")
 
 
 @pytest.mark.slow
