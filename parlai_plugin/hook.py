@@ -60,7 +60,7 @@ from parlai_plugin.notices import (
     without_value,
 )
 from parlai_plugin.options import add_options, load_init, load_opts
-from parlai_plugin.scores import Explanation, LazyMean, Settings, broken, names, scorer
+from parlai_plugin.scores import Explanation, LazyMean, ScoringOptions, broken, names, scorer
 from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
 
@@ -190,7 +190,7 @@ def _history(teacher: Any) -> History:
 
 
 def _add_scores(teacher: Any, observation: Any, metrics: Sequence[str], taken: Taken) -> None:
-    settings = Settings.of(teacher.opt)
+    settings = ScoringOptions.of(teacher.opt)
     # Also where this example is left out: a wrong preset shows before hours of generation.
     scores = scorer(metrics, settings)
     explanation: object = {"left_out": taken.without}
@@ -325,7 +325,7 @@ def _eval_model(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> None:
     metrics = wanted(requested(opt))
     there = [name for name in metrics if has_value(report, name)]
-    signed = scorer(metrics, Settings.of(opt)).signatures(there) if there else {}
+    signed = scorer(metrics, ScoringOptions.of(opt)).signatures(there) if there else {}
     # A copy: the original turns metrics into numbers in place, and people read those.
     saved = {**report, "q2_signatures": signed} if signed else report
     original(opt, saved)

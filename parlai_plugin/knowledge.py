@@ -36,7 +36,7 @@ GUESSED = ("checked_sentence", "knowledge")
 
 
 @dataclass(frozen=True)
-class Source:
+class KnowledgeFields:
     """Where a task keeps its knowledge: what the human chose (gold), and all that was shown."""
 
     gold: Extract
@@ -88,23 +88,23 @@ def _funpedia(teacher: Any, act: Act) -> Sequence[str]:
     return [teacher.entries[teacher.episode_idx]["passage"]]
 
 
-SOURCES: Mapping[str, Source] = {
-    "wizard_of_wikipedia": Source(_field("checked_sentence"), _wow_candidates),
-    "cmu_dog": Source(_field("checked_sentence"), _field("available_knowledge_text")),
-    "wizard_of_internet": Source(
+SOURCES: Mapping[str, KnowledgeFields] = {
+    "wizard_of_wikipedia": KnowledgeFields(_field("checked_sentence"), _wow_candidates),
+    "cmu_dog": KnowledgeFields(_field("checked_sentence"), _field("available_knowledge_text")),
+    "wizard_of_internet": KnowledgeFields(
         _field("__selected-sentences__"), _field("__retrieved-docs__", "__selected-docs__")
     ),
-    "topical_chat": Source(_field(*GUESSED), _field("knowledge", "checked_sentence")),
-    "holl_e": Source(_holl_e, _holl_e),
-    "natural_questions": Source(_natural_questions, _natural_questions),
-    "funpedia": Source(_funpedia, _funpedia),
+    "topical_chat": KnowledgeFields(_field(*GUESSED), _field("knowledge", "checked_sentence")),
+    "holl_e": KnowledgeFields(_holl_e, _holl_e),
+    "natural_questions": KnowledgeFields(_natural_questions, _natural_questions),
+    "funpedia": KnowledgeFields(_funpedia, _funpedia),
 }
 """Sources by task name, as in ``-t``: ``parlai.tasks.NAME``."""
 
-_OTHER = Source(_field(*GUESSED), _field(*reversed(GUESSED)))
+_OTHER = KnowledgeFields(_field(*GUESSED), _field(*reversed(GUESSED)))
 
 
-def source_of(teacher: Any) -> Source:
+def source_of(teacher: Any) -> KnowledgeFields:
     """The row of :data:`SOURCES` for a teacher: that of its nearest base class among ParlAI's
     tasks."""
     for cls in type(teacher).__mro__:

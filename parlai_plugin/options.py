@@ -10,7 +10,7 @@ from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, PAPERS, keywords, models
 from q2_metric.models.presets import PRESETS
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.scoring import NO_CLAIM, NoClaim
 
 OPT_FILES = Path(__file__).parent / "presets"
@@ -119,10 +119,10 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
 
 
 def _settings() -> Iterable[Setting]:
-    """The fields of :class:`~q2_metric.running.Running` and the settings of all metrics, each
-    once."""
+    """The fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and the settings of all
+    metrics, each once."""
     found: dict[str, Setting] = {}
-    for some in (settings_of(Running), *(one.setting_fields() for one in METRICS.values())):
+    for some in (settings_of(RuntimeConfig), *(one.setting_fields() for one in METRICS.values())):
         for one in some:
             found.setdefault(one.name, one)
     return found.values()

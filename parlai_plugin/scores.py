@@ -51,7 +51,7 @@ def names(metrics: Collection[str] | None = None) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ScoringOptions:
     """The scoring options ``--q2-…``."""
 
     preset: str = "bundled"
@@ -61,7 +61,7 @@ class Settings:
     strict: bool = False
 
     @classmethod
-    def of(cls, opt: Mapping[str, Any]) -> Settings:
+    def of(cls, opt: Mapping[str, Any]) -> ScoringOptions:
         """The settings in ParlAI's options. Explanations are kept only for world logs."""
         batch_size = opt.get("q2_batch_size")
         if batch_size is not None and batch_size < 1:
@@ -108,9 +108,9 @@ class Scorer:
         settings: how responses count, and what happens if a metric fails.
     """
 
-    def __init__(self, metrics: Sequence[Q2Metric], settings: Settings | None = None) -> None:
+    def __init__(self, metrics: Sequence[Q2Metric], settings: ScoringOptions | None = None) -> None:
         self.metrics = metrics
-        self.settings = settings or Settings()
+        self.settings = settings or ScoringOptions()
         self._waiting: list[weakref.ref[Response]] = []
 
     def add(self, example: Example) -> Response:
@@ -164,10 +164,10 @@ def _report_broken(name: str, error: Exception) -> None:
                   f"{type(error).__name__}: {words} (--q2-strict true stops the run instead)")
 
 
-_scorers: dict[tuple[tuple[str, ...], Settings], Scorer] = {}
+_scorers: dict[tuple[tuple[str, ...], ScoringOptions], Scorer] = {}
 
 
-def scorer(metrics: Sequence[str], settings: Settings) -> Scorer:
+def scorer(metrics: Sequence[str], settings: ScoringOptions) -> Scorer:
     """This process's scorer for these metrics; their models are loaded at the first call.
 
     Raises:

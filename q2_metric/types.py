@@ -210,13 +210,13 @@ class Judgement:
 class Part:
     """One of the numbers that a combined score is made of.
 
-    ``pull`` is its contribution: how far it moved the score's logit, up (positive) or down,
+    ``contribution`` is its contribution: how far it moved the score's logit, up (positive) or down,
     compared with an average value.
     """
 
     name: str
     value: float
-    pull: float
+    contribution: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class Score:
     """A response's score and its evidence.
 
     ``value`` is in [0, 1]; it is ``None`` if the metric does not apply, or for a ``reason``.
-    ``because`` holds the evidence: Q²'s questions, SCALE's judged claims, or the parts of a
+    ``evidence`` holds the evidence: Q²'s questions, SCALE's judged claims, or the parts of a
     combined score and its claims. ``fallback`` marks a Q² score by end-to-end NLI. ``no_nli`` is
     "Q² without NLI" (token F1 only), ``None`` for other metrics. ``consistent`` is the decision of
     a calibration's threshold, ``None`` without one. ``dropped`` holds Q²'s rejected questions, at
@@ -233,7 +233,7 @@ class Score:
 
     example: Example
     value: float | None
-    because: tuple[Comparison | Judgement | Part, ...] = ()
+    evidence: tuple[Comparison | Judgement | Part, ...] = ()
     fallback: bool = False
     no_nli: float | None = None
     verdict: Verdict | None = None

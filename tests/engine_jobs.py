@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from q2_metric.engine.job import Job, Loaded
+from q2_metric.engine.job import Job, LoadedJob
 from q2_metric.types import Example, Score
 
 
@@ -45,6 +45,6 @@ class CountingJob(Job):
     deadly: str | None = None
     deaths: int = 0
 
-    def load(self, warn: Callable[[str], None] | None = None) -> Loaded:
+    def load(self, warn: Callable[[str], None] | None = None) -> LoadedJob:
         (self.notes / f"load-{os.getpid()}").touch(exist_ok=False)  # once in a process
-        return Loaded([Counting(self.notes, self.seconds, self.deadly, self.deaths)])
+        return LoadedJob([Counting(self.notes, self.seconds, self.deadly, self.deaths)])

@@ -226,7 +226,7 @@ class FakeMetric:
             return Score(example, value)
         support = (example.knowledge, 0, value) if evidence else (None, None, None)
         found = judged(example.response, 0, value if value is not None else 0.0, *support)
-        return Score(example, value, because=(found,))
+        return Score(example, value, evidence=(found,))
 
 
 def judged(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sacrebleu.metrics.chrf import CHRF
 
-from q2_metric.metrics.settings import settings_and_running
+from q2_metric.metrics.settings import settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.types import Score
 
@@ -33,7 +33,7 @@ class ChrF:
 
     @classmethod
     def from_preset(cls, preset="bundled", **keywords):
-        return cls(settings_and_running(Settings, keywords)[0])
+        return cls(settings_and_runtime(Settings, keywords)[0])
 
     def score(self, examples):
         chrf = CHRF(char_order=self.settings.order)

@@ -83,10 +83,10 @@ def calibrate(
     """
     from q2_metric.evaluation import calibrate as fitting
     from q2_metric.evaluation import labels
-    from q2_metric.evaluation.scores import Columns
+    from q2_metric.evaluation.scores import ScoreColumns
     from q2_metric.files import check_place
     from q2_metric.metrics.signature import signature
-    from q2_metric.rows.columns import Columns as Names
+    from q2_metric.rows.columns import Columns
 
     if len(metric) > 1:
         raise InputError("--metric takes one metric; run q2 calibrate for each")
@@ -95,9 +95,9 @@ def calibrate(
     check(options, f"calibration_{name}")
     check_place(out)
     if column is None:
-        rows = labels.read_labelled(file, Names(response, knowledge, history), label, form)
+        rows = labels.read_labelled(file, Columns(response, knowledge, history), label, form)
         source = metric_source(metric[0], options, score_cache(options))
-        columns = Columns([source], bar_of(options))
+        columns = ScoreColumns([source], bar_of(options))
         found = columns.scores([row.example for row in rows])[metric[0]]
         # Q² without fallback has no score for some; there is nothing to calibrate in them.
         known = [

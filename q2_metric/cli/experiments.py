@@ -32,7 +32,7 @@ from q2_metric.metrics.registry import entry, together
 
 if TYPE_CHECKING:
     from q2_metric.engine.cache import Cache
-    from q2_metric.evaluation.scores import Bar, Columns, MetricSource
+    from q2_metric.evaluation.scores import Bar, MetricSource, ScoreColumns
     from q2_metric.evaluation.tables import Report
     from q2_metric.types import Example
 
@@ -99,7 +99,7 @@ def check(options: Mapping[str, Any], name: str) -> None:
 
 def columns_of(
     options: Mapping[str, Any], rows: Sequence[Example], kept: Cache | None = None
-) -> Columns:
+) -> ScoreColumns:
     """The requested metrics: ours, and those of a file of scores.
 
     Each set is scored under the reading of its guideline, or all sets under that of --support. With
@@ -111,7 +111,7 @@ def columns_of(
         kept: the cache of :func:`score_cache`, if it is open already.
     """
     from q2_metric.evaluation.readings import USUAL
-    from q2_metric.evaluation.scores import ByGuideline, Columns, FileSource
+    from q2_metric.evaluation.scores import ByGuideline, FileSource, ScoreColumns
     from q2_metric.models.presets import preset
     from q2_metric.rows.formats import read_fields
 
@@ -128,7 +128,7 @@ def columns_of(
         return ByGuideline(name, lambda one: metric_source(
             name, options if one == USUAL else {**options, "support": one}, kept))
 
-    return Columns([*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
+    return ScoreColumns([*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:

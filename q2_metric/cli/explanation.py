@@ -165,7 +165,7 @@ def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text
     if not any(entry(name).details == "sentences" and name in row for name in METRICS):
         yield from _sentences(row, measured)
     for item in row["parts"]:
-        yield (Text("▼" if item["pull"] < 0 else "▲"), _text(item["title"]),
+        yield (Text("▼" if item["contribution"] < 0 else "▲"), _text(item["title"]),
                _text(item["plain"], "dim"))
 
 

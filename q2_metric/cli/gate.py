@@ -19,7 +19,7 @@ from q2_metric.cli.options import CACHE_OPTIONS, cache_file, metric_names
 
 if TYPE_CHECKING:
     from q2_metric.report.gate import Gate
-    from q2_metric.report.read import Scored
+    from q2_metric.report.read import ScoreFiles
 
 SHOWN = 10
 """Number of failures that the terminal lists."""
@@ -90,7 +90,7 @@ def gate(**options: Any) -> None:
         sys.exit(TOO_LOW)
 
 
-def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> Scored:
+def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> ScoreFiles:
     """The scores of a file, under the name that the user gave."""
     from q2_metric.report.read import read_scores
 
@@ -108,7 +108,7 @@ def _scored(path: str, metric: str, options: dict[str, Any]) -> Iterator[str]:
         yield path
         return
     from q2_metric.engine.job import Job
-    from q2_metric.engine.run import Listener, Run
+    from q2_metric.engine.run import JobRun, Listener
     from q2_metric.rows.columns import Columns
 
     warn(f"{path}: has no scores yet; scoring its rows by {metric}")
@@ -116,7 +116,7 @@ def _scored(path: str, metric: str, options: dict[str, Any]) -> Iterator[str]:
               cache=cache_file(options), cache_bytes=options["cache_size"] * 1_000_000)
     with TemporaryDirectory() as folder:
         out = str(Path(folder) / "scores.jsonl")
-        Run(job, listener=Listener(warn=warn)).run(out)
+        JobRun(job, listener=Listener(warn=warn)).run(out)
         yield out
 
 

@@ -22,7 +22,7 @@ from q2_metric.metrics import default_names
 from q2_metric.metrics.registry import DEFAULT, METRICS, Entry, check_names, keywords, models
 from q2_metric.models.presets import STAGES, preset
 from q2_metric.rows.formats import FORMS
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 
 if TYPE_CHECKING:
     from q2_metric.types import Metric
@@ -76,7 +76,7 @@ def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> 
         shown["show_default"] = name if default else f"no-{name}"
         return click.option(f"--{name}/--no-{name}", setting.name, **shown)
     form: Any = click.Choice(setting.choices) if setting.choices else setting.kind
-    if setting.kind is int and kind is Running:
+    if setting.kind is int and kind is RuntimeConfig:
         form = click.IntRange(min=1)  # a number of rows
     return click.option(flag, setting.name, type=form, **shown)
 
@@ -133,7 +133,7 @@ MODEL_OPTIONS = all_options(
     click.option("--preset", default="bundled", show_default=True, callback=not_empty,
                  is_eager=True, help="Models and settings to use (q2 presets)."),
     *(_model_option(name) for name in models()),
-    *(setting_option(Running, one) for one in settings_of(Running)),
+    *(setting_option(RuntimeConfig, one) for one in settings_of(RuntimeConfig)),
 )
 
 

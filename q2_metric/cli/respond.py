@@ -19,7 +19,7 @@ from q2_metric.metrics.registry import DEFAULT, check_names
 
 if TYPE_CHECKING:
     from q2_metric.knowledge.dstc import TurnLabel
-    from q2_metric.knowledge.respond import Grounded
+    from q2_metric.knowledge.respond import GroundedTurn
     from q2_metric.knowledge.types import Dialogue, Pool, Ranked
 
 
@@ -100,7 +100,7 @@ def train(pool_file: Path, logs: Path, labels: Path, dev_logs: Path, dev_labels:
     from q2_metric.knowledge.respond import train_responder
 
     pool = read_pool(pool_file)
-    parts: list[list[Grounded]] = []
+    parts: list[list[GroundedTurn]] = []
     for some in ((logs, labels), (dev_logs, dev_labels)):
         dialogues, gold = _dialogues(*some, pool)
         parts.append(_grounded(dialogues, _gold_snippets(gold or [], pool), gold))
@@ -138,18 +138,18 @@ def _gold_snippets(gold: Sequence[TurnLabel], pool: Pool) -> list[Ranked]:
 
 def _grounded(
     dialogues: Sequence[Dialogue], chosen: Sequence[Ranked], gold: Sequence[TurnLabel] | None
-) -> list[Grounded]:
-    from q2_metric.knowledge.respond import Grounded
+) -> list[GroundedTurn]:
+    from q2_metric.knowledge.respond import GroundedTurn
 
     said = [label.response for label in gold] if gold is not None else [""] * len(dialogues)
     return [
-        Grounded(dialogue, ranked.snippet, response)
+        GroundedTurn(dialogue, ranked.snippet, response)
         for dialogue, ranked, response in zip(dialogues, chosen, said, strict=True)
     ]
 
 
 def _scored(
-    items: Sequence[Grounded], responses: Sequence[str], names: Sequence[str], preset: str
+    items: Sequence[GroundedTurn], responses: Sequence[str], names: Sequence[str], preset: str
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """A line for each response, and the mean of each metric. Empty responses have no score."""
     from q2_metric import metrics, scoring
@@ -159,7 +159,7 @@ def _scored(
         scoring.example(response, [item.snippet.text], [t.text for t in item.dialogue.turns])
         for item, response in zip(items, responses, strict=True)
     ]
-    run = scoring.Run.over(metrics.load_metrics(names, preset), rows)
+    run = scoring.ScoredRows.over(metrics.load_metrics(names, preset), rows)
     lines = []
     for item, row, found in zip(items, rows, run.scores, strict=True):
         line: dict[str, Any] = {

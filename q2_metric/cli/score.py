@@ -210,7 +210,7 @@ def score(**options: Any) -> None:
     """
     from q2_metric.engine.parts import parts_folder
     from q2_metric.engine.result import total
-    from q2_metric.engine.run import Listener, Run
+    from q2_metric.engine.run import JobRun, Listener
 
     quiet, out = options["quiet"], options["out"]
     _check_together(options)
@@ -223,9 +223,9 @@ def score(**options: Any) -> None:
         note=(lambda _line: None) if quiet else warn,
         progress=lambda some: _progress(some, job, shown=shown),
     )
-    running = Run(job, cluster, strict=options["strict"], listener=listener)
+    run = JobRun(job, cluster, strict=options["strict"], listener=listener)
     try:
-        results = running.run(out, page, overwrite=overwriting())
+        results = run.run(out, page, overwrite=overwriting())
     except (KeyboardInterrupt, ModelError) as error:
         if out is None or not parts_folder(out).exists():
             raise
@@ -304,7 +304,7 @@ def _job(options: Mapping[str, Any]) -> Job:
     """The job that the options describe."""
     from q2_metric.engine.job import Job
     from q2_metric.files import rereadable
-    from q2_metric.knowledge.scoring import ROW, Choice
+    from q2_metric.knowledge.scoring import ROW, PoolChoice
     from q2_metric.metrics.calibration import Calibration
     from q2_metric.rows.columns import Columns
 
@@ -331,7 +331,7 @@ def _job(options: Mapping[str, Any]) -> Job:
         form=options["form"],
         group_by=options["group_by"],
         limit=options["limit"],
-        choice=None if pool is None else Choice(pool, rankers or ("bundled",)),
+        choice=None if pool is None else PoolChoice(pool, rankers or ("bundled",)),
         cache=cache_file(options),
         cache_bytes=options["cache_size"] * 1_000_000,
     )

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from q2_metric.cli.safe import plain
-from q2_metric.scoring.verdict import Verdict
+from q2_metric.scoring.verdict import VerdictCounts
 
 SIGNS: Mapping[str, tuple[str, str]] = {
     "supported": ("✓", "green"),
@@ -23,7 +23,7 @@ _LONGEST = 200
 """Characters of a text that are shown at most."""
 
 
-def print_verdict(screen: Console, verdict: Verdict) -> None:
+def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
     """Prints how many responses have an unsupported claim, and the worst ones with the
     knowledge."""
     if not verdict.headline:

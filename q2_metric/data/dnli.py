@@ -24,7 +24,7 @@ LABELS: Mapping[str, Label] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SentencePair:
     """A pair of sentences with its label."""
 
     example: Example
@@ -36,7 +36,7 @@ class Pair:
         return self.label == "entailment"
 
 
-def read_dnli(path: str | Path) -> list[Pair]:
+def read_dnli(path: str | Path) -> list[SentencePair]:
     """The pairs of a file, in order: ``sentence1`` is the knowledge, ``sentence2`` the response.
 
     Raises:
@@ -55,5 +55,5 @@ def read_dnli(path: str | Path) -> list[Pair]:
             knowledge=text_of(row, "sentence1", path, number),
             id=str(row.get("id") or number),
         )
-        pairs.append(Pair(example, LABELS[row["label"]]))
+        pairs.append(SentencePair(example, LABELS[row["label"]]))
     return pairs

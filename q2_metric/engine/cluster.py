@@ -20,8 +20,8 @@ from typing import Any
 
 from q2_metric.engine.connection import Cluster, cause, connect, watched
 from q2_metric.engine.identity import Identity
-from q2_metric.engine.job import Job, Loaded
-from q2_metric.engine.parts import Parts, encoded
+from q2_metric.engine.job import Job, LoadedJob
+from q2_metric.engine.parts import PartFiles, encoded
 from q2_metric.errors import ModelError, Q2Error
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.read import BadRow, Row
@@ -96,7 +96,7 @@ def check_gpus(
 
 
 def fill(
-    job: Job, parts: Parts, cluster: Cluster, progress: Callable[[int], None]
+    job: Job, parts: PartFiles, cluster: Cluster, progress: Callable[[int], None]
 ) -> Counter[int]:
     """Scores the blocks that have no part yet, and keeps each block when it comes back.
 
@@ -221,7 +221,7 @@ class _Actor:
         os.environ["OMP_NUM_THREADS"] = str(threads)  # Ray's own is 1, however few the actors
         with suppress(OSError):  # on another machine it may not be there
             os.chdir(folder)  # local models may be named from there
-        self._loaded: Loaded | None = None
+        self._loaded: LoadedJob | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         import numpy as np

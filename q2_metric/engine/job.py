@@ -73,7 +73,7 @@ class Choice(Protocol):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedJob:
     """What scores a job: the metrics, and the selector of the knowledge, if there is one.
 
     Attributes:
@@ -225,7 +225,7 @@ class Job:
                 if isinstance(row, BadRow):
                     raise BadRowError(row.error)
 
-    def load(self, store: Cache | None = None) -> Loaded:
+    def load(self, store: Cache | None = None) -> LoadedJob:
         """Loads what scores the job; with a cache, models are loaded only when needed.
 
         Args:
@@ -244,7 +244,7 @@ class Job:
             found = [self._cached(name, kept) for name in self.metrics]
         selector = None if self.choice is None else self.choice.load()
         cached = [metric for metric in found if isinstance(metric, CachedMetric)]
-        return Loaded(calibrate(found, self.calibrations), selector, cached)
+        return LoadedJob(calibrate(found, self.calibrations), selector, cached)
 
     def _cached(self, name: str, store: Cache) -> Metric:
         told = together(self.metrics, self.keywords)
@@ -277,7 +277,7 @@ class Job:
         yield from cut(rows, self.block, characters)
 
     def score(
-        self, loaded: Loaded, file: str, first: int, block: Sequence[Row]
+        self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row]
     ) -> list[OutputRow]:
         """The output row of each row of a block; a row that cannot be scored has an ``error``.
 

@@ -62,7 +62,7 @@ _LOOKS = 4
 """How often a folder must look foreign before it is refused."""
 
 
-class Parts:
+class PartFiles:
     """Output rows by file and block, each block a jsonl file.
 
     Args:
@@ -213,10 +213,10 @@ def parts_folder(out: str | Path) -> Path:
 
 
 @contextmanager
-def open_parts(out: str | Path) -> Iterator[Parts]:
+def open_parts(out: str | Path) -> Iterator[PartFiles]:
     """Opens the folder of an output's parts for this process alone.
 
-    A folder that holds a part stays, unless :meth:`Parts.remove` is called.
+    A folder that holds a part stays, unless :meth:`PartFiles.remove` is called.
 
     Raises:
         InputError: the folder exists and is not ours.
@@ -224,7 +224,7 @@ def open_parts(out: str | Path) -> Iterator[Parts]:
     """
     folder = parts_folder(out)
     mark = _hold(folder, out)
-    parts = Parts(folder)
+    parts = PartFiles(folder)
     try:
         yield parts
     finally:
@@ -236,7 +236,9 @@ def open_parts(out: str | Path) -> Iterator[Parts]:
             os.close(mark)
 
 
-def begin(parts: Parts, out: str | Path, now: Manifest, *, overwrite: bool = False) -> str | None:
+def begin(
+    parts: PartFiles, out: str | Path, now: Manifest, *, overwrite: bool = False
+) -> str | None:
     """Prepares the parts for this run: keeps those of an interrupted run, or removes them.
 
     Args:
@@ -266,7 +268,7 @@ def begin(parts: Parts, out: str | Path, now: Manifest, *, overwrite: bool = Fal
     return held
 
 
-def _begun(parts: Parts, out: str | Path, now: Manifest, done: int) -> Manifest:
+def _begun(parts: PartFiles, out: str | Path, now: Manifest, done: int) -> Manifest:
     """The manifest of an interrupted run that this run may resume.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from q2_metric.scoring.verdict import Verdict
+from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
 
@@ -35,7 +35,7 @@ class FileResult:
     blocks: tuple[int, ...] = ()
     looked_up: int = 0
     no_knowledge: int = 0
-    verdict: Verdict = field(default_factory=Verdict)
+    verdict: VerdictCounts = field(default_factory=VerdictCounts)
     groups: Mapping[str, Mapping[str, Sequence[SystemScore]]] = field(default_factory=dict)
 
     @property
@@ -72,7 +72,7 @@ class FileResult:
         return cls(fields["file"], fields["rows"], fields["failed"], 0.0,
                    _systems(fields["scores"]), fields["columns"],
                    no_knowledge=fields["no_knowledge"], groups=groups,
-                   verdict=Verdict.from_json(fields["verdict"]))
+                   verdict=VerdictCounts.from_json(fields["verdict"]))
 
 
 def _by_name(systems: Sequence[SystemScore]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from q2_metric.engine.cached import Progress
 from q2_metric.engine.groups import Groups
-from q2_metric.engine.job import Job, Loaded
+from q2_metric.engine.job import Job, LoadedJob
 from q2_metric.engine.manifest import (
     Manifest,
     beside,
@@ -31,7 +31,7 @@ from q2_metric.engine.manifest import (
     read_manifest,
     write_manifest,
 )
-from q2_metric.engine.parts import Parts, begin, encoded, left_over, open_parts, parts_folder
+from q2_metric.engine.parts import PartFiles, begin, encoded, left_over, open_parts, parts_folder
 from q2_metric.engine.result import FileResult, total
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
@@ -91,7 +91,7 @@ class Listener:
 # --- the run -----------------------------------------------------------------------------
 
 
-class Run:
+class JobRun:
     """A job with its models loaded, here or on a cluster.
 
     Args:
@@ -118,7 +118,7 @@ class Run:
         self._bad = 0
         self._said: set[str] = set()
         self._part = PART
-        self._loaded: Loaded | None = None
+        self._loaded: LoadedJob | None = None
         # Taken before anything is read, because files and models must not change after this.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
@@ -183,13 +183,13 @@ class Run:
         )
         return results
 
-    def _score(self, page: OpenPage | None, parts: Parts | None) -> list[FileResult]:
+    def _score(self, page: OpenPage | None, parts: PartFiles | None) -> list[FileResult]:
         results: list[FileResult] = []
         with ExitStack() as stack:
             rows_of_page = stack.enter_context(nullcontext() if page is None else page(results))
             if self.cluster is not None and parts is None:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="q2-"))
-                parts = Parts(Path(folder))
+                parts = PartFiles(Path(folder))
             resumed = frozenset(parts.done()) if parts is not None else frozenset()
             filled = self._fill(self.cluster, parts) if self.cluster and parts else None
             for number in range(len(self.job.files)):
@@ -204,7 +204,7 @@ class Run:
                 ]
         return results
 
-    def _fill(self, cluster: Cluster, parts: Parts) -> tuple[float, Mapping[int, int]]:
+    def _fill(self, cluster: Cluster, parts: PartFiles) -> tuple[float, Mapping[int, int]]:
         """Scores the missing blocks on the cluster. Returns the seconds that this took and, by
         file number, how many scores came from the cache."""
         from q2_metric.engine.cluster import fill
@@ -217,7 +217,7 @@ class Run:
     def _score_file(
         self,
         number: int,
-        parts: Parts | None,
+        parts: PartFiles | None,
         resumed: frozenset[tuple[int, int]],
         page: Page | None,
     ) -> FileResult:
@@ -282,7 +282,7 @@ class Run:
             self.listener.note(line)
 
     def _scored(
-        self, loaded: Loaded, file: str, first: int, block: Sequence[Row], progress: Progress
+        self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row], progress: Progress
     ) -> list[OutputRow]:
         """The output rows of a block. The block is scored in parts of a second or so, and the bar
         moves after each part."""
@@ -327,7 +327,7 @@ def _finished(out: str, now: Manifest) -> Manifest | None:
     if (
         found is None
         or not found.get("complete")
-        or Parts(parts_folder(out)).manifest.exists()
+        or PartFiles(parts_folder(out)).manifest.exists()
         or once(now)
         or difference(found, now) is not None
         or not rereadable(out)
@@ -338,7 +338,7 @@ def _finished(out: str, now: Manifest) -> Manifest | None:
 
 
 def _finish(
-    job: Job, out: str, parts: Parts, results: Sequence[FileResult], begun: Manifest,
+    job: Job, out: str, parts: PartFiles, results: Sequence[FileResult], begun: Manifest,
     held: str | None,
 ) -> None:
     """Puts the output and its manifest in place and removes the parts.
@@ -372,7 +372,7 @@ def _finish(
 
 
 def _assemble(
-    job: Job, parts: Parts, results: Sequence[FileResult], out: str, unfinished: Path
+    job: Job, parts: PartFiles, results: Sequence[FileResult], out: str, unfinished: Path
 ) -> None:
     """Writes the output from the parts, in the order of the rows.
 

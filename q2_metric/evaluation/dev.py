@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from q2_metric.data.labelled import Labelled
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import auc_lines, average, detection_curves, truths_of
-from q2_metric.evaluation.scores import Columns, Scores, values
+from q2_metric.evaluation.scores import ScoreColumns, Scores, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.evaluation.titles import title
@@ -21,7 +21,7 @@ COUNTS = ("knowledge_f1", "word_share")
 """Metrics that count words."""
 
 
-def experiment(columns: Columns, sets: Mapping[str, Sequence[Labelled]]) -> Report:
+def experiment(columns: ScoreColumns, sets: Mapping[str, Sequence[Labelled]]) -> Report:
     """ROC-AUC by set and on average, the sets on which word counts are better, and calibration.
 
     Args:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from q2_metric.data.dnli import Pair
+from q2_metric.data.dnli import SentencePair
 from q2_metric.errors import InputError
 from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves, detection_table
-from q2_metric.evaluation.scores import Columns, Scores, values
+from q2_metric.evaluation.scores import ScoreColumns, Scores, values
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.evaluation.thresholds import best_threshold
 from q2_metric.evaluation.titles import title
@@ -26,11 +26,11 @@ LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
 
 
 def experiment(
-    columns: Columns,
-    pairs: Sequence[Pair],
+    columns: ScoreColumns,
+    pairs: Sequence[SentencePair],
     *,
     threshold: float = THRESHOLD,
-    dev: Sequence[Pair] = (),
+    dev: Sequence[SentencePair] = (),
 ) -> Report:
     """Accuracy at the paper's threshold, and at a threshold tuned on ``dev``, if given.
 
@@ -64,7 +64,7 @@ def experiment(
     )
 
 
-def _tuned(columns: Columns, dev: Sequence[Pair]) -> Mapping[str, float]:
+def _tuned(columns: ScoreColumns, dev: Sequence[SentencePair]) -> Mapping[str, float]:
     truth = [pair.consistent for pair in dev]
     scores = columns.scores([pair.example for pair in dev], "development pairs")
     return {
@@ -103,7 +103,7 @@ def _accuracy(
     )
 
 
-def _means(pairs: Sequence[Pair], scores: Scores) -> Table:
+def _means(pairs: Sequence[SentencePair], scores: Scores) -> Table:
     lines: list[tuple[Cell, ...]] = []
     for label in LABELS:
         places = [i for i, pair in enumerate(pairs) if pair.label == label]

@@ -17,7 +17,7 @@ from q2_metric.errors import InputError
 from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import detection_curves, detection_table
-from q2_metric.evaluation.scores import Bar, Columns, MetricSource, silent
+from q2_metric.evaluation.scores import Bar, MetricSource, ScoreColumns, silent
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.scale import Scale, ScaleSettings
@@ -39,7 +39,7 @@ class Utterances:
 
 def experiment(
     scale: MetricSource,
-    columns: Columns,
+    columns: ScoreColumns,
     rows: Sequence[Supported],
     *,
     branches: int = ScaleSettings().branches,
@@ -102,15 +102,15 @@ def search(
                     stances=metric.stances)
         scores = own.score(block, evidence=True)
         return [
-            _line(score.example.knowledge, cast("tuple[Judgement, ...]", score.because))
+            _line(score.example.knowledge, cast("tuple[Judgement, ...]", score.evidence))
             for score in scores
         ]
 
     return scale.cached(f"evidence by {UNITS}", examples, find, progress)
 
 
-def _line(knowledge: str, because: Sequence[Judgement]) -> int | None:
-    start = because[0].passage_start if because else None
+def _line(knowledge: str, evidence: Sequence[Judgement]) -> int | None:
+    start = evidence[0].passage_start if evidence else None
     return None if start is None else knowledge.count("\n", 0, start)
 
 

@@ -27,7 +27,7 @@ NEUTRAL = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoreSummary:
     """The parts of a :class:`~q2_metric.types.Score` that the experiments need.
 
     ``questions`` and ``unanswered`` count its questions; ``None`` if the metric asks none.
@@ -45,17 +45,17 @@ class ByGuideline:
     """A metric with one version for each reading, made when a set's guideline needs it."""
 
     name: str
-    make: Callable[[Reading], Source]
-    made: dict[Reading, Source] = field(default_factory=dict)
+    make: Callable[[Reading], ScoreSource]
+    made: dict[Reading, ScoreSource] = field(default_factory=dict)
 
-    def under(self, reading: Reading) -> Source:
+    def under(self, reading: Reading) -> ScoreSource:
         """The metric under a reading."""
         if reading not in self.made:
             self.made[reading] = self.make(reading)
         return self.made[reading]
 
 
-Scores = Mapping[str, Sequence[Scored | None]]
+Scores = Mapping[str, Sequence[ScoreSummary | None]]
 """A column of scores for each metric, over the same responses."""
 
 
@@ -65,7 +65,7 @@ class Bar(Protocol):
     def __call__(self, title: str, total: int, /) -> AbstractContextManager[Progress]: ...
 
 
-class Source(Protocol):
+class ScoreSource(Protocol):
     """Scores by some metric."""
 
     name: str
@@ -75,12 +75,12 @@ class Source(Protocol):
         """What made the scores."""
         ...
 
-    def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
+    def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
         """One score for each example, in order; ``None`` if the source has none."""
         ...
 
 
-class Columns:
+class ScoreColumns:
     """Scores of several metrics over any examples, side by side.
 
     Args:
@@ -92,7 +92,7 @@ class Columns:
 
     def __init__(
         self,
-        sources: Sequence[Source | ByGuideline],
+        sources: Sequence[ScoreSource | ByGuideline],
         bar: Bar | None = None,
         reading: Reading | None = None,
     ) -> None:
@@ -114,7 +114,7 @@ class Columns:
 
     def scores(
         self, examples: Sequence[Example], title: str = "", *, complete: bool = True
-    ) -> dict[str, list[Scored | None]]:
+    ) -> dict[str, list[ScoreSummary | None]]:
         """A column for each metric; its items follow ``examples``.
 
         Args:
@@ -123,7 +123,7 @@ class Columns:
         Raises:
             InputError: a source lacks some of the examples; errors of the metrics.
         """
-        found: dict[str, list[Scored | None]] = {}
+        found: dict[str, list[ScoreSummary | None]] = {}
         reading = self.reading_of(title)
         for given in self._sources:
             source = given.under(reading) if isinstance(given, ByGuideline) else given
@@ -138,7 +138,8 @@ class Columns:
             metric = entry(source.name)
             found[source.name] = column
             for more in metric.more:
-                found[more.name] = [item and Scored(getattr(item, more.field)) for item in column]
+                found[more.name] = [
+                    item and ScoreSummary(getattr(item, more.field)) for item in column]
             other = f" ({reading})" if isinstance(given, ByGuideline) and reading != USUAL else ""
             self._signatures |= {name + other: signed for name, signed
                                  in metric.signatures(source.signature).items()}
@@ -155,7 +156,7 @@ class Columns:
         return " " + told({name: self.reading_of(name) for name in names})
 
 
-def values(column: Sequence[Scored | None]) -> list[float]:
+def values(column: Sequence[ScoreSummary | None]) -> list[float]:
     """The values as numbers; :data:`NEUTRAL` replaces a missing one."""
     return [NEUTRAL if item is None or item.value is None else item.value for item in column]
 
@@ -166,19 +167,19 @@ def values(column: Sequence[Scored | None]) -> list[float]:
 class MetricSource(CachedMetric):
     """Scores by one of our metrics, which is loaded only if the cache lacks a score."""
 
-    def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
+    def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
         """The scores of all examples; each example is scored once."""
         return [scored(self.name, one) for one in self.score(examples, progress=progress)]
 
 
-def scored(name: str, score: Score) -> Scored:
+def scored(name: str, score: Score) -> ScoreSummary:
     """The part of a score by the named metric that the experiments keep."""
     value = score.value if score.value is not None and math.isfinite(score.value) else None
     if entry(name).details != "questions":
-        return Scored(value)
-    questions = [item for item in score.because if isinstance(item, Comparison)]
+        return ScoreSummary(value)
+    questions = [item for item in score.evidence if isinstance(item, Comparison)]
     unanswered = sum(item.how == "no_answer" for item in questions)
-    return Scored(value, score.no_nli, score.fallback, len(questions), unanswered)
+    return ScoreSummary(value, score.no_nli, score.fallback, len(questions), unanswered)
 
 
 # --- scores of others -------------------------------------------------------------------
@@ -243,13 +244,13 @@ class FileSource:
         if not self._values:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
-    def scores(self, examples: Sequence[Example], progress: Progress) -> list[Scored | None]:
+    def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
         """``None`` for responses that are not in the file."""
         progress(len(examples))
-        found: list[Scored | None] = []
+        found: list[ScoreSummary | None] = []
         for example in examples:
             key = (example.response, example.knowledge)
-            found.append(Scored(self._values[key]) if key in self._values else None)
+            found.append(ScoreSummary(self._values[key]) if key in self._values else None)
         return found
 
 

@@ -26,7 +26,7 @@ from q2_metric.evaluation.detection import (
     reliability_table,
     truths_of,
 )
-from q2_metric.evaluation.scores import Columns, Scored
+from q2_metric.evaluation.scores import ScoreColumns, ScoreSummary
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Column, Report, Table
 from q2_metric.evaluation.titles import title
@@ -74,7 +74,7 @@ def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
 
 
 def experiment(
-    columns: Columns,
+    columns: ScoreColumns,
     sets: dict[str, list[Labelled]],
     *,
     against: str | None = None,
@@ -113,7 +113,7 @@ def experiment(
 
 
 def _auc(
-    truths: dict[str, list[bool]], scores: dict[str, dict[str, list[Scored | None]]],
+    truths: dict[str, list[bool]], scores: dict[str, dict[str, list[ScoreSummary | None]]],
     readings: str,
 ) -> Table:
     lines = auc_lines(truths, scores)

@@ -8,13 +8,13 @@ from q2_metric.data.usr import QUALITY, Rated
 from q2_metric.errors import InputError
 from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.scores import Columns, values
+from q2_metric.evaluation.scores import ScoreColumns, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.evaluation.titles import title
 
 
-def experiment(columns: Columns, rated: Sequence[Rated], *, quality: str = QUALITY) -> Report:
+def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = QUALITY) -> Report:
     """Spearman's and Pearson's correlation of each metric with the ratings.
 
     Raises:

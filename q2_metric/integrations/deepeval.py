@@ -14,7 +14,7 @@ from q2_metric.metrics.registry import entry
 from q2_metric.scoring import given
 
 
-class Grounded(BaseMetric):  # type: ignore[misc]
+class GroundedMetric(BaseMetric):  # type: ignore[misc]
     """Scores ``actual_output`` against ``retrieval_context``, or against ``context`` if that is
     missing.
 

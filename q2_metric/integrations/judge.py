@@ -147,7 +147,7 @@ def said(score: Score) -> str:
     lines = [f"{score.value:.3f}"]
     if score.fallback:
         lines[0] += " (no question found, judged as a whole)"
-    return "\n  ".join([*lines, *(_item(item) for item in score.because)])
+    return "\n  ".join([*lines, *(_item(item) for item in score.evidence)])
 
 
 def _item(item: Comparison | Judgement | Part) -> str:

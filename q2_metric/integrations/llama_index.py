@@ -13,7 +13,7 @@ from q2_metric.integrations.judge import Judge
 from q2_metric.scoring import given
 
 
-class Grounded(BaseEvaluator):  # type: ignore[misc]
+class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
     """Judges a response by its contexts, without a language model.
 
     It can replace ``FaithfulnessEvaluator`` in ``evaluate``, ``evaluate_response`` and

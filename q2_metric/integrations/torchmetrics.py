@@ -12,7 +12,7 @@ from q2_metric.integrations.judge import Judge, split
 from q2_metric.scoring import NO_CLAIM, Mean, NoClaim, given_columns
 
 
-class Grounded(Metric):  # type: ignore[misc]
+class GroundedMean(Metric):  # type: ignore[misc]
     """Mean scores of responses over all batches and all processes.
 
     Args:
@@ -24,7 +24,7 @@ class Grounded(Metric):  # type: ignore[misc]
         keywords: keywords of the metrics (``preset``, ``device``, …) and of ``torchmetrics.Metric``
             (``dist_sync_on_step``, …).
 
-    >>> grounded = Grounded("knowledge_f1")
+    >>> grounded = GroundedMean("knowledge_f1")
     >>> grounded.update(["Rome has 7 hills."], ["Rome has 7 hills."])
     >>> grounded.compute()
     {'knowledge_f1': tensor(1.)}

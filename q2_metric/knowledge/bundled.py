@@ -22,8 +22,8 @@ from q2_metric.knowledge.bm25 import Bm25Index, top
 from q2_metric.knowledge.mentions import (
     READINGS,
     Entity,
-    Mention,
     MentionFinder,
+    NameMention,
     plain_words,
     spoken_words,
 )
@@ -187,7 +187,7 @@ def without(text: str, name: str | None) -> str:
     return " ".join(words)
 
 
-def last_words(dialogue: Dialogue, mentions: Iterable[Mention]) -> list[str]:
+def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]:
     """The readings of the last turn as words, without the names that it mentions."""
     place = max(i for i, turn in enumerate(dialogue.turns) if turn is dialogue.last)
     inside = {i for m in mentions if m.turn == place for i in range(m.start, m.end)}
@@ -200,7 +200,7 @@ def last_words(dialogue: Dialogue, mentions: Iterable[Mention]) -> list[str]:
 
 
 def mention_features(
-    dialogue: Dialogue, mentions: Sequence[Mention]
+    dialogue: Dialogue, mentions: Sequence[NameMention]
 ) -> list[tuple[Entity, Floats]]:
     """The features of each mention, in the order of :data:`MENTION_FEATURES`.
 
@@ -246,7 +246,9 @@ def by_entity(
     return grouped
 
 
-def domain_features(dialogue: Dialogue, mentions: Sequence[Mention], index: PoolIndex) -> Floats:
+def domain_features(
+    dialogue: Dialogue, mentions: Sequence[NameMention], index: PoolIndex
+) -> Floats:
     """(domains, 2): :data:`DOMAIN_FEATURES` of each domain of the pool."""
     words = set(plain_words(dialogue.last.text))
     latest = max(mentions, key=lambda m: (m.turn, m.end), default=None)

@@ -64,7 +64,7 @@ class RankerRow:
 
 
 @dataclass(slots=True)
-class Result:
+class ExperimentResult:
     """The result of :func:`compare`."""
 
     turns: int
@@ -77,14 +77,14 @@ class Result:
         return asdict(self)
 
 
-def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> Result:
+def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> ExperimentResult:
     """Each ranker alone, with exact EGR and with fuzzy EGR; with several, also hard and soft votes.
 
     Turns that need no knowledge are left out. The pool is indexed before the clock starts.
     """
     seeking = labelled.seeking()
     gold = [label.knowledge for label in seeking.labels]
-    result = Result(len(gold), len(pool))
+    result = ExperimentResult(len(gold), len(pool))
     mentioned = {
         matching: [MentionFinder.cached(matching)(pool).entities(d) for d in seeking.dialogues]
         for matching in _matchings()

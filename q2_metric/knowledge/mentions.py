@@ -39,7 +39,7 @@ _TEENS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class NameMention:
     """A name in a turn: the words [start, end) of :func:`spoken_words`, and its similarity in (0,
     1].
 
@@ -93,7 +93,7 @@ def entities_of(pool: Pool) -> dict[Entity, str]:
     return {entity: name for entity, name in named.items() if name}
 
 
-def latest_first(mentions: Iterable[Mention]) -> list[Entity]:
+def latest_first(mentions: Iterable[NameMention]) -> list[Entity]:
     """The entities, the last mentioned one first, each once."""
     order = sorted(mentions, key=lambda m: (-m.turn, -m.end, -m.closeness * m.share))
     return list(dict.fromkeys(mention.entity for mention in order))
@@ -139,9 +139,9 @@ class MentionFinder:
         """The mentioned entities, the last mentioned one first."""
         return latest_first(self.mentions(dialogue))
 
-    def mentions(self, dialogue: Dialogue) -> list[Mention]:
+    def mentions(self, dialogue: Dialogue) -> list[NameMention]:
         """The mentions in dialogue order, without names inside longer names of the same turn."""
-        found: list[Mention] = []
+        found: list[NameMention] = []
         for i, turn in enumerate(dialogue.turns):
             of_turn = self._exact_mentions(i, turn)
             if self.matching == "fuzzy":
@@ -149,16 +149,16 @@ class MentionFinder:
             found += _outermost(of_turn)
         return found
 
-    def _exact_mentions(self, i: int, turn: Turn) -> list[Mention]:
+    def _exact_mentions(self, i: int, turn: Turn) -> list[NameMention]:
         words = spoken_words(turn.text)
         return [
-            Mention(entity, i, start, start + size, 1.0, 1.0)
+            NameMention(entity, i, start, start + size, 1.0, 1.0)
             for size in range(1, self._longest + 1)
             for start in range(len(words) - size + 1)
             for entity in self._exact.get(tuple(words[start : start + size]), ())
         ]
 
-    def _fuzzy_mentions(self, i: int, turn: Turn) -> list[Mention]:
+    def _fuzzy_mentions(self, i: int, turn: Turn) -> list[NameMention]:
         places: dict[str, tuple[int, int, str]] = {}
         for reading in turn.readings[:READINGS]:
             words = spoken_words(reading)
@@ -171,7 +171,7 @@ class MentionFinder:
                         places[joined] = (start, start + size, rare)
         if not places or not self._names:
             return []
-        best: dict[tuple[Entity, int, int], Mention] = {}
+        best: dict[tuple[Entity, int, int], NameMention] = {}
         for said, name, close in self._near(list(places)):
             start, end, rare = places[said]
             # "a motel" is close to "Ram's Hotel", but not in the word that makes the name.
@@ -183,7 +183,7 @@ class MentionFinder:
                 if close < CLOSE:
                     continue
             for entity, share in self._variants[name]:
-                mention = Mention(entity, i, start, end, close, share)
+                mention = NameMention(entity, i, start, end, close, share)
                 key = (entity, start, end)
                 if key not in best or _strength(best[key]) < _strength(mention):
                     best[key] = mention
@@ -200,16 +200,16 @@ class MentionFinder:
                 yield part[row], self._names[column], float(closeness[row, column]) / 100
 
 
-def _strength(mention: Mention) -> float:
+def _strength(mention: NameMention) -> float:
     return mention.closeness * mention.share
 
 
-def _outermost(mentions: Sequence[Mention]) -> list[Mention]:
+def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
     """The mentions without those that overlap a longer or closer mention of another name."""
     order = sorted(
         mentions, key=lambda m: (-(m.end - m.start) * _strength(m) ** 8, m.start, m.end)
     )
-    kept: list[Mention] = []
+    kept: list[NameMention] = []
     for mention in order:
         same = [k for k in kept if k.start < mention.end and mention.start < k.end]
         # Entities of one name share a place; so does what is just as close.

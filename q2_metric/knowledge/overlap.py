@@ -12,7 +12,7 @@ from q2_metric.metrics.overlap import corpus_bleu
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class ReferenceOverlap:
     """Corpus BLEU, and mean METEOR and ROUGE F1 of the responses; all in [0, 1].
 
     ``meteor`` is ``None`` if it cannot be computed; ``no_meteor`` then says why.
@@ -27,7 +27,7 @@ class Overlap:
     no_meteor: str = ""
 
 
-def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> Overlap:
+def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> ReferenceOverlap:
     """The figures of responses against one reference each (sacrebleu, rouge-score, nltk).
 
     Raises:
@@ -42,7 +42,8 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> O
     means = [sum(r[kind].fmeasure for r in rouge) / n for kind in
              ("rouge1", "rouge2", "rougeL")]
     meteor, why = _meteor(responses, references)
-    return Overlap(n, corpus_bleu(responses, references), means[0], means[1], means[2], meteor, why)
+    bleu = corpus_bleu(responses, references)
+    return ReferenceOverlap(n, bleu, means[0], means[1], means[2], meteor, why)
 
 
 def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from q2_metric.evaluation.markdown import table_lines
 from q2_metric.knowledge.evaluate import OVERALL, Selection
-from q2_metric.knowledge.experiment import SIZES, Result
+from q2_metric.knowledge.experiment import SIZES, ExperimentResult
 
 _FIGURES = ("R@1", "R@5", "MRR@5", "wrong domain", "wrong entity", "wrong document")
 
 
-def markdown(result: Result, command: str, date: str, note: str = "") -> str:
+def markdown(result: ExperimentResult, command: str, date: str, note: str = "") -> str:
     """The result as a page, with the command that made it.
 
     Args:
@@ -30,7 +30,7 @@ def markdown(result: Result, command: str, date: str, note: str = "") -> str:
     return "\n".join(lines)
 
 
-def _tables(result: Result) -> Iterator[tuple[str, list[str]]]:
+def _tables(result: ExperimentResult) -> Iterator[tuple[str, list[str]]]:
     """The tables of the result, each with its introduction."""
     yield "", table_lines(["ranker", *_FIGURES, "s a turn"], [
         [row.ranker, *_shares(row.figures[OVERALL]),

@@ -28,7 +28,7 @@ LONGEST_RESPONSE = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Grounded:
+class GroundedTurn:
     """A dialogue, the snippet to answer from, and the gold response if there is one."""
 
     dialogue: Dialogue
@@ -66,7 +66,7 @@ class Responder:
         self.length = min(length, window_size(self.loaded))
         self.name = model
 
-    def respond(self, items: Sequence[Grounded]) -> list[str]:
+    def respond(self, items: Sequence[GroundedTurn]) -> list[str]:
         """A response for each dialogue and snippet, in order."""
         from q2_metric.models.hub.batches import Batches
 
@@ -85,7 +85,7 @@ class Responder:
         )
         return batches.run([self.row(item) for item in items], generate)
 
-    def row(self, item: Grounded) -> dict[str, list[int]]:
+    def row(self, item: GroundedTurn) -> dict[str, list[int]]:
         """The input: question, answer, then as much of the dialogue's end as fits.
 
         The knowledge takes at most three quarters of the input.
@@ -107,7 +107,7 @@ class Responder:
         )
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
-    def loss(self, items: Sequence[Grounded]) -> Tensor:
+    def loss(self, items: Sequence[GroundedTurn]) -> Tensor:
         """Mean negative log-likelihood of a token of the gold responses, for one batch."""
         import torch
 
@@ -131,7 +131,7 @@ class Responder:
 
 
 def train_responder(
-    base: str, items: Sequence[Grounded], dev: Sequence[Grounded], folder: str | Path,
+    base: str, items: Sequence[GroundedTurn], dev: Sequence[GroundedTurn], folder: str | Path,
     settings: TrainSettings | None = None, *, device: str = "auto", length: int = LENGTH,
     stop_at: int | None = None, report: Report | None = None,
 ) -> Progress:

@@ -20,7 +20,7 @@ ROW = "row"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PoolChoice:
     """Where the knowledge of the rows comes from: a pool, and the rankers that choose from it.
 
     Attributes:
@@ -48,13 +48,13 @@ class Choice:
         pools = [] if self.pool == ROW else [self.pool]
         return pools + [name for name in self.rankers if name not in NAMES]
 
-    def load(self) -> Selector:
+    def load(self) -> PoolSelector:
         """The selector.
 
         Raises:
             InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
         """
-        return Selector(self.pool, self.rankers)
+        return PoolSelector(self.pool, self.rankers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class SelectedExample(Example):
     selected: dict[str, Any] | None = field(default=None, compare=False)
 
 
-class Selector:
+class PoolSelector:
     """Chooses the knowledge of rows by their history.
 
     Args:

@@ -212,7 +212,7 @@ def _judged(
         if report is not None:
             report(progress, value)
 
-    class Judged(TrainerCallback):  # type: ignore[misc]
+    class EvaluationCallback(TrainerCallback):  # type: ignore[misc]
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             progress.step = state.global_step
             last = progress.step == state.max_steps
@@ -226,7 +226,7 @@ def _judged(
             checkpoint = folder / STATE / f"checkpoint-{state.global_step}"
             _write(checkpoint, progress, settings, task.count)
 
-    return Judged()
+    return EvaluationCallback()
 
 
 def _write(folder: Path, progress: Progress, settings: TrainSettings, count: int) -> None:

@@ -21,10 +21,10 @@ def load_metrics(
         names: names in :data:`q2_metric.metrics.registry.METRICS`, or "package.module:Class".
         preset: the preset: "bundled", "bundled-small", "paper", "paper-exact", "paper-small" or
             "modern".
-        keywords: fields of :class:`~q2_metric.running.Running`, settings of the metrics, and Hub
-            names or local folders that replace the preset's models (``reader_model=...``). Each
-            metric takes the keywords that it has. ``None`` means the default. A warning is logged
-            for a keyword that none of the metrics takes.
+        keywords: fields of :class:`~q2_metric.runtime_config.RuntimeConfig`, settings of the
+            metrics, and Hub names or local folders that replace the preset's models
+            (``reader_model=...``). Each metric takes the keywords that it has. ``None`` means the
+            default. A warning is logged for a keyword that none of the metrics takes.
 
     Raises:
         InputError: a name, preset or keyword is unknown, or a value is wrong.

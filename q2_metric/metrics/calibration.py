@@ -163,7 +163,7 @@ class Calibration:
 class Calibrated:
     """A metric whose values are calibrated: P(consistent) instead of the score.
 
-    ``Score.consistent`` says whether the score was above the threshold. ``because`` and ``no_nli``
+    ``Score.consistent`` says whether the score was above the threshold. ``evidence`` and ``no_nli``
     are unchanged.
 
     Args:

@@ -19,13 +19,13 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
     No score changes. All pairs of a cited passage and its claim are judged together.
 
     Args:
-        scores: scores as written, with judged claims in ``because``.
+        scores: scores as written, with judged claims in ``evidence``.
         support: judges pairs of passage and claim.
     """
     asked: dict[tuple[int, int], list[tuple[str, str]]] = {}
     cites: dict[int, list[list[str]]] = {}
     for i, score in enumerate(scores):
-        judged = [one for one in score.because if isinstance(one, Judgement)]
+        judged = [one for one in score.evidence if isinstance(one, Judgement)]
         named = cited(score.example.response, [(one.claim.start, one.claim.end) for one in judged])
         if not any(named):
             continue
@@ -38,8 +38,8 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
     known = dict(zip(pairs, support(pairs), strict=True)) if pairs else {}
     found = list(scores)
     for i, named in cites.items():
-        judged = [one for one in scores[i].because if isinstance(one, Judgement)]
-        found[i] = replace(scores[i], because=tuple(
+        judged = [one for one in scores[i].evidence if isinstance(one, Judgement)]
+        found[i] = replace(scores[i], evidence=tuple(
             replace(one, citation=_citation(one, names, [known[pair] for pair in asked[i, n]]),
                     cites=tuple(names))
             for n, (one, names) in enumerate(zip(judged, named, strict=True))))

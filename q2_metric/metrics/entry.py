@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 from q2_metric.checks import Setting, settings_of
 from q2_metric.errors import InputError
-from q2_metric.running import RUNNING
+from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.types import Metric, Score
 
 Details = Literal["questions", "sentences", "parts"]
-"""What ``Score.because`` holds: Q²'s questions, judged claims, or parts of a combined score."""
+"""What ``Score.evidence`` holds: Q²'s questions, judged claims, or parts of a combined score."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MetricColumn:
     """A number that a metric gives each response.
 
     Attributes:
@@ -52,9 +52,9 @@ class Entry:
             entry has a model, a setting or a field of ``Running``; otherwise ``Class()`` does.
         settings: "module:Class" of its settings dataclass; "" for none.
         more: further columns.
-        details: what ``because`` of its scores holds; ``None`` for nothing.
+        details: what ``evidence`` of its scores holds; ``None`` for nothing.
         models: keywords of models that may replace the preset's, such as "reader_model".
-        running: the fields of :class:`~q2_metric.running.Running` that it takes.
+        runtime: the fields of :class:`~q2_metric.runtime_config.RuntimeConfig` that it takes.
         cached: whether computing a score takes longer than looking it up.
         any_text: whether it also scores responses that claim nothing, as word overlap does. Other
             metrics get only claims (:mod:`q2_metric.scoring.scores`).
@@ -70,10 +70,10 @@ class Entry:
     title: str
     loader: str
     settings: str = ""
-    more: tuple[Column, ...] = ()
+    more: tuple[MetricColumn, ...] = ()
     details: Details | None = None
     models: tuple[str, ...] = ()
-    running: tuple[str, ...] = ()
+    runtime: tuple[str, ...] = ()
     cached: bool = False
     any_text: bool = False
     evidence: bool = False
@@ -82,9 +82,9 @@ class Entry:
     gloss: str = ""
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[MetricColumn, ...]:
         """The numbers that it gives each response; the metric's own comes first."""
-        return (Column(self.name, self.title, gloss=self.gloss), *self.more)
+        return (MetricColumn(self.name, self.title, gloss=self.gloss), *self.more)
 
     def signatures(self, signed: str) -> dict[str, str]:
         """The signatures of its columns, made from the metric's signature."""
@@ -102,15 +102,15 @@ class Entry:
         return settings_of(named(self.settings)) if self.settings else ()
 
     def keywords(self) -> tuple[str, ...]:
-        """The keywords of :meth:`load`: running, models, settings."""
-        return (*self.running, *self.models, *(field.name for field in self.setting_fields()))
+        """The keywords of :meth:`load`: runtime, models, settings."""
+        return (*self.runtime, *self.models, *(field.name for field in self.setting_fields()))
 
     def request(self, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of ``load_metrics`` that change its scores.
 
         Device and batch size are not among them.
         """
-        how = {name for name in RUNNING if name != "dtype"}
+        how = {name for name in RUNTIME_FIELDS if name != "dtype"}
         own = [name for name in self.keywords() if name not in how]
         return {"preset": preset, **given_of(keywords, own)}
 

@@ -23,9 +23,9 @@ from q2_metric.metrics.judgements import distinct
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.scale_settings import Reading
-from q2_metric.metrics.settings import check_stages, settings_and_running
+from q2_metric.metrics.settings import check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
-from q2_metric.running import RUNNING
+from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import UNKNOWN, overlap
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
@@ -70,11 +70,11 @@ class Head:
         """Each number with its contribution to the logit, up or down, the strongest first."""
         found = [Part(name, values[name], weight * (values[name] - mean) / deviation)
                  for name, (mean, deviation, weight) in self.features.items()]
-        return tuple(sorted(found, key=lambda part: -abs(part.pull)))
+        return tuple(sorted(found, key=lambda part: -abs(part.contribution)))
 
     def probability(self, parts: Sequence[Part]) -> float:
         """P(supported) in (0, 1)."""
-        logit = self.intercept + math.fsum(part.pull for part in parts)
+        logit = self.intercept + math.fsum(part.contribution for part in parts)
         return 1 / (1 + math.exp(-logit)) if logit > 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
@@ -134,7 +134,7 @@ class Groundedness:
         Args:
             preset: a preset with a head: "bundled" or "bundled-small".
             keywords: the fields of :class:`GroundednessSettings` and of
-                :class:`~q2_metric.running.Running`.
+                :class:`~q2_metric.runtime_config.RuntimeConfig`.
 
         Raises:
             InputError: the preset has no head, or a keyword is unknown.
@@ -148,15 +148,15 @@ class Groundedness:
             able = ", ".join(name for name, one in presets.PRESETS.items() if one.head)
             raise InputError(f"groundedness was not fitted for the preset {stages.name!r}, "
                              f"only for {able}")
-        chosen, _ = settings_and_running(GroundednessSettings, keywords, {})
-        running = {key: value for key, value in keywords.items() if key in RUNNING}
+        chosen, _ = settings_and_runtime(GroundednessSettings, keywords, {})
+        config = {key: value for key, value in keywords.items() if key in RUNTIME_FIELDS}
         counts = chosen.asked == "count"
         head = Head.load(intact(stages.head.name), chosen.support + "+questions" * counts)
-        return cls(Scale.from_preset(preset, support=chosen.support, **running), head, stages.name,
-                   Q2.from_preset(preset, **running) if counts else None)
+        return cls(Scale.from_preset(preset, support=chosen.support, **config), head, stages.name,
+                   Q2.from_preset(preset, **config) if counts else None)
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
-        """A score in (0, 1) for each example, in order, with its parts and claims in ``because``.
+        """A score in (0, 1) for each example, in order, with its parts and claims in ``evidence``.
 
         With ``evidence``, claims have the sentence of the knowledge that decides them.
 
@@ -181,7 +181,7 @@ class Groundedness:
                                     and _stated(judged) is None):
             return judged
         parts = self.head.parts(evidence(judged, asked))
-        claims = tuple(_with_questions(one, asked) for one in judged.because
+        claims = tuple(_with_questions(one, asked) for one in judged.evidence
                        if isinstance(one, Judgement))
         return Score(judged.example, self.head.probability(parts), (*parts, *claims))
 
@@ -189,7 +189,7 @@ class Groundedness:
 def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
     """The judgement with those questions whose span lies in the claim."""
     claim = judged.claim
-    about = [one for one in (asked.because if asked else ()) if isinstance(one, Comparison)
+    about = [one for one in (asked.evidence if asked else ()) if isinstance(one, Comparison)
              and (claim.kind == "answer" or claim.start <= one.question.span.start < claim.end)]
     return replace(judged, questions=tuple(about)) if about else judged
 
@@ -207,7 +207,7 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
         ``questions``: the expected scores of Q²'s questions, drawn towards the prior.
     """
     claims = list(map(_logit, distinct(
-        one for one in judged.because if isinstance(one, Judgement))))
+        one for one in judged.evidence if isinstance(one, Judgement))))
     shared = overlap(_stated(judged) or judged.example.response, judged.example.knowledge)
     found = {
         "claims": math.fsum(claims) / len(claims),
@@ -217,14 +217,14 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
         "phrases": shared.phrases,
     }
     if asked is not None:
-        scores = [_expected(one) for one in asked.because if isinstance(one, Comparison)]
+        scores = [_expected(one) for one in asked.evidence if isinstance(one, Comparison)]
         found["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
     return found
 
 
 def _stated(judged: Score) -> str | None:
     """The statement of a short answer and its question; ``None`` for any other response."""
-    return next((one.claim.text for one in judged.because
+    return next((one.claim.text for one in judged.evidence
                  if isinstance(one, Judgement) and one.claim.kind == "answer"), None)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from q2_metric.text.excerpts import Excerpt
-from q2_metric.text.nearest import Parts
+from q2_metric.text.nearest import WordIndex
 from q2_metric.types import Claim, Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
@@ -74,7 +74,7 @@ def deciding(
     if judged.verdict == "contradicted" and places:
         return max(places, key=lambda place: known[sentences[place], claim].contradiction)
     if judged.verdict == "not found" and places:
-        [nearest] = Parts([sentences[place] for place in places]).nearest(claim, 1)
+        [nearest] = WordIndex([sentences[place] for place in places]).nearest(claim, 1)
         return places[nearest]
     return best
 
@@ -84,9 +84,9 @@ def as_written(score: Score, example: Example, known: Excerpt | None = None) -> 
 
     ``known`` is the knowledge that was read instead: without marks, and with tables as sentences.
     """
-    because = tuple(_written(one, example.knowledge, known) if known else one
-                    for one in score.because if isinstance(one, Judgement))
-    return replace(score, example=example, because=because)
+    evidence = tuple(_written(one, example.knowledge, known) if known else one
+                     for one in score.evidence if isinstance(one, Judgement))
+    return replace(score, example=example, evidence=evidence)
 
 
 def _written(judged: Judgement, knowledge: str, known: Excerpt) -> Judgement:

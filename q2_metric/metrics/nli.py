@@ -9,7 +9,7 @@ from typing import Any
 from q2_metric.checks import check_fields
 from q2_metric.metrics.claims import claims_only
 from q2_metric.metrics.q2 import FALLBACK_SCORE
-from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
+from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.types import Entailment, Example, Score
 
@@ -59,7 +59,7 @@ class EndToEndNli:
                 "modern".
             nli_model: a Hub name or a local folder.
             keywords: the fields of :class:`NliSettings` and of
-                :class:`~q2_metric.running.Running`.
+                :class:`~q2_metric.runtime_config.RuntimeConfig`.
 
         Raises:
             InputError: an unknown preset or keyword.
@@ -69,9 +69,9 @@ class EndToEndNli:
         from q2_metric.models import presets, stages
 
         chosen = presets.preset(preset)
-        settings, running = settings_and_running(NliSettings, keywords)
+        settings, config = settings_and_runtime(NliSettings, keywords)
         model = stages.load_nli(
-            chosen, nli_model, running, labels=check_labels(settings.nli_labels))
+            chosen, nli_model, config, labels=check_labels(settings.nli_labels))
         return cls(model, preset=chosen.name)
 
     @claims_only

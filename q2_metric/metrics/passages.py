@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from q2_metric.metrics import judgements
-from q2_metric.text.nearest import Parts
-from q2_metric.text.search import Part, search_each, tree_search
+from q2_metric.text.nearest import WordIndex
+from q2_metric.text.search import UnitRange, search_each, tree_search
 from q2_metric.types import Judgement, Verdict
 
 SEARCHED = 5
@@ -19,12 +19,12 @@ Place = tuple[int, int]
 
 def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
     """The places of the :data:`SEARCHED` sentences that share most words with the claim."""
-    parts = Parts([knowledge[start:end] for start, end in places])
+    parts = WordIndex([knowledge[start:end] for start, end in places])
     return [places[i] for i in parts.nearest(claim, SEARCHED)]
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class TreeDivision:
     """How :func:`~q2_metric.text.search.tree_search` divides the sentences of each search."""
 
     sizes: Sequence[Sequence[int]]
@@ -50,7 +50,7 @@ class Search:
 
     def deciding(
         self, ask: Callable[[Sequence[Pair]], Sequence[Verdict]], read: Callable[[Verdict], float],
-        tree: Tree | None,
+        tree: TreeDivision | None,
     ) -> list[Place | None]:
         """The place of the sentence that decides; ``None`` where there are no sentences.
 
@@ -62,7 +62,7 @@ class Search:
         """
         seen: dict[Pair, Verdict] = {}
 
-        def judge(parts: Sequence[Part]) -> list[float]:
+        def judge(parts: Sequence[UnitRange]) -> list[float]:
             pairs = [self._pair(one.search, self.units[one.search][one.first][0],
                                 self.units[one.search][one.last - 1][1]) for one in parts]
             verdicts = ask(pairs)

@@ -16,7 +16,7 @@ from q2_metric.metrics.answers import agrees, compare, to_judge
 from q2_metric.metrics.claims import Stated, claims_only, is_verdict, without_marks
 from q2_metric.metrics.context import as_judged, claim_of, in_context
 from q2_metric.metrics.q2_settings import FURTHER, Q2Settings
-from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
+from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import parse, signature
 from q2_metric.text.excerpts import Excerpt, excerpt
 from q2_metric.text.normalise import normalise
@@ -101,9 +101,10 @@ class Q2:
             question_model, reader_model, nli_model: a Hub name or local folder that replaces the
                 preset's model.
             coreference_model: model of the coreference backend; its default if ``None``.
-            keywords: fields of :class:`Q2Settings` and of :class:`~q2_metric.running.Running`
-                (device, dtype, batch_size, …). The default of a setting is the preset's, or the
-                paper's with another ``nli_model``.
+            keywords: fields of :class:`Q2Settings` and of
+                :class:`~q2_metric.runtime_config.RuntimeConfig` (device, dtype, batch_size, …).
+                The default of a setting is the preset's, or the paper's with another
+                ``nli_model``.
 
         Raises:
             InputError: a preset or setting is unknown.
@@ -113,7 +114,7 @@ class Q2:
         from q2_metric.models import presets, stages
 
         models = presets.preset(preset)
-        chosen, running = settings_and_running(
+        chosen, config = settings_and_runtime(
             Q2Settings, keywords, models.settings("q2", nli_model))
         theirs = chosen.recipe == "authors"
         stages.check(models, {"question_model": question_model, "reader_model": reader_model,
@@ -121,11 +122,11 @@ class Q2:
         return cls(
             spans=stages.load_spans(models, question_model, authors=theirs),
             questions=stages.load_questions(
-                models, question_model, running, decoding=chosen.decoding, seed=chosen.seed,
+                models, question_model, config, decoding=chosen.decoding, seed=chosen.seed,
                 reading=chosen.reading, authors=theirs),
-            reader=stages.load_reader(models, reader_model, running, authors=theirs),
+            reader=stages.load_reader(models, reader_model, config, authors=theirs),
             entailment=stages.load_nli(
-                models, nli_model, running, labels=check_labels(chosen.nli_labels)),
+                models, nli_model, config, labels=check_labels(chosen.nli_labels)),
             personal=stages.load_personal(authors=theirs),
             coreference=stages.load_coreference(coreference_model)
             if chosen.coreference else None,
@@ -179,17 +180,17 @@ class Q2:
             personal = self.personal if self.settings.personal == "remove" else None
             comparisons = in_context(unique, comparisons, self.stances, self.entailment, personal,
                                      self._near)
-        because: dict[Example, list[Comparison]] = {example: [] for example in unique}
+        evidence: dict[Example, list[Comparison]] = {example: [] for example in unique}
         for comparison in comparisons:
-            because[comparison.question.span.example].append(comparison)
-        asked_nothing = [example for example in unique if not because[example]]
+            evidence[comparison.question.span.example].append(comparison)
+        asked_nothing = [example for example in unique if not evidence[example]]
         verdicts: dict[Example, Verdict] = {}
         if self.settings.fallback and asked_nothing:
             judged = self.entailment.judge([self._whole(e) for e in asked_nothing])
             verdicts = dict(zip(asked_nothing, judged, strict=True))
         return [
             Score(original, None, reason="no_claim") if example in silent else replace(
-                self._total(original, because[example], verdicts.get(example)),
+                self._total(original, evidence[example], verdicts.get(example)),
                 dropped=tuple(left_out.get(example, ())),
             )
             for original, example in zip(examples, resolved, strict=True)
@@ -313,19 +314,19 @@ class Q2:
         return found
 
     def _total(
-        self, example: Example, because: list[Comparison], verdict: Verdict | None
+        self, example: Example, evidence: list[Comparison], verdict: Verdict | None
     ) -> Score:
         """The mean over a response's questions, or its fallback (section 2.4)."""
-        if not because:
+        if not evidence:
             value = self._fallback(verdict) if verdict else None
             return Score(example, value, (), verdict is not None, value, verdict)
-        counted = because
+        counted = evidence
         if self.settings.drop_unanswerable:
-            counted = [c for c in because if c.how != "no_answer"] or because
+            counted = [c for c in evidence if c.how != "no_answer"] or evidence
         return Score(
             example,
             value=sum(c.score for c in counted) / len(counted),
-            because=tuple(counted),
+            evidence=tuple(counted),
             no_nli=sum(c.f1 for c in counted) / len(counted),
         )
 

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.metrics.entry import Column as Column
 from q2_metric.metrics.entry import Details as Details
 from q2_metric.metrics.entry import Entry as Entry
+from q2_metric.metrics.entry import MetricColumn as MetricColumn
 from q2_metric.metrics.others import by_path, check_name, installed
 from q2_metric.metrics.settings import refuse_unknown
-from q2_metric.running import RUNNING
+from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.given import all_text, kind
 
 _LOG = logging.getLogger(__name__)
@@ -30,27 +30,27 @@ METRICS: dict[str, Entry] = {
         Entry(
             "groundedness", "groundedness", "q2_metric.metrics.groundedness:Groundedness",
             settings="q2_metric.metrics.groundedness:GroundednessSettings",
-            details="parts", running=RUNNING, cached=True, probability=True,
+            details="parts", runtime=RUNTIME_FIELDS, cached=True, probability=True,
             bases=("scale", "q2"), evidence=True,
             gloss="probability that people call the response supported; 1 is best",
         ),
         Entry(
             "q2", "Q²", "q2_metric.metrics.q2:Q2",
             settings="q2_metric.metrics.q2_settings:Q2Settings",
-            more=(Column("q2_no_nli", "Q² without NLI", "no_nli",
-                         "q2_metric.metrics.q2:without_nli",
-                         "the same, answers compared by their words alone; 1 is best"),),
+            more=(MetricColumn("q2_no_nli", "Q² without NLI", "no_nli",
+                               "q2_metric.metrics.q2:without_nli",
+                               "the same, answers compared by their words alone; 1 is best"),),
             gloss="share of the answers about the response that the knowledge also gives; "
                   "1 is best",
             details="questions",
             models=("question_model", "reader_model", "nli_model", "coreference_model"),
-            running=RUNNING, cached=True,
+            runtime=RUNTIME_FIELDS, cached=True,
         ),
         Entry(
             "scale", "SCALE", "q2_metric.metrics.scale:Scale",
             settings="q2_metric.metrics.scale:ScaleSettings",
             details="sentences", models=("scale_model",),
-            running=RUNNING, cached=True, evidence=True, probability=True,
+            runtime=RUNTIME_FIELDS, cached=True, evidence=True, probability=True,
             gloss="how far the knowledge supports each sentence, on average; 1 is best",
         ),
         Entry("knowledge_f1", "token F1", "q2_metric.metrics.overlap:TokenF1", any_text=True,
@@ -63,12 +63,12 @@ METRICS: dict[str, Entry] = {
         Entry(
             "nli", "end-to-end NLI", "q2_metric.metrics.nli:EndToEndNli",
             settings="q2_metric.metrics.nli:NliSettings",
-            models=("nli_model",), running=RUNNING, cached=True,
+            models=("nli_model",), runtime=RUNTIME_FIELDS, cached=True,
             gloss="whether the knowledge as a whole implies the response; 1 is best",
         ),
         Entry(
             "bertscore", "BERTScore", "q2_metric.metrics.bertscore:BertScore",
-            models=("bertscore_model",), running=("device", "batch_size"), cached=True,
+            models=("bertscore_model",), runtime=("device", "batch_size"), cached=True,
             gloss="words of the response with a similar word in the knowledge; 1 is best",
         ),
     )
@@ -103,7 +103,7 @@ def know(entries: Iterable[Entry]) -> None:
             METRICS.setdefault(one.name, one)
 
 
-def columns(names: Iterable[str] | None = None) -> dict[str, Column]:
+def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
     """The columns of these metrics (by default of all), by name, in order."""
     return {
         column.name: column
@@ -112,7 +112,7 @@ def columns(names: Iterable[str] | None = None) -> dict[str, Column]:
     }
 
 
-def of_column(name: str) -> tuple[Entry, Column]:
+def of_column(name: str) -> tuple[Entry, MetricColumn]:
     """The metric of a column, and the column."""
     for one in METRICS.values():
         for column in one.columns:
@@ -136,9 +136,9 @@ def models() -> tuple[str, ...]:
 
 
 def keywords() -> tuple[str, ...]:
-    """All keywords of ``load_metrics``: running, models, settings."""
+    """All keywords of ``load_metrics``: runtime, models, settings."""
     settings = (field.name for one in METRICS.values() for field in one.setting_fields())
-    return tuple(dict.fromkeys([*RUNNING, *models(), *settings]))
+    return tuple(dict.fromkeys([*RUNTIME_FIELDS, *models(), *settings]))
 
 
 def check_names(names: Iterable[str] | str) -> list[str]:
@@ -227,7 +227,7 @@ def together(names: Iterable[str], given: Mapping[str, Any]) -> Mapping[str, Any
 
 def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
     """Logs settings and models that have no effect because they belong to other metrics."""
-    used = {*RUNNING, *(keyword for name in names for keyword in entry(name).keywords())}
+    used = {*RUNTIME_FIELDS, *(keyword for name in names for keyword in entry(name).keywords())}
     for keyword, value in given.items():
         if value is not None and keyword not in used:
             takers = [one.name for one in METRICS.values() if keyword in one.keywords()]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from q2_metric.text.nearest import Parts
+from q2_metric.text.nearest import WordIndex
 from q2_metric.text.overlap import stems
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.values import (
@@ -193,6 +193,6 @@ def _nearest(claim: str, chunk: str) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _parts(text: str) -> tuple[list[str], Parts]:
+def _parts(text: str) -> tuple[list[str], WordIndex]:
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
-    return sentences, Parts(sentences)
+    return sentences, WordIndex(sentences)

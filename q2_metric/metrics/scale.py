@@ -14,15 +14,15 @@ from q2_metric.errors import InputError
 from q2_metric.metrics import judgements
 from q2_metric.metrics.citing import with_citations
 from q2_metric.metrics.claims import as_read, claims_only, short_answers, unclaimed
-from q2_metric.metrics.passages import Search, Tree, nearest
+from q2_metric.metrics.passages import Search, TreeDivision, nearest
 from q2_metric.metrics.ruled import ruled, supports
 from q2_metric.metrics.scale_settings import ScaleSettings as ScaleSettings
-from q2_metric.metrics.settings import check_labels, check_stages, settings_and_running
+from q2_metric.metrics.settings import check_labels, check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text.claims import has_claim
 from q2_metric.text.markup import squeezed, unmarked
-from q2_metric.text.nearest import Parts
+from q2_metric.text.nearest import WordIndex
 from q2_metric.text.values import in_notation_of
 from q2_metric.text.windows import chunks, sentence_chunks
 from q2_metric.types import (
@@ -55,7 +55,7 @@ _Claimed = tuple[int, Claim]
 """A claim, and the place of its response among the examples."""
 
 
-class _Asked(NamedTuple):
+class _ChunkPair(NamedTuple):
     """A chunk with a sentence, and the chunk's characters."""
 
     pair: _Pair
@@ -64,14 +64,15 @@ class _Asked(NamedTuple):
 
 def resolved(
     preset: Preset, scale_model: str | None, given: Mapping[str, Any]
-) -> tuple[ScaleSettings, Running]:
-    """The settings and the running from the keywords of a call. Missing settings are the preset's,
-    or the paper's with another model.
+) -> tuple[ScaleSettings, RuntimeConfig]:
+    """The settings and the runtime config from the keywords of a call.
+
+    Missing settings are the preset's, or the paper's with another model.
 
     Raises:
         InputError: a name is unknown, or a value is wrong.
     """
-    return settings_and_running(ScaleSettings, given, preset.settings("scale", scale_model))
+    return settings_and_runtime(ScaleSettings, given, preset.settings("scale", scale_model))
 
 
 class Scale:
@@ -166,9 +167,10 @@ class Scale:
             preset: as for :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model
                 or any NLI cross-encoder.
-            keywords: fields of :class:`ScaleSettings` and of :class:`~q2_metric.running.Running`
-                (device, dtype, batch_size, …). The default of a setting is the preset's, or the
-                paper's with another ``scale_model``.
+            keywords: fields of :class:`ScaleSettings` and of
+                :class:`~q2_metric.runtime_config.RuntimeConfig` (device, dtype, batch_size, …).
+                The default of a setting is the preset's, or the paper's with another
+                ``scale_model``.
 
         Raises:
             InputError, MissingExtra, ModelError: as for :meth:`Q2.from_preset`.
@@ -176,11 +178,11 @@ class Scale:
         from q2_metric.models import presets, stages
 
         models = presets.preset(preset)
-        chosen, running = resolved(models, scale_model, keywords)
+        chosen, config = resolved(models, scale_model, keywords)
         backbone = stages.load_backbone(
-            models, scale_model, running, prompt=chosen.prompt,
+            models, scale_model, config, prompt=chosen.prompt,
             labels=check_labels(chosen.nli_labels))
-        chooser = stages.load_chooser(running) if chosen.judged_chunks else None
+        chooser = stages.load_chooser(config) if chosen.judged_chunks else None
         claims = stages.load_claims() if chosen.unit == "claim" else None
         stances = stages.load_stances() if chosen.context == "check" else None
         return cls(backbone, stages.load_sentences(), chosen, models.name, chooser, claims, stances)
@@ -189,7 +191,7 @@ class Scale:
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.
 
-        ``because`` holds the judgement of each claim; with ``evidence`` also the sentence of the
+        ``evidence`` holds the judgement of each claim; with ``evidence`` also the sentence of the
         knowledge that decides it. The value is ``None`` if the response or the knowledge has no
         sentence.
         """
@@ -275,9 +277,9 @@ class Scale:
         if self.settings.chunking == "prompt":
             return self._judge_documents(examples, claims)
         cut = {e.knowledge: self._cut(e.knowledge) for e in examples}
-        parts = {text: Parts([text[a:b] for a, b in places]) for text, places in cut.items()
+        parts = {text: WordIndex([text[a:b] for a, b in places]) for text, places in cut.items()
                  if 0 < self.settings.top_chunks < len(places)}
-        asked: list[list[_Asked]] = []
+        asked: list[list[_ChunkPair]] = []
         for i, claim in claims:
             text = examples[i].knowledge
             places = cut[text]
@@ -285,7 +287,7 @@ class Scale:
                 near = parts[text].nearest(claim.text, self.settings.top_chunks)
                 places = [places[at] for at in near]
             said = self._said(examples[i], claim)
-            asked.append([_Asked((text[a:b], said), (a, b)) for a, b in places])
+            asked.append([_ChunkPair((text[a:b], said), (a, b)) for a, b in places])
         if self.chooser:
             asked = self._chosen(asked, self.chooser)
         found = iter(self._judge([one.pair for some in asked for one in some], known))
@@ -295,7 +297,9 @@ class Scale:
             for some in asked
         ]
 
-    def _chosen(self, asked: Sequence[list[_Asked]], chooser: Entailment) -> list[list[_Asked]]:
+    def _chosen(
+        self, asked: Sequence[list[_ChunkPair]], chooser: Entailment
+    ) -> list[list[_ChunkPair]]:
         """At most ``judged_chunks`` chunks for each claim: those that the chooser finds most
         supportive, and of equal ones the earlier."""
         most = self.settings.judged_chunks
@@ -377,14 +381,14 @@ class Scale:
     def _tree(
         self, examples: Sequence[Example], searches: Sequence[tuple[int, Judgement]],
         units: Sequence[Sequence[tuple[int, int]]],
-    ) -> Tree:
+    ) -> TreeDivision:
         """How the search divides these sentences of the knowledge."""
         starts = [[start for start, _ in self.backbone.offsets(e.knowledge)] for e in examples]
         sizes = [
             [bisect_left(starts[i], end) - bisect_left(starts[i], start) for start, end in found]
             for (i, _), found in zip(searches, units, strict=True)
         ]
-        return Tree(sizes, self.settings.branches, self.settings.chunk_size)
+        return TreeDivision(sizes, self.settings.branches, self.settings.chunk_size)
 
     def _supports(self, judged: Sequence[Judgement]) -> list[float]:
         """The supports that make the score. A repeated claim counts once; a repeated sentence

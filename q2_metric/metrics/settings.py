@@ -8,16 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from q2_metric.errors import InputError
-from q2_metric.running import RUNNING, Running
+from q2_metric.runtime_config import RUNTIME_FIELDS, RuntimeConfig
 from q2_metric.text.given import kind
 
 T = TypeVar("T")
 
 
-def settings_and_running(
+def settings_and_runtime(
     settings: type[T], given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
-) -> tuple[T, Running]:
-    """A settings dataclass and :class:`Running`, from the keywords of one call.
+) -> tuple[T, RuntimeConfig]:
+    """A settings dataclass and :class:`RuntimeConfig`, from the keywords of one call.
 
     A missing or ``None`` keyword has its value from ``defaults``, or else the dataclass's default.
 
@@ -25,10 +25,10 @@ def settings_and_running(
         InputError: a keyword is unknown; the message suggests the nearest one.
     """
     names = [field.name for field in dataclasses.fields(settings)]  # type: ignore[arg-type]
-    refuse_unknown(given, [*names, *RUNNING], "setting")
+    refuse_unknown(given, [*names, *RUNTIME_FIELDS], "setting")
     chosen = {name: value for name, value in given.items()
               if name in names and value is not None}
-    return settings(**{**(defaults or {}), **chosen}), Running.of(given)
+    return settings(**{**(defaults or {}), **chosen}), RuntimeConfig.of(given)
 
 
 def check_stages(*stages: tuple[str, object, str]) -> None:

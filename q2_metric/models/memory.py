@@ -13,7 +13,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Memory(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """Values by key; the least recently used go when they are too many or of too much text.
 
     Args:
@@ -37,7 +37,7 @@ class Memory(Generic[K, V]):
             self._lock = threading.Lock()
             self._empty()
 
-    def __reduce__(self) -> tuple[type[Memory[K, V]], tuple[int, int]]:
+    def __reduce__(self) -> tuple[type[LruCache[K, V]], tuple[int, int]]:
         """A copy, in another process perhaps, begins empty."""
         return type(self), (self.most, self.characters)
 

@@ -24,13 +24,13 @@ from q2_metric.models.presets import (
     preset,
     published_stage,
 )
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.text import given
 
 if TYPE_CHECKING:
     from q2_metric.metrics.claims import Stated
     from q2_metric.models.bundled.runtimes import Runtime
-    from q2_metric.models.hub.loading import AutoClass, Loaded
+    from q2_metric.models.hub.loading import AutoClass, LoadedModel
     from q2_metric.models.hub.prompts import Prompt
     from q2_metric.models.hub.questions import Decoding, Reading
     from q2_metric.types import (
@@ -137,9 +137,9 @@ def load_stances() -> Stances:
     Raises:
         ModelError: spaCy's English model is not installed.
     """
-    from q2_metric.models.english.stance import Stances
+    from q2_metric.models.english.stance import EnglishStances
 
-    return Stances()
+    return EnglishStances()
 
 
 def load_coreference(model: str | None = None) -> CoreferenceResolver:
@@ -158,13 +158,13 @@ def load_coreference(model: str | None = None) -> CoreferenceResolver:
     return CorefereeResolver(_name(model))
 
 
-DEFAULT_RUNNING = Running()
+DEFAULT_RUNTIME = RuntimeConfig()
 
 
 def load_questions(
     chosen: str | Preset = DEFAULT,
     model: str | None = None,
-    running: Running = DEFAULT_RUNNING,
+    config: RuntimeConfig = DEFAULT_RUNTIME,
     *,
     template: str | None = None,
     decoding: Decoding = "beam",
@@ -191,25 +191,25 @@ def load_questions(
     if stage.kind == "syntactic":
         from q2_metric.models.questions.syntactic import SyntacticQuestions
 
-        _transformers_only(running)
+        _transformers_only(config)
         return SyntacticQuestions()
     from q2_metric.models.hub.questions import Seq2SeqQuestions
 
     return Seq2SeqQuestions(
-        _weights("AutoModelForSeq2SeqLM", stage.model, running),
+        _weights("AutoModelForSeq2SeqLM", stage.model, config),
         template=template or stage.template or None,
         decoding=decoding,
         seed=seed,
         reading=reading,
         authors=authors,
-        batch_size=running.batch_size,
+        batch_size=config.batch_size,
     )
 
 
 def load_reader(
     chosen: str | Preset = DEFAULT,
     model: str | None = None,
-    running: Running = DEFAULT_RUNNING,
+    config: RuntimeConfig = DEFAULT_RUNTIME,
     *,
     threshold: float = 0.0,
     runtime: Runtime = "auto",
@@ -235,20 +235,20 @@ def load_reader(
         if authors:
             raise InputError("recipe='authors' needs a transformers reader: use the preset "
                              "'paper-exact', or name one with reader_model= (--reader-model)")
-        _transformers_only(running)
-        return BundledReader(runtime, running.device, running.dtype, running.batch_size)
+        _transformers_only(config)
+        return BundledReader(runtime, config.device, config.dtype, config.batch_size)
     from q2_metric.models.hub.authors import AuthorsReader
     from q2_metric.models.hub.reader import TorchReader
 
-    weights = _weights("AutoModelForQuestionAnswering", stage.model, running)
+    weights = _weights("AutoModelForQuestionAnswering", stage.model, config)
     kind = AuthorsReader if authors else TorchReader
-    return kind(weights, threshold=threshold, batch_size=running.batch_size)
+    return kind(weights, threshold=threshold, batch_size=config.batch_size)
 
 
 def load_nli(
     chosen: str | Preset = DEFAULT,
     model: str | None = None,
-    running: Running = DEFAULT_RUNNING,
+    config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
 ) -> Entailment:
     """The NLI model of a preset; arguments as for :func:`load_backbone`.
@@ -259,13 +259,13 @@ def load_nli(
     stage = preset(chosen).nli
     if options.get("labels") and stage.kind == "bundled" and model is None:
         raise InputError("nli_labels is for Hub models; the bundled models know their classes")
-    return _entailment(stage, model, running, **options)
+    return _entailment(stage, model, config, **options)
 
 
 def load_backbone(
     chosen: str | Preset = DEFAULT,
     model: str | None = None,
-    running: Running = DEFAULT_RUNNING,
+    config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
 ) -> Backbone:
     """The SCALE backbone of a preset.
@@ -283,18 +283,18 @@ def load_backbone(
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
     """
-    return _entailment(preset(chosen).scale, model, running, **options)
+    return _entailment(preset(chosen).scale, model, config, **options)
 
 
-def load_chooser(running: Running = DEFAULT_RUNNING) -> Entailment:
+def load_chooser(config: RuntimeConfig = DEFAULT_RUNTIME) -> Entailment:
     """The package's small entailment network, which chooses chunks for SCALE's backbone."""
-    return _entailment(SMALL, None, running)
+    return _entailment(SMALL, None, config)
 
 
 def _entailment(
     stage: Stage,
     model: str | None,
-    running: Running,
+    config: RuntimeConfig,
     *,
     labels: Sequence[str] | None = None,
     prompt: str | Prompt | None = None,
@@ -315,25 +315,25 @@ def _entailment(
     if stage.kind == "bundled":
         from q2_metric.models.bundled.models import BundledEntailment
 
-        _transformers_only(running)
-        return BundledEntailment(runtime, running.device, running.dtype, running.batch_size,
+        _transformers_only(config)
+        return BundledEntailment(runtime, config.device, config.dtype, config.batch_size,
                                  networks=stage.networks)
     if stage.kind == "nli":
         from q2_metric.models.hub.names import parted
         from q2_metric.models.hub.nli import TorchNli
 
-        weights = _weights("AutoModelForSequenceClassification", stage.model, running)
+        weights = _weights("AutoModelForSequenceClassification", stage.model, config)
         known = stage.labels or LABELS.get(parted(stage.model)[0], ())
-        return TorchNli(weights, labels=labels, known=known, batch_size=running.batch_size)
+        return TorchNli(weights, labels=labels, known=known, batch_size=config.batch_size)
     from q2_metric.models.hub.yes_no import YesNoEntailment
 
-    weights = _weights("AutoModelForSeq2SeqLM", stage.model, running)
+    weights = _weights("AutoModelForSeq2SeqLM", stage.model, config)
     asked = prompt or stage.template
-    return YesNoEntailment(weights, prompt=asked, batch_size=running.batch_size)
+    return YesNoEntailment(weights, prompt=asked, batch_size=config.batch_size)
 
 
-def _transformers_only(running: Running) -> None:
-    if running.attn_implementation is not None or running.compile:
+def _transformers_only(config: RuntimeConfig) -> None:
+    if config.attn_implementation is not None or config.compile:
         raise InputError(
             "attn_implementation and compile are for transformers models, but a stage of this run "
             "is bundled (choose another preset, or replace the stage's model)"
@@ -359,15 +359,15 @@ def _name(model: object) -> str | None:
     raise InputError(f"a model is a Hub name or a local folder, not {given.kind(model)}")
 
 
-def _weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
+def _weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> LoadedModel:
     from q2_metric.models.hub.loading import require, resolve_device
 
     require(f"the model {model!r}")
     # "auto" and the device that it stands for are the same weights, and so is any batch.
-    device = resolve_device(running.device)
-    dtype = "float32" if running.dtype == "auto" else running.dtype  # 8 bits are the package's own
+    device = resolve_device(config.device)
+    dtype = "float32" if config.dtype == "auto" else config.dtype  # 8 bits are the package's own
     return _cached_weights(
-        auto_class, model, replace(running, device=device, dtype=dtype, batch_size=None))
+        auto_class, model, replace(config, device=device, dtype=dtype, batch_size=None))
 
 
 LARGE = 8.0
@@ -383,13 +383,13 @@ def _say_size(model: str, dtype: str) -> None:
 
 
 @functools.cache
-def _cached_weights(auto_class: AutoClass, model: str, running: Running) -> Loaded:
+def _cached_weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> LoadedModel:
     from q2_metric.models.hub.loading import load_pretrained
 
-    _say_size(model, running.dtype)
+    _say_size(model, config.dtype)
     return load_pretrained(
-        auto_class, model, running.device, running.dtype, running.attn_implementation,
-        running.compile,
+        auto_class, model, config.device, config.dtype, config.attn_implementation,
+        config.compile,
     )
 
 

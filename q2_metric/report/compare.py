@@ -19,7 +19,7 @@ SAME = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """A metric's paired difference: the mean, over the pairs, of second minus first.
 
     ``interval`` is the 95 % bootstrap percentile interval of that mean, pairs drawn with
@@ -42,7 +42,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Column:
+class SystemValues:
     """The values of a system's rows that matching and comparing need, in order."""
 
     ids: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Column:
             column.append(math.nan if value is None else value)
 
 
-def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | None:
+def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[int, int]]] | None:
     """Pairs of rows that answer the same turn, by index in each system; ``None`` if there are none.
 
     Rows are matched by id if ids are unique and some are shared. Ids that only count the rows of
@@ -85,18 +85,18 @@ def match(first: Column, second: Column) -> tuple[How, list[tuple[int, int]]] | 
     return None
 
 
-def _counts(column: Column) -> bool:
+def _counts(column: SystemValues) -> bool:
     """Whether the ids are the row numbers, as for a file without ids."""
     return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
 
 
-def _differ(first: Column, second: Column, pairs: Sequence[tuple[int, int]]) -> bool:
+def _differ(first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]) -> bool:
     known = [(first.contexts[a], second.contexts[b]) for a, b in pairs]
     same = [a == b for a, b in known if a is not None and b is not None]
     return 2 * sum(same) < len(same)
 
 
-def _by_context(first: Column, second: Column) -> list[tuple[int, int]]:
+def _by_context(first: SystemValues, second: SystemValues) -> list[tuple[int, int]]:
     places: defaultdict[int, list[int]] = defaultdict(list)
     for place, context in enumerate(first.contexts):
         if context is not None:
@@ -110,8 +110,8 @@ def _by_context(first: Column, second: Column) -> list[tuple[int, int]]:
 
 
 def differences(
-    first: Column, second: Column, pairs: Sequence[tuple[int, int]]
-) -> list[Difference]:
+    first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]
+) -> list[PairedDifference]:
     """The paired difference of every metric that both systems have."""
     found = []
     for metric in first.scores:
@@ -122,7 +122,7 @@ def differences(
         better = sum(change >= SAME for change in changes)
         worse = sum(change <= -SAME for change in changes)
         found.append(
-            Difference(
+            PairedDifference(
                 metric,
                 len(changes),
                 math.fsum(changes) / len(changes) if changes else None,

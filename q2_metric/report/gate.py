@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.signature import of_metric, shortened
-from q2_metric.report.compare import Column, Difference, differences, match
-from q2_metric.report.read import Scored
+from q2_metric.report.compare import PairedDifference, SystemValues, differences, match
+from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OutputRow
 
 _SILENT = ("no_claim", "empty")
@@ -60,7 +60,7 @@ class Gate:
     threshold: float
     cases: tuple[Case, ...]
     allowed: int = 0
-    change: Difference | None = None
+    change: PairedDifference | None = None
     matched: int = 0
 
     def of(self, *outcomes: Outcome) -> list[Case]:
@@ -108,7 +108,7 @@ class Gate:
 
 
 def gate(
-    scored: Scored, metric: str, threshold: float, baseline: Scored | None = None,
+    scored: ScoreFiles, metric: str, threshold: float, baseline: ScoreFiles | None = None,
     allowed: int = 0,
 ) -> Gate:
     """Decides on the responses of one scored file.
@@ -140,7 +140,7 @@ def gate(
     return Gate(name, metric, threshold, cases, allowed, change, len(before))
 
 
-def _one(scored: Scored, metric: str) -> tuple[str, list[OutputRow]]:
+def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow]]:
     if len(scored.runs) != 1:
         names = ", ".join(run.name for run in scored.runs)
         raise InputError(f"the gate takes the scores of one file, not of several: {names}")
@@ -151,7 +151,7 @@ def _one(scored: Scored, metric: str) -> tuple[str, list[OutputRow]]:
     return run.name, list(scored)
 
 
-def _check_signatures(scored: Scored, baseline: Scored, metric: str) -> None:
+def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> None:
     # How a mean counts rows does not change the rows, and the gate compares rows.
     signed = [of_metric({score.name: score.signature for score in one.runs[0].scores}[metric])
               for one in (scored, baseline)]
@@ -162,10 +162,10 @@ def _check_signatures(scored: Scored, baseline: Scored, metric: str) -> None:
             "score both again with one version")
 
 
-def _column(scored: Scored, rows: Iterable[OutputRow], metric: str) -> Column:
+def _column(scored: ScoreFiles, rows: Iterable[OutputRow], metric: str) -> SystemValues:
     [signature] = [one.signature for one in scored.runs[0].scores if one.name == metric]
     zero = "|no_claim:zero" in signature
-    column = Column()
+    column = SystemValues()
     for row in rows:
         silent = zero and row.get(metric) is None and row.get("reason") in _SILENT
         column.add({**row, metric: 0.0} if silent else row, [metric])

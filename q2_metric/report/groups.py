@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from q2_metric.engine.groups import values_of
-from q2_metric.report.systems import Run, places
+from q2_metric.report.systems import SystemRun, places
 from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.scoring import Aggregate
 from q2_metric.scoring.outcome import of_row
-from q2_metric.scoring.verdict import Verdict
+from q2_metric.scoring.verdict import VerdictCounts
 
 MOST = 30
 """Maximum number of values of a column; the page keeps a row's values as bits of one number."""
@@ -27,7 +27,7 @@ class _Group:
 
     aggregate: Aggregate
     rows: int = 0
-    verdict: Verdict = field(default_factory=Verdict)
+    verdict: VerdictCounts = field(default_factory=VerdictCounts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Grouping:
 
 
 def groupings(
-    runs: Sequence[Run], rows: Iterable[OutputRow], names: Sequence[str],
+    runs: Sequence[SystemRun], rows: Iterable[OutputRow], names: Sequence[str],
 ) -> list[Grouping]:
     """The columns that the rows can be grouped by: few short values, some in several rows.
 
@@ -108,12 +108,12 @@ def _grouping(
     return Grouping(column, ordered, tuple(lines))
 
 
-def asked_for(runs: Sequence[Run]) -> list[str]:
+def asked_for(runs: Sequence[SystemRun]) -> list[str]:
     """The columns that the runs were grouped by."""
     return list(dict.fromkeys(name for run in runs for name in run.group_by))
 
 
-def chosen(found: Sequence[Grouping], runs: Sequence[Run]) -> str:
+def chosen(found: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
     """The column that the page is grouped by when it opens; "" for none."""
     wanted = (*asked_for(runs), *USUAL)
     return next((one.column for one in found if one.column in wanted), "")

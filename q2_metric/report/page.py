@@ -27,12 +27,12 @@ from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.groups import chosen, groupings
 from q2_metric.report.spool import Spool, spool
-from q2_metric.report.systems import Run, SideBySide, compare_runs, curves, places, series
+from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves, places, series
 from q2_metric.report.view import DROPPED, decided
 from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
-from q2_metric.scoring.verdict import Verdict
+from q2_metric.scoring.verdict import VerdictCounts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -65,12 +65,12 @@ def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool
     """
     with spool() as rows:
         yield rows
-        runs = [Run(result.file, result.rows, result.failed, result.systems,
-                    group_by=tuple(result.groups)) for result in results]
+        runs = [SystemRun(result.file, result.rows, result.failed, result.systems,
+                          group_by=tuple(result.groups)) for result in results]
         write_page(path, runs, rows)
 
 
-def write_page(path: str | Path, runs: Sequence[Run], rows: Iterable[OutputRow]) -> None:
+def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> None:
     """Writes the page; a page that is already there stays until the new one is complete.
 
     Args:
@@ -114,7 +114,7 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
     return "".join(map(safe, page))
 
 
-def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
+def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
     """The page in pieces; a row is taken only when its turn comes."""
     steps = series([run.name for run in runs], [run.date for run in runs])
     comparisons = compare_runs(runs, rows, neighbours=steps is not None)
@@ -152,9 +152,9 @@ def _rendered(runs: Sequence[Run], rows: Iterable[OutputRow]) -> Iterator[str]:
     return (safe(text) for text in stream)
 
 
-def _verdicts(runs: Sequence[Run], rows: Iterable[OutputRow]) -> list[Verdict]:
+def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[VerdictCounts]:
     """How many responses of each system have an unsupported claim."""
-    found = [Verdict() for _ in runs]
+    found = [VerdictCounts() for _ in runs]
     for place, row in zip(places(runs), _decided(rows), strict=True):
         found[place].add(row)
     return found
@@ -246,7 +246,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _mixed(runs: Sequence[Run]) -> list[str]:
+def _mixed(runs: Sequence[SystemRun]) -> list[str]:
     """Metrics whose scores come from different models or settings."""
     signatures: dict[str, set[str]] = {}
     for score in (score for run in runs for score in run.scores):

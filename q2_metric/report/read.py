@@ -19,7 +19,7 @@ from q2_metric.metrics import registry
 from q2_metric.metrics.others import RESERVED
 from q2_metric.metrics.signature import parse
 from q2_metric.report.spool import Spool, spool
-from q2_metric.report.systems import Run
+from q2_metric.report.systems import SystemRun
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow, with_texts
 from q2_metric.rows.formats import read_fields, tells
@@ -43,10 +43,10 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoreFiles:
     """The systems of some files of scores, and their rows one after another."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[SystemRun, ...]
     rows: tuple[Spool, ...]
 
     def __iter__(self) -> Iterator[OutputRow]:
@@ -61,7 +61,7 @@ def read_scores(
     columns: Columns | None = None,
     form: str | None = None,
     systems_by: str | None = None,
-) -> Scored:
+) -> ScoreFiles:
     """The systems of these files: one for each file that was scored.
 
     Args:
@@ -101,7 +101,7 @@ def read_scores(
     if texts and (left := next(sources, None)):
         raise InputError(f"{left[0]}: has more rows than the scores")
     recorded = {path: _recorded(path) for path, _ in systems}
-    return Scored(
+    return ScoreFiles(
         tuple(system.run(*recorded[path], _group_by(path), day(path))
               for (path, _), system in systems.items()),
         tuple(system.spool for system in systems.values()),
@@ -128,9 +128,9 @@ class _System:
 
     def run(
         self, signatures: dict[str, str], complete: bool, group_by: tuple[str, ...], date: str
-    ) -> Run:
+    ) -> SystemRun:
         signatures = registry.signatures(signatures) | signatures
-        return Run(
+        return SystemRun(
             self.name,
             self._rows,
             self._failed,

@@ -10,10 +10,10 @@ from itertools import accumulate, chain, repeat
 from typing import Literal
 
 from q2_metric.metrics.signature import parse
-from q2_metric.report.compare import Column, Difference, How, differences, match
+from q2_metric.report.compare import How, PairedDifference, SystemValues, differences, match
 from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring import NoClaim, check_no_claim
-from q2_metric.scoring.verdict import Verdict
+from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
 Point = list[float | None]
@@ -21,7 +21,7 @@ Point = list[float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SystemRun:
     """A system on the page: rows, rows that could not be scored, scores by metric.
 
     A score whose signature is "" has none on record. ``without_texts`` counts scored rows
@@ -53,12 +53,12 @@ class SideBySide:
     system: int
     how: How
     pairs: list[tuple[int, int]]
-    differences: list[Difference]
+    differences: list[PairedDifference]
     against: int = 0
 
 
 def compare_runs(
-    runs: Sequence[Run], rows: Iterable[OutputRow], *, neighbours: bool = False
+    runs: Sequence[SystemRun], rows: Iterable[OutputRow], *, neighbours: bool = False
 ) -> list[SideBySide]:
     """Compares each later system with the first, if their rows can be matched.
 
@@ -69,7 +69,7 @@ def compare_runs(
     """
     if len(runs) < 2:
         return []
-    columns = [Column() for _ in runs]
+    columns = [SystemValues() for _ in runs]
     metrics = [[score.name for score in run.scores] for run in runs]
     for place, row in zip(places(runs), rows, strict=True):
         columns[place].add(row, metrics[place])
@@ -87,7 +87,7 @@ def compare_runs(
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class RunSeries:
     """Runs of one system in time: ``steps`` rise, and ``labels`` say what they are."""
 
     kind: Literal["checkpoint", "date"]
@@ -95,7 +95,7 @@ class Series:
     labels: list[str]
 
 
-def series(names: Sequence[str], dates: Sequence[str] = ()) -> Series | None:
+def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
     """The checkpoints whose names differ in one number, or runs that ended on different days.
 
     ``None`` for others, and for systems that are not in this order (:func:`in_order`).
@@ -110,10 +110,10 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> Series | None:
     if len(names) < 3:
         return None
     if (steps := _checkpoints(names)) is not None:
-        return Series("checkpoint", steps, [f"{step:,}" for step in steps])
+        return RunSeries("checkpoint", steps, [f"{step:,}" for step in steps])
     days = [date.fromisoformat(one).toordinal() for one in dates if one]
     if len(days) == len(names) and days == sorted(set(days)):
-        return Series("date", [day - days[0] for day in days], list(dates))
+        return RunSeries("date", [day - days[0] for day in days], list(dates))
     return None
 
 
@@ -144,7 +144,9 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
     return ordered if found is not None else list(names)
 
 
-def curves(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> list[tuple[str, list[Point]]]:
+def curves(
+    runs: Sequence[SystemRun], verdicts: Sequence[VerdictCounts]
+) -> list[tuple[str, list[Point]]]:
     """[mean, low, high] of each system, by column; nulls if the system has no score.
 
     The first curve, named "", is the share of judged responses with an unsupported claim.
@@ -163,6 +165,6 @@ def curves(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> list[tuple[str, 
     return list(found.items())
 
 
-def places(runs: Sequence[Run]) -> Iterator[int]:
+def places(runs: Sequence[SystemRun]) -> Iterator[int]:
     """The index of each row's system."""
     return chain.from_iterable(repeat(place, run.rows) for place, run in enumerate(runs))

@@ -58,15 +58,15 @@ _SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
 """Words for how much a part moves the score, each from this change of the logit."""
 
 
-def contribution(part: Mapping[str, Any]) -> str:
+def contribution_words(part: Mapping[str, Any]) -> str:
     """How a part moves the score, in words.
 
-    >>> contribution({"name": "weakest", "value": -3.0, "pull": -0.9})
+    >>> contribution_words({"name": "weakest", "value": -3.0, "contribution": -0.9})
     'lowers the score a lot'
     """
-    pull = part["pull"] or 0.0
-    size = next(words for least, words in _SIZES if abs(pull) >= least)
-    return f"{'lowers' if pull < 0 else 'raises'} the score {size}"
+    contribution = part["contribution"] or 0.0
+    size = next(words for least, words in _SIZES if abs(contribution) >= least)
+    return f"{'lowers' if contribution < 0 else 'raises'} the score {size}"
 
 
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
@@ -96,7 +96,7 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
         ]
     if row.get("parts"):
         shown["parts"] = [{**one, "title": PARTS.get(one["name"], one["name"]),
-                           "plain": contribution(one)} for one in row["parts"]]
+                           "plain": contribution_words(one)} for one in row["parts"]]
     if row.get("fallback"):
         shown |= _mark(of_fallback(row), "questions" in measured) | {"whole": whole(row)}
     if isinstance(row.get("response"), str) and "questions" in row and row.get("error") is None:

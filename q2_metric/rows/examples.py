@@ -9,7 +9,7 @@ from typing import Any
 from q2_metric.errors import InputError
 from q2_metric.rows.columns import as_label
 from q2_metric.rows.record import Record, value_of
-from q2_metric.rows.shapes import Turn, is_chat, kept, passages_of, response_at, turns_of
+from q2_metric.rows.shapes import DialogueTurn, is_chat, kept, passages_of, response_at, turns_of
 from q2_metric.text.given import encodable, is_blank, kind, missing
 from q2_metric.types import Example, Passage
 
@@ -30,7 +30,7 @@ Row = Example | BadRow
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ExampleReader:
     """Makes rows from records.
 
     Attributes:
@@ -130,7 +130,7 @@ class Reader:
         values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
         return {name: value for name, value in values.items() if value is not None}
 
-    def _turns(self, value: object, field: str, column: str | None) -> list[Turn]:
+    def _turns(self, value: object, field: str, column: str | None) -> list[DialogueTurn]:
         return turns_of(value, _named(field, column))
 
     def _checked(self, text: str, field: str, column: str | None) -> str:

@@ -70,7 +70,7 @@ _ASKED = (
 )
 """Fields of questions, asked or not."""
 
-QUESTIONS = Field("questions", "objects", lambda score: score.because, kind=Comparison, fields=(
+QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Comparison, fields=(
     *_ASKED,
     Field("response_answer", "text", lambda item: item.response_answer),
     Field("knowledge_answer", "text", lambda item: item.knowledge_answer),
@@ -94,7 +94,7 @@ DROPPED = Field("dropped", "objects", lambda score: score.dropped, kind=Dropped,
 ))
 """Questions that Q² did not ask of the knowledge; ``reason`` is "personal" or "round_trip"."""
 
-CLAIMS = Field("claims", "objects", lambda score: score.because, kind=Judgement, fields=(
+CLAIMS = Field("claims", "objects", lambda score: score.evidence, kind=Judgement, fields=(
     Field("start", "whole", lambda item: item.claim.start),
     Field("end", "whole", lambda item: item.claim.end),
     Field("text", "text", lambda item: item.claim.text),
@@ -107,8 +107,8 @@ CLAIMS = Field("claims", "objects", lambda score: score.because, kind=Judgement,
 """The judged claims; positions are in characters. If the knowledge is a list of passages, the
 number and id of the passage refer to this list."""
 
-PARTS = Field("parts", "objects", lambda score: score.because, kind=Part, fields=_own(
-    name="text", value="number", pull="number",
+PARTS = Field("parts", "objects", lambda score: score.evidence, kind=Part, fields=_own(
+    name="text", value="number", contribution="number",
 ))
 """What a combined score rests on."""
 

@@ -19,7 +19,7 @@ from q2_metric.rows.columns import (
     unsure,
 )
 from q2_metric.rows.examples import BadRow as BadRow
-from q2_metric.rows.examples import Reader, no_label
+from q2_metric.rows.examples import ExampleReader, no_label
 from q2_metric.rows.examples import Row as Row
 from q2_metric.rows.formats import records, shown
 from q2_metric.rows.record import Record, value_of
@@ -83,7 +83,7 @@ def read_rows(
     _tell(resolved, columns, first, name, aliases, on_note, on_read)
     if on_columns is not None:
         on_columns(Columns(**resolved))
-    reader = Reader(resolved, needs, blank, columns.label is not None, group_by)
+    reader = ExampleReader(resolved, needs, blank, columns.label is not None, group_by)
     for index, record in enumerate(chain(first, found)):
         if record.note is not None and on_note is not None:
             on_note(f"{record.where}: {record.note}")

@@ -159,7 +159,7 @@ _ROLES: Mapping[str, Role] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class DialogueTurn:
     """A turn of a dialogue; ``role`` is "" if the turn does not say who speaks."""
 
     role: Role
@@ -173,7 +173,7 @@ def is_chat(value: object) -> bool:
             and all(isinstance(item, Mapping) and _role(item) for item in value))
 
 
-def turns_of(value: object, where: str) -> list[Turn]:
+def turns_of(value: object, where: str) -> list[DialogueTurn]:
     """The turns of a dialogue: a text with one turn per line, or a list of texts and messages.
 
     Raises:
@@ -183,11 +183,11 @@ def turns_of(value: object, where: str) -> list[Turn]:
     if missing(value):
         return []
     if isinstance(value, str):
-        return [Turn("", line) for line in value.splitlines()]
-    found: list[Turn] = []
+        return [DialogueTurn("", line) for line in value.splitlines()]
+    found: list[DialogueTurn] = []
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, str):
-            found.append(Turn("", item))
+            found.append(DialogueTurn("", item))
         elif isinstance(item, Mapping) and isinstance(value, list):
             found += _message(item, where)
         elif not missing(item):
@@ -210,7 +210,7 @@ def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return item
 
 
-def _message(item: Mapping[str, Any], where: str) -> list[Turn]:
+def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
     """The turn of a message, after the tool results that are among its parts."""
     opened = _opened(item)
     content = next((opened[key] for key in ("content", "value", "text", "parts")
@@ -219,7 +219,7 @@ def _message(item: Mapping[str, Any], where: str) -> list[Turn]:
     texts, tools = [], []
     for part in parts:
         if isinstance(part, Mapping) and part.get("type") == "tool_result":
-            tools += [Turn("tool", turn.text) for turn in _message(
+            tools += [DialogueTurn("tool", turn.text) for turn in _message(
                 {"content": part.get("content")}, where)]
         elif isinstance(part, Mapping):  # pictures, thoughts and tool calls have no text
             texts += [part["text"]] if isinstance(part.get("text"), str) else []
@@ -228,10 +228,10 @@ def _message(item: Mapping[str, Any], where: str) -> list[Turn]:
         elif not missing(part):
             raise InputError(f"{where} has a message whose content is {kind(content)}, "
                              "not a string or a list of parts")
-    return [*tools, Turn(_role(item), "\n".join(texts))]
+    return [*tools, DialogueTurn(_role(item), "\n".join(texts))]
 
 
-def response_at(turns: Sequence[Turn]) -> int | None:
+def response_at(turns: Sequence[DialogueTurn]) -> int | None:
     """The index of the last assistant turn with text."""
     places = (place for place, turn in enumerate(turns)
               if turn.role == "assistant" and turn.text.strip())

@@ -40,7 +40,7 @@ from q2_metric.scoring.outcome import numbers as numbers
 from q2_metric.scoring.outcome import row_numbers as row_numbers
 from q2_metric.scoring.outcome import share_names as share_names
 from q2_metric.scoring.run import LOWER_IS_BETTER as LOWER_IS_BETTER
-from q2_metric.scoring.run import Run as Run
+from q2_metric.scoring.run import ScoredRows as ScoredRows
 from q2_metric.scoring.run import against_gold as against_gold
 from q2_metric.scoring.run import claims as claims
 from q2_metric.scoring.run import hollow as hollow

@@ -1,8 +1,8 @@
 """A score as JSON and back, for the cache and for other processes.
 
-Each item of ``because`` names its kind::
+Each item of ``evidence`` names its kind::
 
-    {"value": 0.5, …, "because": [{"kind": "comparison", "question": […], …}]}
+    {"value": 0.5, …, "evidence": [{"kind": "comparison", "question": […], …}]}
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def to_json(score: Score) -> dict[str, Any]:
     del whole["example"]
     return {
         **whole,
-        "because": [_item(item) for item in score.because],
+        "evidence": [_item(item) for item in score.evidence],
         "verdict": asdict(score.verdict) if score.verdict else None,
         "dropped": [{**_fields(one), "question": _question(one.question)}
                     for one in score.dropped],
@@ -91,7 +91,7 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
 
     return Score(example, **{
         **fields,
-        "because": tuple(map(read, fields["because"])),
+        "evidence": tuple(map(read, fields["evidence"])),
         "dropped": tuple(Dropped(**asked(item)) for item in fields["dropped"]),
         "verdict": _verdict(fields["verdict"]),
     })

@@ -81,7 +81,7 @@ class Outcome:
     def of(cls, score: Score, name: str) -> Outcome:
         """The outcome of a score by the metric of this name."""
         metric = entry(name)
-        how = [item.how for item in score.because if isinstance(item, Comparison)]
+        how = [item.how for item in score.evidence if isinstance(item, Comparison)]
         return cls(metric, {column.name: column.of(score) for column in metric.columns},
                    score.reason, score.fallback, len(how), how.count("no_answer"))
 

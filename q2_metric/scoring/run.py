@@ -21,7 +21,7 @@ LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ScoredRows:
     """Metrics over rows: the numbers of the system and of each row.
 
     Args:
@@ -55,7 +55,7 @@ class Run:
         evidence: bool = False,
         on_fault: OnFault | None = None,
         on_break: OnBreak | None = None,
-    ) -> Run:
+    ) -> ScoredRows:
         """Scores all rows; arguments as for :func:`q2_metric.scoring.score`."""
         scores = score(metrics, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
         return cls(metrics, rows, scores, no_claim)
@@ -117,7 +117,7 @@ def hollow(numbers: Mapping[str, float | None]) -> str:
     valid question. Such means say little, and a model that writes no language can win by them.
 
     Args:
-        numbers: the numbers of :meth:`Run.system`, or of a framework's report.
+        numbers: the numbers of :meth:`ScoredRows.system`, or of a framework's report.
 
     >>> hollow({"q2": 0.4, "fallback": 0.7, "no_claim": 0.2})
     '90% of the responses claim nothing (20%) or had no question to ask (70%)'

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from q2_metric.text.nearest import Parts
+from q2_metric.text.nearest import WordIndex
 from q2_metric.text.sentences import split_sentences
 
 SHOWN = 3
@@ -39,7 +39,7 @@ class Worst:
 
 
 @dataclass(slots=True)
-class Verdict:
+class VerdictCounts:
     """Counts the responses whose claims were judged.
 
     Attributes:
@@ -107,7 +107,7 @@ class Verdict:
         return {**asdict(self), "cited_rightly_share": share}
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Verdict:
+    def from_json(cls, fields: Mapping[str, Any]) -> VerdictCounts:
         """The verdict that :meth:`as_json` wrote."""
         counts = {name: fields[name] for name in
                   ("judged", "unsupported", "contradicted", "cited", "cited_rightly")}
@@ -124,4 +124,4 @@ def _nearest(claim: str, knowledge: str | None) -> str | None:
     if not knowledge or not (places := split_sentences(knowledge)):
         return None
     sentences = [knowledge[start:end] for start, end in places]
-    return sentences[Parts(sentences).nearest(claim, 1)[0]]
+    return sentences[WordIndex(sentences).nearest(claim, 1)[0]]

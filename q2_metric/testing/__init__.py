@@ -75,7 +75,7 @@ def _message(
     answer: str, metric: str, value: float, threshold: float, scores: dict[str, Score]
 ) -> str:
     lines = [f"{metric} is {value:.2f}, below {threshold:g}"]
-    judged = [item for score in scores.values() for item in score.because
+    judged = [item for score in scores.values() for item in score.evidence
               if isinstance(item, Judgement)]
     for item in dict.fromkeys(judged):
         if item.verdict in scoring.UNSUPPORTED:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from q2_metric.text.nearest import Parts
+from q2_metric.text.nearest import WordIndex
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
 
@@ -71,7 +71,7 @@ def _joined(
 
 
 @functools.lru_cache(maxsize=64)
-def _passages(text: str) -> tuple[list[tuple[int, int]], Parts]:
+def _passages(text: str) -> tuple[list[tuple[int, int]], WordIndex]:
     """The character ranges of a text's passages, and the index that ranks them."""
     places: list[tuple[int, int]] = []
     for start, end in split_sentences(text):
@@ -79,4 +79,4 @@ def _passages(text: str) -> tuple[list[tuple[int, int]], Parts]:
             places[-1] = (places[-1][0], end)
         else:
             places += [(at, min(at + PASSAGE, end)) for at in range(start, end, PASSAGE)]
-    return places, Parts([text[start:end] for start, end in places])
+    return places, WordIndex([text[start:end] for start, end in places])

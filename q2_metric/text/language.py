@@ -58,7 +58,7 @@ _BREAK = re.compile(r"[^\w\s'’-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LanguageTables:
     """The letter groups and common words of the languages.
 
     Attributes:
@@ -177,12 +177,12 @@ def _strange(text: str) -> bool:
 
 
 @cache
-def _table() -> Table:
+def _table() -> LanguageTables:
     """Reads the table. Each script has one line of groups and one line of words."""
     rows = [line.split("\t") for line in
             files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
     found = {script: packed for script, packed in rows if script != "words"}
-    return Table(
+    return LanguageTables(
         frozenset(packed[i : i + size] for script, packed in found.items()
                   for size in (SIZES.get(script, 2),)
                   for i in range(0, len(packed), size)),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from q2_metric.text.overlap import stems
 
 
-class Parts:
+class WordIndex:
     """The parts of one text, to be ranked for many sentences."""
 
     def __init__(self, parts: Sequence[str]) -> None:
@@ -23,7 +23,8 @@ class Parts:
         A content word that few parts have counts more: log(1 + parts / parts that have it).
         The earlier part wins a tie.
 
-        >>> Parts(["The tower.", "Lit in 1882.", "The tower was lit."]).nearest("It was lit.", 2)
+        >>> index = WordIndex(["The tower.", "Lit in 1882.", "The tower was lit."])
+        >>> index.nearest("It was lit.", 2)
         [1, 2]
         """
         if most >= len(self._words):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UnitRange:
     """Units [first, last) of the knowledge in the search with number ``search``."""
 
     search: int
@@ -43,7 +43,7 @@ def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tup
 
 
 def search_each(
-    counts: Sequence[int], judge: Callable[[Sequence[Part]], Sequence[float]]
+    counts: Sequence[int], judge: Callable[[Sequence[UnitRange]], Sequence[float]]
 ) -> list[int | None]:
     """Like :func:`tree_search`, but judges each unit alone. It suits searches of a few units.
 
@@ -51,7 +51,7 @@ def search_each(
         counts: how many units each search has.
         judge: one score for each part, in order.
     """
-    parts = [Part(i, n, n + 1) for i, count in enumerate(counts) for n in range(count)]
+    parts = [UnitRange(i, n, n + 1) for i, count in enumerate(counts) for n in range(count)]
     best: dict[int, tuple[float, int]] = {}
     for part, score in zip(parts, judge(parts), strict=True):
         if part.search not in best or score > best[part.search][0]:
@@ -61,7 +61,7 @@ def search_each(
 
 def tree_search(
     sizes: Sequence[Sequence[int]],
-    judge: Callable[[Sequence[Part]], Sequence[float]],
+    judge: Callable[[Sequence[UnitRange]], Sequence[float]],
     branches: int = 2,
     limit: int = 512,
 ) -> list[int | None]:
@@ -84,18 +84,18 @@ def tree_search(
         raise ValueError(f"branches must be at least 2, not {branches}")
     found: list[int | None] = [None] * len(sizes)
     level = [
-        Part(i, *part)
+        UnitRange(i, *part)
         for i, units in enumerate(sizes)
         if units
         for part in (divide(0, len(units), branches) if len(units) > 1 else [(0, 1)])
     ]
     while level:
         level = [
-            Part(part.search, *piece)
+            UnitRange(part.search, *piece)
             for part in level
             for piece in fitting(sizes[part.search], part.first, part.last, limit)
         ]
-        best: dict[int, tuple[float, Part]] = {}
+        best: dict[int, tuple[float, UnitRange]] = {}
         for part, score in zip(level, judge(level), strict=True):
             if part.search not in best or score > best[part.search][0]:
                 best[part.search] = (score, part)
@@ -104,5 +104,5 @@ def tree_search(
             if part.last - part.first == 1:
                 found[i] = part.first
             else:
-                level += [Part(i, *piece) for piece in divide(part.first, part.last, branches)]
+                level += [UnitRange(i, *piece) for piece in divide(part.first, part.last, branches)]
     return found

@@ -95,7 +95,7 @@ def test_what_says_nothing_counts_as_0(tmp_path: Path) -> None:
 def test_the_command_line_and_python_agree(tmp_path: Path) -> None:
     found = scores(run(tmp_path))
     rows = [scoring.example(row["response"], [str(row["context"] or "")]) for row in ROWS]
-    again = scoring.Run.over(
+    again = scoring.ScoredRows.over(
         scoring.load("word_share,knowledge_f1", {}), rows)
     assert again.system() == {name: one["value"] for name, one in found.items()}
     assert again.n() == found["word_share"]["n"]

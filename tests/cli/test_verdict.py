@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from q2_metric.cli.main import main
 from q2_metric.cli.verdict import marked
-from q2_metric.report.view import contribution
-from q2_metric.scoring.verdict import Verdict
+from q2_metric.report.view import contribution_words
+from q2_metric.scoring.verdict import VerdictCounts
 
 KNOWLEDGE = "Refunds are paid within five days. A cabin costs 95 euros."
 RESPONSES = ["Refunds take 5 days, and a cabin costs 120 euros.", "A cabin costs 95 euros."]
@@ -22,7 +22,7 @@ def claim(text: str, start: int, end: int, verdict: str, support: float) -> dict
 
 
 def test_the_worst_responses_are_named() -> None:
-    verdict = Verdict()
+    verdict = VerdictCounts()
     for i, support in enumerate([0.4, 0.1, 0.3, 0.2]):
         verdict.add({"id": f"r{i}", "knowledge": "A cabin costs 95 euros. It is blue.",
                      "claims": [claim("A cabin is red.", 0, 15, "not found", support),
@@ -33,7 +33,7 @@ def test_the_worst_responses_are_named() -> None:
     assert verdict.headline == "4 of 5 responses have an unsupported claim"
     assert [one.id for one in verdict.worst] == ["r1", "r3", "r2"]
     assert verdict.worst[0].source == "A cabin costs 95 euros."
-    assert Verdict.from_json(json.loads(json.dumps(verdict.as_json()))) == verdict
+    assert VerdictCounts.from_json(json.loads(json.dumps(verdict.as_json()))) == verdict
 
 
 def test_the_inner_claim_is_marked_inside_the_outer() -> None:
@@ -45,11 +45,12 @@ def test_the_inner_claim_is_marked_inside_the_outer() -> None:
     assert styles[12, 13] == "bold magenta"
 
 
-@pytest.mark.parametrize(("pull", "words"), [
+@pytest.mark.parametrize(("contribution", "words"), [
     (-0.914, "lowers the score a lot"), (0.5, "raises the score somewhat"),
     (-0.08, "lowers the score a little"), (None, "raises the score a little")])
-def test_contributions_are_words(pull: float | None, words: str) -> None:
-    assert contribution({"name": "weakest", "value": -2.993, "pull": pull}) == words
+def test_contributions_are_words(contribution: float | None, words: str) -> None:
+    part = {"name": "weakest", "value": -2.993, "contribution": contribution}
+    assert contribution_words(part) == words
 
 
 def test_score_says_the_verdict_first(tmp_path: Path) -> None:

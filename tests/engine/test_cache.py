@@ -94,7 +94,7 @@ def test_every_field_of_a_score_comes_back() -> None:
                         Comparison(question, "Rome", None, 0.0, None, "no_answer", 0.0)),
         True, 0.75, verdict, True, None, (Dropped(question, "round_trip", "Oslo"),))
     assert from_json(example, json.loads(json.dumps(to_json(score)))) == score
-    other = replace(score, because=(), fallback=False, verdict=None, consistent=None,
+    other = replace(score, evidence=(), fallback=False, verdict=None, consistent=None,
                     value=None, reason="no_claim", dropped=(Dropped(question, "personal"),))
     assert from_json(example, json.loads(json.dumps(to_json(other)))) == other
 
@@ -395,13 +395,13 @@ def test_a_cache_that_cannot_be_used_is_done_without(
         cache.get([f"k{i}"])
     for _ in range(2):
         assert cached.score([Example("a", "k")]) == [Score(
-            Example("a", "k"), 0.25, metric.score([Example("a", "k")])[0].because)]
+            Example("a", "k"), 0.25, metric.score([Example("a", "k")])[0].evidence)]
     (line,) = told
     assert "cannot be used as a cache of scores" in line
     assert "\n" not in line
 
 
-@pytest.mark.parametrize("value", [None, 7, b"\xff", "{", "[]", '{"because": [1]}', "null"])
+@pytest.mark.parametrize("value", [None, 7, b"\xff", "{", "[]", '{"evidence": [1]}', "null"])
 def test_values_of_others_are_made_anew(tmp_path: Path, value: object) -> None:
     metric, example = FakeMetric("nli", {"a": 0.5}), Example("a", "k")
     CachedMetric("nli", lambda: metric, Cache(tmp_path / "c")).score([example])

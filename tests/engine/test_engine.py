@@ -23,9 +23,9 @@ from q2_metric.engine import blocks, identity, job, manifest
 from q2_metric.engine import parts as parts_module
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.manifest import difference
-from q2_metric.engine.parts import MARK, Parts, encoded, open_parts, parts_folder
+from q2_metric.engine.parts import MARK, PartFiles, encoded, open_parts, parts_folder
 from q2_metric.engine.result import FileResult
-from q2_metric.engine.run import Run
+from q2_metric.engine.run import JobRun
 from q2_metric.errors import InputError, WriteError
 from q2_metric.files import fingerprint
 from q2_metric.rows.columns import Columns
@@ -463,15 +463,15 @@ def test_standard_input_cannot_go_on(run: Runner) -> None:
     assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1]  # never "complete already"
 
 
-def _swap(parts: Parts) -> None:
+def _swap(parts: PartFiles) -> None:
     first, second = parts.path(0, 0), parts.path(0, 1)
     texts = first.read_bytes(), second.read_bytes()
     first.write_bytes(texts[1])
     second.write_bytes(texts[0])
 
 
-def _edited(old: str, new: str) -> Callable[[Parts], None]:
-    def edit(parts: Parts) -> None:
+def _edited(old: str, new: str) -> Callable[[PartFiles], None]:
+    def edit(parts: PartFiles) -> None:
         text = parts.path(0, 1).read_text()
         assert old in text
         parts.path(0, 1).write_text(text.replace(old, new))
@@ -490,10 +490,10 @@ def _edited(old: str, new: str) -> Callable[[Parts], None]:
     (_swap, [3, 3, 3, 1]),
 ])
 def test_a_damaged_part_is_scored_again(
-    run: Runner, damage: Callable[[Parts], None], batches: list[int]
+    run: Runner, damage: Callable[[PartFiles], None], batches: list[int]
 ) -> None:
     run(stop_at="r7")
-    damage(Parts(run.folder / "out.jsonl.parts"))
+    damage(PartFiles(run.folder / "out.jsonl.parts"))
     assert run().exit_code == 0
     assert run.fakes["knowledge_f1"].batches == batches
     assert run.values() == list(VALUES.values())
@@ -507,7 +507,7 @@ def test_a_part_of_another_run_is_scored_again(run: Runner) -> None:
     run.fakes["knowledge_f1"].values = {**VALUES, **{f"x{i}": 1.0 for i in range(ROWS)}}
     run(stop_at="x7", out="other.jsonl")
     run.rows.write_text(given)
-    mine, other = (Parts(run.folder / f"{name}.jsonl.parts") for name in ("out", "other"))
+    mine, other = (PartFiles(run.folder / f"{name}.jsonl.parts") for name in ("out", "other"))
     mine.path(0, 1).write_bytes(other.path(0, 1).read_bytes())
     assert run().exit_code == 0
     assert run.values() == list(VALUES.values())
@@ -527,7 +527,7 @@ def test_blocks_whose_manifest_is_damaged_are_kept(
     run: Runner, damage: bytes | str | None, words: str
 ) -> None:
     run(stop_at="r7")
-    parts = Parts(run.folder / "out.jsonl.parts")
+    parts = PartFiles(run.folder / "out.jsonl.parts")
     whole = parts.manifest.read_bytes()
     parts.manifest.unlink()
     if damage == "folder":
@@ -554,7 +554,7 @@ def test_a_folder_of_parts_that_is_a_link_is_not_followed(run: Runner) -> None:
     for name in ("0.jsonl", ".q2-00.tmp"):
         (elsewhere / name).write_text("mine")
     (parts / "7-0").symlink_to(elsewhere)
-    assert Parts(parts).done() == {(0, 0), (0, 1)}
+    assert PartFiles(parts).done() == {(0, 0), (0, 1)}
     assert run("--overwrite").exit_code == 0
     assert [path.read_text() for path in elsewhere.iterdir()] == ["mine", "mine"]
 
@@ -593,10 +593,10 @@ def test_a_damaged_part_of_other_processes_is_missing_the_next_time(tmp_path: Pa
     """Where actors score, the driver cannot; it takes the part away for them."""
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"response": "r", "knowledge": "k"}\n')
-    parts = Parts(tmp_path)
+    parts = PartFiles(tmp_path)
     parts.write(0, 0, b"{")
     given = job.Job((str(rows),), Columns(), ("knowledge_f1",))
-    driver = Run(given)
+    driver = JobRun(given)
     driver._loaded = None
     with pytest.raises(InputError, match="was damaged; the same command scores its rows again"):
         driver._score_file(0, parts, frozenset(), None)
@@ -679,7 +679,7 @@ def test_a_full_disk(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_part_on_a_full_disk(tmp_path: Path) -> None:
     with small_disk(tmp_path, 65_536) as disk:
-        parts = Parts(disk)
+        parts = PartFiles(disk)
         parts.write(0, 0, encoded([{"id": "1"}]))
         filler = fill(disk)
         with pytest.raises(WriteError, match="cannot be written: No space left on device"):
@@ -692,7 +692,7 @@ def test_a_part_on_a_full_disk(tmp_path: Path) -> None:
 
 
 def test_parts_of_many_blocks(tmp_path: Path) -> None:
-    parts = Parts(tmp_path)
+    parts = PartFiles(tmp_path)
     for file, block in [(0, 0), (0, 999), (0, 1000), (12, 123_456)]:
         parts.write(file, block, encoded([{"id": "x", "error": "\udc80"}]))
     assert parts.done() == {(0, 0), (0, 999), (0, 1000), (12, 123_456)}
@@ -823,16 +823,16 @@ def test_killed_in_the_last_clean_up(
 
         return remove
 
-    def begin_to_remove(parts: Parts) -> None:
+    def begin_to_remove(parts: PartFiles) -> None:
         for name in real:
             monkeypatch.setattr(os, name, dying(name))
         really_remove(parts)
 
-    really_remove = Parts.remove
-    monkeypatch.setattr(Parts, "remove", begin_to_remove)
+    really_remove = PartFiles.remove
+    monkeypatch.setattr(PartFiles, "remove", begin_to_remove)
     with pytest.raises(Killed):
         run()
-    monkeypatch.setattr(Parts, "remove", really_remove)
+    monkeypatch.setattr(PartFiles, "remove", really_remove)
     for name, function in real.items():
         monkeypatch.setattr(os, name, function)
     assert (run.folder / "out.jsonl.parts").exists()
@@ -853,7 +853,7 @@ def test_a_lock_on_a_folder_that_was_removed_is_no_lock(tmp_path: Path) -> None:
         nonlocal came
         came += 1
         if came == 1:  # between opening and locking, the other process ends
-            Parts(parts_folder(out)).remove()
+            PartFiles(parts_folder(out)).remove()
         real(descriptor, path)
 
     parts_module._lock = lock
@@ -875,11 +875,11 @@ def test_who_comes_when_another_has_just_finished(
 
     def finished_meanwhile(out: str) -> Any:
         if first.pop() if first else False:
-            Run(given).run(out)
+            JobRun(given).run(out)
         return open_parts(out)
 
     given = job.Job((str(run.rows),), Columns(), ("knowledge_f1",))
-    late = Run(given)
+    late = JobRun(given)
     monkeypatch.setattr("q2_metric.engine.run.open_parts", finished_meanwhile)
     [found] = late.run(str(run.out))
     assert run.fakes["knowledge_f1"].batches == [3, 3, 3, 1], "only by one of them"
@@ -920,7 +920,7 @@ def test_file_systems_without_locks(
 HAMMER = """
 import sys
 from q2_metric.engine.job import Job
-from q2_metric.engine.run import Run
+from q2_metric.engine.run import JobRun
 from q2_metric.errors import InputError
 from q2_metric.rows.columns import Columns
 
@@ -928,7 +928,7 @@ rows, out, times = sys.argv[1:]
 done = 0
 while done < int(times):
     try:
-        Run(Job((rows,), Columns(), ("knowledge_f1",), block=3)).run(out, overwrite=True)
+        JobRun(Job((rows,), Columns(), ("knowledge_f1",), block=3)).run(out, overwrite=True)
         done += 1
     except InputError as error:
         assert "writing it" in str(error), error

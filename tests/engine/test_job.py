@@ -13,7 +13,7 @@ import pytest
 from fakes import FakeMetric
 
 from q2_metric import metrics
-from q2_metric.engine.job import Job, Loaded
+from q2_metric.engine.job import Job, LoadedJob
 from q2_metric.engine.manifest import manifest
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint
@@ -201,7 +201,7 @@ def test_rows_are_numbered_in_their_file_and_say_all_that_failed() -> None:
     f1, scale = Failing("f1", {"r0": 0.25}), Failing("scale")
     block: list[Row] = [
         Example("r0", "k"), BadRow(6, "six", "b.jsonl, line 7: bad"), Example("r1", "k", id="x")]
-    found = job.score(Loaded([f1, scale]), "b.jsonl", 5, block)
+    found = job.score(LoadedJob([f1, scale]), "b.jsonl", 5, block)
     assert [row["file"] for row in found] == ["b.jsonl"] * 3
     assert [row["id"] for row in found] == ["6", "six", "x"]
     assert [row["f1"] for row in found] == [0.25, None, None]
@@ -211,7 +211,7 @@ def test_rows_are_numbered_in_their_file_and_say_all_that_failed() -> None:
     assert scale.evidence == [True]
     assert f1.evidence == [False], "it cannot"
     plain = FakeMetric("scale")
-    replace(job, evidence=False).score(Loaded([plain]), "b.jsonl", 0, block[:1])
+    replace(job, evidence=False).score(LoadedJob([plain]), "b.jsonl", 0, block[:1])
     assert plain.evidence == [False]
 
 
@@ -262,7 +262,7 @@ def test_knowledge_may_be_chosen(
     assert [row["f1"] for row in found] == [4.0, 5.0]
     assert list(found[0])[-1] == "selected"
     chosen = _Chosen("r", "k")
-    [shown] = job.score(Loaded([FakeMetric("f1")]), "a.jsonl", 0, [chosen])
+    [shown] = job.score(LoadedJob([FakeMetric("f1")]), "a.jsonl", 0, [chosen])
     assert shown["selected"] == {"text": "snippet"}
     first = job.identities()["knowledge"]
     assert (first["by"], first["pool"]) == ("number", str(pool))

@@ -19,7 +19,7 @@ from engine_jobs import CountingJob
 from q2_metric.engine import connection
 from q2_metric.engine.cluster import check_gpus, fill, missing, pack, prepared, unpack
 from q2_metric.engine.connection import Cluster
-from q2_metric.engine.parts import Parts
+from q2_metric.engine.parts import PartFiles
 from q2_metric.errors import ModelError
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import BadRow
@@ -48,7 +48,7 @@ def job(folder: Path, **settings: object) -> CountingJob:
     )
 
 
-def scores(given: CountingJob, parts: Parts) -> list[float]:
+def scores(given: CountingJob, parts: PartFiles) -> list[float]:
     found = []
     for n in range(ROWS // BLOCK):
         rows = parts.read(0, n, BLOCK)
@@ -179,7 +179,7 @@ print_to_stdstream(error, ignore_prefix=False)
 
 def test_an_actor_is_killed_and_its_block_scored_again(tmp_path: Path, cluster: Cluster) -> None:
     given = job(tmp_path, seconds=0.1)
-    parts, finished = Parts(tmp_path / "parts"), []
+    parts, finished = PartFiles(tmp_path / "parts"), []
     killed: list[int] = []
 
     over = threading.Event()
@@ -208,7 +208,7 @@ def test_an_actor_is_killed_and_its_block_scored_again(tmp_path: Path, cluster: 
 
 def test_a_block_that_kills_its_actors(tmp_path: Path, cluster: Cluster) -> None:
     given = job(tmp_path, deadly="number 21", deaths=99)
-    parts = Parts(tmp_path / "parts")
+    parts = PartFiles(tmp_path / "parts")
     with pytest.raises(ModelError, match="rows 21 to 24: 3 processes died"):
         fill(given, parts, cluster, lambda _rows: None)
     assert (0, 5) not in parts.done()

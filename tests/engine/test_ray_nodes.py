@@ -18,7 +18,7 @@ from test_ray import BLOCK, RIGHT, ROWS, rows_file, scores
 
 from q2_metric.engine.cluster import fill
 from q2_metric.engine.connection import Cluster, connect
-from q2_metric.engine.parts import Parts
+from q2_metric.engine.parts import PartFiles
 from q2_metric.rows.columns import Columns
 
 
@@ -64,7 +64,7 @@ def test_a_node_that_dies_half_way(tmp_path: Path, nodes: Any) -> None:
                 killed.set()
                 return
 
-    parts, finished = Parts(tmp_path / "parts"), list[int]()
+    parts, finished = PartFiles(tmp_path / "parts"), list[int]()
     there = Cluster(address=nodes.address, actors=2)
     connect(there)
     killer = threading.Thread(target=kill_one)

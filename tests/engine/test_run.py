@@ -17,14 +17,14 @@ from q2_metric import metrics
 from q2_metric.engine import cluster as on_ray
 from q2_metric.engine.job import Job
 from q2_metric.engine.manifest import difference, manifest
-from q2_metric.engine.parts import Parts, encoded
+from q2_metric.engine.parts import PartFiles, encoded
 from q2_metric.engine.result import FileResult, total
-from q2_metric.engine.run import Listener, Run
+from q2_metric.engine.run import JobRun, Listener
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OutputRow
 from q2_metric.scoring import system_score
-from q2_metric.scoring.verdict import Verdict
+from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import Example, Score
 
 VALUES = [i / 10 for i in range(10)]
@@ -65,7 +65,7 @@ def heard() -> tuple[Listener, dict[str, list[Any]]]:
 
 def test_a_run_without_an_output(job: Job, fake: FakeMetric) -> None:
     listener, told = heard()
-    [found] = Run(job, listener=listener).run()
+    [found] = JobRun(job, listener=listener).run()
     assert found == FileResult(
         file=job.files[0], rows=10, failed=2, seconds=found.seconds,
         systems=(system_score("scale", [Score(Example("", ""), v) for v in SCORED],
@@ -96,10 +96,10 @@ def test_a_run_that_goes_on_says_what_was_there(
     monkeypatch.setattr(fake, "score", lambda examples, **keywords: (
         stop(examples), real(examples, **keywords))[1])
     with pytest.raises(KeyboardInterrupt):
-        Run(job).run(str(out))
+        JobRun(job).run(str(out))
     monkeypatch.setattr(fake, "score", real)
     listener, told = heard()
-    [found] = Run(job, listener=listener).run(str(out))
+    [found] = JobRun(job, listener=listener).run(str(out))
     assert (found.rows, found.failed, found.resumed, found.resumed_failed) == (10, 2, 6, 1)
     assert found.rows_per_second == pytest.approx((10 - 2 - (6 - 1)) / found.seconds)
     assert told["note"] == [f"resuming: {out}.parts has 2 finished blocks"]
@@ -110,7 +110,7 @@ def test_a_run_that_goes_on_says_what_was_there(
         **manifest([job.files[0]], {}, {}, {})["files"][0], "rows": 10, "failed": 2,
         "columns": found.columns}]
     again, told = heard()
-    [complete] = Run(job, listener=again).run(str(out))
+    [complete] = JobRun(job, listener=again).run(str(out))
     assert complete == replace(found, seconds=0.0, resumed=0, resumed_failed=0, blocks=())
     assert told["note"] == [f"{out} is complete already (10 rows); --overwrite scores them again"]
     assert complete.rows_per_second == 0
@@ -124,7 +124,7 @@ def test_results_as_json() -> None:
     assert shown == {
         "file": "a", "rows": 4, "failed": 1, "no_knowledge": 1, "rows_per_second": 1.0,
         "scores_from_cache": 3,
-        "columns": {"id": "i", "label": None}, "verdict": Verdict().as_json(),
+        "columns": {"id": "i", "label": None}, "verdict": VerdictCounts().as_json(),
         "scores": {"f1": asdict(system)}}
     assert FileResult.from_json(json.loads(json.dumps(shown))) == FileResult(
         "a", 4, 1, 0.0, (system,), {"id": "i", "label": None}, no_knowledge=1)
@@ -134,10 +134,10 @@ def test_results_as_json() -> None:
 
 def test_scores_from_the_cache_are_counted(job: Job, fake: FakeMetric, tmp_path: Path) -> None:
     job = replace(job, cache=tmp_path / "c")
-    assert [Run(job).run()[0].looked_up for _ in range(3)] == [0, 8, 8]
+    assert [JobRun(job).run()[0].looked_up for _ in range(3)] == [0, 8, 8]
     both = replace(job, files=job.files * 2)
     Path(job.files[0]).write_text(row(1) + row(3) + row(11))
-    assert [one.looked_up for one in Run(both).run()] == [2, 3]
+    assert [one.looked_up for one in JobRun(both).run()] == [2, 3]
 
 
 @pytest.mark.parametrize(("bad", "told"), [(1, 1), (5, 5), (6, 6), (9, 6)])
@@ -147,13 +147,13 @@ def test_the_first_bad_rows_are_explained(
     path = tmp_path / "rows.jsonl"
     path.write_text(row(2) * bad + row(1))
     listener, heard_ = heard()
-    Run(Job((str(path),), Columns(), ("scale",), block=2), listener=listener).run()
+    JobRun(Job((str(path),), Columns(), ("scale",), block=2), listener=listener).run()
     assert len(heard_["warn"]) == told
     assert heard_["warn"][0].startswith(f"{path}, line 1: ")
     further = "… further errors are only counted; --out has all of them"
     assert (heard_["warn"][-1] == further) == (bad > 5)
     with pytest.raises(BadRowError, match=r"line 1: the response .* is a number"):
-        Run(Job((str(path),), Columns(), ("scale",)), strict=True).run()
+        JobRun(Job((str(path),), Columns(), ("scale",)), strict=True).run()
 
 
 class Page:
@@ -177,7 +177,7 @@ def test_a_page_gets_the_rows_with_their_texts(
             results.append(found)  # noqa: B023
             yield page
 
-        assert Run(job).run(out, opened) == [*results[0]]
+        assert JobRun(job).run(out, opened) == [*results[0]]
         assert [row.get("response") for row in page.rows] == [
             None if i in (2, 7) else f"r{i}" for i in range(10)]
         assert [row["scale"] for row in page.rows if row["error"] is None] == SCORED
@@ -196,7 +196,7 @@ def test_a_choice_of_knowledge_is_said_in_place_of_a_column(
                 "sign": lambda _self, signed: signed,
                 "choose": lambda _self, rows, _file, _first: list(rows)})()
 
-    [found] = Run(replace(job, choice=Choice())).run()
+    [found] = JobRun(replace(job, choice=Choice())).run()
     assert found.columns["knowledge"] == "by hand"
 
 
@@ -210,7 +210,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> on_ray.Cluster:
     ) -> tuple[dict[str, str], dict[str, Any]]:
         return job.load().signatures, job.identities()
 
-    def fill(job: Job, parts: Parts, _cluster: on_ray.Cluster,
+    def fill(job: Job, parts: PartFiles, _cluster: on_ray.Cluster,
              progress: Callable[[int], None]) -> Counter[int]:
         loaded, done = job.load(), parts.done()
         for number, file in enumerate(job.files):
@@ -233,10 +233,10 @@ def test_a_run_on_a_cluster(
     other = tmp_path / "other.jsonl"
     other.write_text(row(1) * 5)
     job = replace(job, files=(*job.files, str(other)))
-    here, listener_told = Run(job).run(), heard()
+    here, listener_told = JobRun(job).run(), heard()
     for out in (None, str(tmp_path / "out.jsonl")):
         listener, told = heard() if out else listener_told
-        found = Run(job, ray, listener=listener).run(out)
+        found = JobRun(job, ray, listener=listener).run(out)
         assert [replace(one, seconds=0.0, looked_up=0) for one in found] == [
             replace(one, seconds=0.0, looked_up=0) for one in here]
         assert [one.looked_up for one in found] == [10, 11]
@@ -248,7 +248,7 @@ def test_a_run_on_a_cluster(
     assert [one["scale"] for one in written[:10] if one["error"] is None] == SCORED
     assert [one["id"] for one in written] == [*map(str, range(1, 11)), *map(str, range(1, 6))]
     with pytest.raises(InputError) as caught:
-        Run(replace(job, files=("-",)), ray)
+        JobRun(replace(job, files=("-",)), ray)
     assert str(caught.value) == "-: can be read only once; --engine ray needs files"
 
 
@@ -297,11 +297,11 @@ def test_the_bar_moves_before_a_block_is_done(tmp_path: Path, fake: FakeMetric) 
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(row(i % 10) for i in range(30)))
     listener, told = heard()
-    [found] = Run(Job((str(path),), Columns(), ("scale",)), listener=listener).run()
+    [found] = JobRun(Job((str(path),), Columns(), ("scale",)), listener=listener).run()
     assert told["rows"] == [8, 16, 6]
     assert (found.rows, found.blocks) == (30, (30,))
     out = tmp_path / "out.jsonl"
-    Run(Job((str(path),), Columns(), ("scale",))).run(str(out))
+    JobRun(Job((str(path),), Columns(), ("scale",))).run(str(out))
     assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [
         json.loads(line).get("id", str(i + 1)) for i, line in enumerate(
             path.read_text().splitlines())]

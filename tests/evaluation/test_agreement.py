@@ -37,4 +37,4 @@ def test_wizard_of_wikipedia() -> None:
     assert metrics.roc_auc_score(truth, asked) > max(0.72, overlap)
     assert metrics.roc_auc_score(truth, judged) > max(0.72, overlap)
     assert ((asked > 0.5) == truth).mean() > 0.66
-    assert np.mean([bool(score.because) for score in q2]) > 0.89
+    assert np.mean([bool(score.evidence) for score in q2]) > 0.89

@@ -221,7 +221,7 @@ def test_a_calibrated_metric() -> None:
     assert calibrated.name == "scale"
     assert calibrated.signature == "scale|calibration:c|version:test"
     assert metric.evidence == [True]
-    assert scores[0].because, "what the score rests on is kept"
+    assert scores[0].evidence, "what the score rests on is kept"
 
 
 def test_each_calibration_finds_its_metric() -> None:

@@ -22,7 +22,7 @@ from q2_metric.data.wow import read_annotated, read_selected
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import DataError, InputError
 from q2_metric.evaluation import dnli, evidence, true, usr
-from q2_metric.evaluation.scores import Columns, MetricSource
+from q2_metric.evaluation.scores import MetricSource, ScoreColumns
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Report
 from q2_metric.evaluation.wow import experiment as wow
@@ -33,11 +33,11 @@ from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.types import Example, Metric
 
 
-def columns(*metrics: Metric) -> Columns:
+def columns(*metrics: Metric) -> ScoreColumns:
     def source(metric: Metric) -> MetricSource:
         return MetricSource(metric.name, lambda: metric, Cache(None))
 
-    return Columns([source(metric) for metric in metrics])
+    return ScoreColumns([source(metric) for metric in metrics])
 
 
 def cells(report: Report, table: str, *row: str) -> dict[str, Cell]:

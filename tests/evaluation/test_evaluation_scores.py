@@ -17,7 +17,7 @@ from fakes import FakeEntailment, FakeMetric, FakePersonal, FakeQuestions, FakeR
 from q2_metric.engine import cached
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import InputError
-from q2_metric.evaluation.scores import Columns, FileSource, MetricSource, Scored, values
+from q2_metric.evaluation.scores import FileSource, MetricSource, ScoreColumns, ScoreSummary, values
 from q2_metric.metrics.q2 import Q2
 from q2_metric.rows.formats import read_fields
 from q2_metric.types import Example, Metric
@@ -46,10 +46,11 @@ def source(cache: Path | None, load: Loader, **request: Any) -> MetricSource:
 def test_a_second_run_loads_nothing(tmp_path: Path) -> None:
     load = Loader(FakeMetric("scale", TABLE))
     cache = tmp_path / "folder" / "cache.sqlite"
+    summaries = [ScoreSummary(0.1), ScoreSummary(None), ScoreSummary(0.7)]
     first = source(cache, load)
-    assert first.scores(EXAMPLES, quiet) == [Scored(0.1), Scored(None), Scored(0.7)]
+    assert first.scores(EXAMPLES, quiet) == summaries
     second = source(cache, load)
-    assert second.scores(EXAMPLES[::-1], quiet) == [Scored(0.7), Scored(None), Scored(0.1)]
+    assert second.scores(EXAMPLES[::-1], quiet) == summaries[::-1]
     assert second.signature == "scale|version:test"
     assert load.times == 1
 
@@ -168,20 +169,20 @@ def test_the_history_counts(tmp_path: Path) -> None:
 
 def test_questions_are_counted() -> None:
     metric = Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal())
-    columns = Columns([MetricSource("q2", Loader(metric), Cache(None))])
+    columns = ScoreColumns([MetricSource("q2", Loader(metric), Cache(None))])
     knowledge = "Rome has 7 hills."
     found = columns.scores(
         [Example("Rome has 9 hills.", knowledge), Example("it has hills", knowledge)]
     )
-    assert found["q2"] == [Scored(0.5, 0.5, False, 2, 1), Scored(1.0, 1.0, True, 0, 0)]
-    assert found["q2_no_nli"] == [Scored(0.5), Scored(1.0)]
+    assert found["q2"] == [ScoreSummary(0.5, 0.5, False, 2, 1), ScoreSummary(1.0, 1.0, True, 0, 0)]
+    assert found["q2_no_nli"] == [ScoreSummary(0.5), ScoreSummary(1.0)]
     assert columns.names == ["q2", "q2_no_nli"]
     assert "compare:f1" in columns.signatures["q2_no_nli"]
     assert "compare:nli" in columns.signatures["q2"]
 
 
 def test_a_missing_value_is_neutral() -> None:
-    assert values([Scored(0.2), Scored(None), None]) == [0.2, 0.5, 0.5]
+    assert values([ScoreSummary(0.2), ScoreSummary(None), None]) == [0.2, 0.5, 0.5]
 
 
 # --- other files ----------------------------------------------------------------------------
@@ -195,19 +196,19 @@ def foreign(path: Path, text: str, column: str = "mine") -> FileSource:
 def test_rows_are_matched_by_their_texts(tmp_path: Path) -> None:
     own = foreign(tmp_path / "s.csv", "Prediction,grounding,mine\nc,k,3\na,k,1\nx,k,9\nb,k,\n")
     found = own.scores([*EXAMPLES, Example("a", "other")], quiet)
-    assert found == [Scored(1.0), Scored(None), Scored(3.0), None]
+    assert found == [ScoreSummary(1.0), ScoreSummary(None), ScoreSummary(3.0), None]
     assert own.signature == "mine|file:s.csv|version:unknown"
 
 
 def test_rows_are_matched_by_their_ids(tmp_path: Path) -> None:
     own = foreign(tmp_path / "s.csv", "id,mine\nC,3\nA,1\nB,2\nD,4\n")
-    assert own.scores(EXAMPLES, quiet) == [Scored(1.0), Scored(2.0), Scored(3.0)]
+    assert own.scores(EXAMPLES, quiet) == [ScoreSummary(1.0), ScoreSummary(2.0), ScoreSummary(3.0)]
 
 
 def test_rows_are_matched_by_their_order(tmp_path: Path) -> None:
     rows = "".join(json.dumps({"mine": value}) + "\n" for value in (1, 2.5, None))
     own = foreign(tmp_path / "s.jsonl", rows)
-    assert own.scores(EXAMPLES, quiet) == [Scored(1.0), Scored(2.5), Scored(None)]
+    assert own.scores(EXAMPLES, quiet) == [ScoreSummary(1.0), ScoreSummary(2.5), ScoreSummary(None)]
 
 
 @pytest.mark.parametrize(
@@ -229,9 +230,9 @@ def test_files_that_do_not_fit(text: str, message: str, tmp_path: Path) -> None:
 def test_a_column_must_cover_the_experiment(tmp_path: Path) -> None:
     own = foreign(tmp_path / "s.csv", "response,knowledge,mine\na,k,1\n")
     fake = Loader(FakeMetric("knowledge_f1"))
-    columns = Columns([MetricSource("knowledge_f1", fake, Cache(None)), own])
+    columns = ScoreColumns([MetricSource("knowledge_f1", fake, Cache(None)), own])
     with pytest.raises(InputError, match="mine: has no score for 2 of 3 responses of rows"):
         columns.scores(EXAMPLES, "rows")
-    assert columns.scores(EXAMPLES, complete=False)["mine"] == [Scored(1.0), None, None]
+    assert columns.scores(EXAMPLES, complete=False)["mine"] == [ScoreSummary(1.0), None, None]
     with pytest.raises(InputError, match="twice"):
-        Columns([own, own])
+        ScoreColumns([own, own])

@@ -15,7 +15,7 @@ pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[met
 
 from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.statistics import Bin, Detection, Interval
+from q2_metric.evaluation.statistics import Bin, Decisions, Interval
 
 # Two consistent responses (0.9, 0.4) and two that are not (0.6, 0.1).
 FEW = replace(st.SYSTEMS, repeats=20)
@@ -90,7 +90,7 @@ def test_auc_difference_is_found_among_many() -> None:
 def test_detection() -> None:
     # Above 0.5: 0.9 and 0.6 (right) and 0.7 (wrong); of the two at 0.5 one is right.
     found = st.detection([1, 1, 1, 0, 0], [0.9, 0.6, 0.5, 0.5, 0.7])
-    assert found == Detection(
+    assert found == Decisions(
         accuracy=pytest.approx(3 / 5),
         balanced_accuracy=pytest.approx((2 / 3 + 1 / 2) / 2),
         consistent_precision=pytest.approx(2 / 3),

@@ -17,7 +17,7 @@ from q2_metric.errors import InputError
 from q2_metric.evaluation import files, tables
 from q2_metric.evaluation.detection import detection_curves
 from q2_metric.evaluation.markdown import to_markdown
-from q2_metric.evaluation.scores import Scored
+from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table
 
@@ -124,8 +124,8 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     truth = [True, True, False, True, False, False]
     scores = {
-        "q2": [Scored(value) for value in (0.9, 0.7, 0.6, 0.4, 0.3, 0.0)],
-        "mine <b>": [Scored(value) for value in (5.0, 3.0, -1.0, 2.0, 2.0, 0.5)],
+        "q2": [ScoreSummary(value) for value in (0.9, 0.7, 0.6, 0.4, 0.3, 0.0)],
+        "mine <b>": [ScoreSummary(value) for value in (5.0, 3.0, -1.0, 2.0, 2.0, 0.5)],
     }
     curves = detection_curves({"first": (truth, scores), "second": (truth, {"q2": scores["q2"]})})
     line = {"x": [0, 0.5, 1], "y": [0.9, 0.5, 0.1], "low": [0.8, 0.4, 0], "high": [1, 0.6, 0.2]}
@@ -164,7 +164,7 @@ def test_figures(kind: str, texts: list[str], drawn: Path) -> None:
 
 def test_curves_keep_few_points() -> None:
     truth = [i % 3 == 0 for i in range(1000)]
-    scores = {"q2": [Scored((i * 7919 % 1000) / 1000) for i in range(1000)]}
+    scores = {"q2": [ScoreSummary((i * 7919 % 1000) / 1000) for i in range(1000)]}
     curves = detection_curves({"rows": (truth, scores)})
     found = curves["precision_recall"]["rows"]["q2"]["consistent"]
     assert {len(found[key]) for key in ("x", "y", "threshold")} == {201}

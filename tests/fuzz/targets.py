@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.engine.manifest import difference, manifest, read_manifest
-from q2_metric.engine.parts import Parts, begin, open_parts
+from q2_metric.engine.parts import PartFiles, begin, open_parts
 from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import FORMAT, Calibration
 from q2_metric.rows.fields import output_row
@@ -42,7 +42,7 @@ CALIBRATION = json.dumps({
 LINES = b'{"id": "1", "nli": 0.5, "error": null}\n'
 PART_ROWS = [json.loads(LINES)]
 RUN = "0123456789abcdef"
-_sealing = Parts(Path())
+_sealing = PartFiles(Path())
 _sealing.run = RUN
 PART = _sealing._seal(0, 0, LINES) + b"\n" + LINES
 NOW = manifest([], {"nli": "nli|version:1"}, {"nli": {"code": "1"}}, {"block": 3})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from targets import PART, TARGETS, damaged
 
 from q2_metric.engine.cache import _SEAL
-from q2_metric.engine.parts import Parts
+from q2_metric.engine.parts import PartFiles
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -38,12 +38,12 @@ def unsealed(_key: str, value: object) -> str | None:
     return None
 
 
-def unsealed_lines(kept: Parts, file: int, block: int) -> bytes:
+def unsealed_lines(kept: PartFiles, file: int, block: int) -> bytes:
     """What a part without a seal holds."""
     return kept.path(file, block).read_bytes().partition(b"\n")[2]
 
 
-def forgetful(kept: Parts, *_: object) -> None:
+def forgetful(kept: PartFiles, *_: object) -> None:
     """A start that clears what it cannot read."""
     kept.clear()
 
@@ -51,7 +51,7 @@ def forgetful(kept: Parts, *_: object) -> None:
 @pytest.mark.parametrize(("name", "where", "fault"), [
     ("cached", "q2_metric.engine.cache._opened", unsealed),
     ("cached", "q2_metric.engine.cache.Cache.get", lambda *_: {}),
-    ("parts", "q2_metric.engine.parts.Parts._lines", unsealed_lines),
+    ("parts", "q2_metric.engine.parts.PartFiles._lines", unsealed_lines),
     ("parts", "targets.begin", forgetful),
     ("calibrations", "q2_metric.metrics.calibration.Calibration.apply", lambda _, value: value),
     ("readers", "targets.output_row", lambda *_: {}["id"]),

@@ -36,7 +36,7 @@ def loaded() -> list[Metric]:
 
 
 def means(examples: Sequence[Example], no_claim: Any) -> dict[str, float | None]:
-    return scoring.Run.over(loaded(), examples, no_claim=no_claim).system()
+    return scoring.ScoredRows.over(loaded(), examples, no_claim=no_claim).system()
 
 
 @cache

@@ -15,7 +15,7 @@ from q2_metric.knowledge.bm25 import Bm25
 from q2_metric.knowledge.detection import EncoderDetector, train_detector
 from q2_metric.knowledge.encoder import HeadedEncoder, written
 from q2_metric.knowledge.overlap import evaluate_responses
-from q2_metric.knowledge.respond import Grounded, Responder, train_responder
+from q2_metric.knowledge.respond import GroundedTurn, Responder, train_responder
 from q2_metric.knowledge.rss import (
     HEADS,
     RssRanker,
@@ -189,7 +189,7 @@ def test_detector_learns(base: str, tmp_path: Path) -> None:
 # --- the responder -------------------------------------------------------------------------
 
 ITEMS = [
-    Grounded(dialogue, POOL.find(key), f"the {key[1]} is in the {key[2]}")
+    GroundedTurn(dialogue, POOL.find(key), f"the {key[1]} is in the {key[2]}")
     for dialogue, key in zip(TURNS.dialogues, TURNS.gold, strict=True)
 ]
 
@@ -223,7 +223,7 @@ def test_responder_batches_do_not_matter(bart: str) -> None:
 def test_responder_input_keeps_knowledge_and_the_last_turn(bart: str) -> None:
     responder = Responder(bart, device="cpu", length=60)
     long = Dialogue.of("the king sleeps . " * 40 + "where is the river ?")
-    row = responder.row(Grounded(long, POOL.snippets[0]))
+    row = responder.row(GroundedTurn(long, POOL.snippets[0]))
     assert len(row["input_ids"]) <= 60
     text = decoded(responder, row)
     assert text.startswith("knowledge:isthedogin")
@@ -232,7 +232,7 @@ def test_responder_input_keeps_knowledge_and_the_last_turn(bart: str) -> None:
 
 def test_responder_needs_gold(bart: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="turn 0 has no response"):
-        train_responder(bart, [Grounded(TURNS.dialogues[0], POOL.snippets[0])], ITEMS, tmp_path)
+        train_responder(bart, [GroundedTurn(TURNS.dialogues[0], POOL.snippets[0])], ITEMS, tmp_path)
     with pytest.raises(InputError, match="beam must be at least 1"):
         Responder(bart, beam=0)
 

@@ -92,7 +92,7 @@ def test_questions_answers_and_scores_are_those_of_the_authors_program(
 ) -> None:
     scores = metric(tmp_path, texts_of(annotated)).score(annotated[::21][:50])
     found = [[[c.question.span.text, c.question.text, c.knowledge_answer or ""]
-              for c in score.because if isinstance(c, Comparison)] for score in scores]
+              for c in score.evidence if isinstance(c, Comparison)] for score in scores]
     assert sum(map(len, found)) == GOLDEN["questions"] == 101
     assert [digest(one) for one in found] == [row["steps"] for row in GOLDEN["rows"]]
     for score, row in zip(scores, GOLDEN["rows"], strict=True):
@@ -127,7 +127,7 @@ def test_the_batched_pipeline_equals_the_program_restated(tmp_path: Path) -> Non
             (span.text, questions_about(span.text, example.response)) for span in spans])
         assert score.value == pytest.approx(value)
         assert [(c.question.span.text, c.question.text, c.knowledge_answer, c.f1, c.score)
-                for c in score.because if isinstance(c, Comparison)] == [
+                for c in score.evidence if isinstance(c, Comparison)] == [
             (s.span, s.question, None if s.answer in ("", "[CLS]") else s.answer, s.f1, s.score)
             for s in steps]
         asked += len(steps)

@@ -51,7 +51,7 @@ def test_a_wrong_passage_is_no_missing_support(
 ) -> None:
     example = Example(response, KNOWLEDGE)
     [score] = scale.score([example], evidence=True)
-    assert [one.citation for one in score.because if isinstance(one, Judgement)] == [citation]
+    assert [one.citation for one in score.evidence if isinstance(one, Judgement)] == [citation]
     [without] = scale.score([example])
     assert without.value == score.value
     assert from_json(example, to_json(score)) == score
@@ -63,13 +63,14 @@ def test_passages_of_a_list_by_number_or_id(scale: Scale) -> None:
     found = scale.score([
         Example(f"The ferry sails at 14:00 [{name}].", KNOWLEDGE, passages=listed)
         for name in ("1", "2", "9")], evidence=True)
-    assert [one.because[0].citation for one in found if isinstance(one.because[0], Judgement)] == [
+    claims = [score.evidence[0] for score in found]
+    assert [claim.citation for claim in claims if isinstance(claim, Judgement)] == [
         "wrong passage", "right", "right"]
 
 
 def test_a_claim_that_cites_nothing_beside_one_that_does(scale: Scale) -> None:
     [score] = scale.score([Example("The inn has 12 rooms [1]. The ferry sails at 14:00.",
                                    KNOWLEDGE)], evidence=True)
-    judged = [one for one in score.because if isinstance(one, Judgement)]
+    judged = [one for one in score.evidence if isinstance(one, Judgement)]
     assert [(one.cites, one.citation) for one in judged] == [(("1",), "right"), ((), "none")]
     assert replace(judged[1], citation=None).cites == ()

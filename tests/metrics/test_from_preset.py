@@ -26,7 +26,7 @@ from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.signature import parse
 from q2_metric.models import stages
 from q2_metric.models.presets import PRESETS, Preset
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.types import Example
 
 BUNDLED = PRESETS["bundled"]
@@ -39,9 +39,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
 
     def loader(stage: str, kind: Any) -> Any:
         def load(preset: Preset | None = None, model: str | None = None,
-                 running: Running | None = None, **keywords: Any) -> Any:
+                 config: RuntimeConfig | None = None, **keywords: Any) -> Any:
             assert preset is None or isinstance(preset, Preset)
-            found[stage] = (preset and preset.name, model, running, keywords)
+            found[stage] = (preset and preset.name, model, config, keywords)
             made = kind()
             made.name = model or f"{preset.name if preset else 'own'}-{stage}"
             return made
@@ -59,8 +59,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
         found["coreference"] = (model,)
         return FakeResolver({})
 
-    def chooser(running: Running) -> FakeEntailment:
-        found["chooser"] = (running,)
+    def chooser(config: RuntimeConfig) -> FakeEntailment:
+        found["chooser"] = (config,)
         return FakeEntailment()
 
     monkeypatch.setattr(stages, "check", lambda preset, replaced: None)
@@ -72,7 +72,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any, ...]]:
 
 def test_q2_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Q2.from_preset("paper")
-    plain = Running()
+    plain = RuntimeConfig()
     assert asked["reader"] == ("paper", None, plain, {"authors": False})
     assert asked["nli"] == ("paper", None, plain, {"labels": None})
     assert asked["spans"] == ("paper", None, None, {"authors": False})
@@ -93,7 +93,7 @@ def test_q2_with_other_models(asked: dict[str, tuple[Any, ...]]) -> None:
         "paper", question_model="a/asks", reader_model="a/reads", nli_model="a/judges",
         coreference_model="a/resolves", coreference=True, decoding="sample", seed=7,
         reading="response", device="cpu", batch_size=3)
-    on = Running(device="cpu", batch_size=3)
+    on = RuntimeConfig(device="cpu", batch_size=3)
     assert asked["spans"] == ("paper", "a/asks", None, {"authors": False}), "it has other spans"
     assert asked["questions"] == (
         "paper", "a/asks", on,
@@ -136,23 +136,23 @@ def test_settings_of_a_preset_are_those_of_its_models() -> None:
 
 def test_scale_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Scale.from_preset("paper")
-    assert asked["backbone"] == ("paper", None, Running(), {"prompt": None, "labels": None})
+    assert asked["backbone"] == ("paper", None, RuntimeConfig(), {"prompt": None, "labels": None})
     assert parse(metric.signature)[1]["preset"] == "paper"
     assert metric.score([Example("Rome has hills.", "Rome has hills.")])[0].value == 1.0
     metric = Scale.from_preset("paper", scale_model="a/b", prompt="minicheck", device="cpu")
-    assert asked["backbone"] == ("paper", "a/b", Running(device="cpu"),
+    assert asked["backbone"] == ("paper", "a/b", RuntimeConfig(device="cpu"),
                                  {"prompt": "minicheck", "labels": None})
     assert parse(metric.signature)[1]["backbone"] == "a/b"
     assert "chooser" not in asked
     assert parse(Scale.from_preset().signature)[1]["preset"] == "bundled"
     assert "chooser" in asked
     Scale.from_preset("paper", judged_chunks=2, device="cpu")
-    assert asked["chooser"] == (Running(device="cpu"),)
+    assert asked["chooser"] == (RuntimeConfig(device="cpu"),)
 
 
 def test_nli_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = EndToEndNli.from_preset("paper", device="cpu")
-    assert asked["nli"] == ("paper", None, Running(device="cpu"), {"labels": None})
+    assert asked["nli"] == ("paper", None, RuntimeConfig(device="cpu"), {"labels": None})
     assert parse(metric.signature)[1]["preset"] == "paper"
     assert parse(EndToEndNli.from_preset(nli_model="a/b").signature)[1] | {"version": ""} == {
         "preset": "bundled", "nli": "a/b", "version": ""}
@@ -160,7 +160,7 @@ def test_nli_of_a_preset_and_with_another_model(asked: dict[str, tuple[Any, ...]
 
 def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     metric = Groundedness.from_preset("bundled", device="cpu", batch_size=3)
-    assert asked["backbone"][:3] == ("bundled", None, Running(device="cpu", batch_size=3))
+    assert asked["backbone"][:3] == ("bundled", None, RuntimeConfig(device="cpu", batch_size=3))
     settings = metric.scale.settings
     name, signed = parse(metric.signature)
     del signed["version"]
@@ -170,7 +170,7 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
         "judged": str(settings.judged_chunks), "chooser": "fake-nli",
         "unit": "claim", "claims": "whole", "values": "value", "context": "check",
         "support": "consistent"})
-    assert asked["chooser"] == (Running(device="cpu", batch_size=3),)
+    assert asked["chooser"] == (RuntimeConfig(device="cpu", batch_size=3),)
     assert parse(Groundedness.from_preset().signature)[1]["preset"] == "bundled"
     with pytest.raises(InputError) as caught:
         Groundedness.from_preset("paper")
@@ -198,7 +198,7 @@ def test_each_metric_takes_the_keywords_that_it_has(asked: dict[str, tuple[Any, 
         reader_model="a/b",
         scale_model=None)
     assert [parse(metric.signature)[0] for metric in loaded] == ["q2", "scale", "knowledge_f1"]
-    assert asked["reader"] == ("paper", "a/b", Running(device="cpu"), {"authors": False})
+    assert asked["reader"] == ("paper", "a/b", RuntimeConfig(device="cpu"), {"authors": False})
     assert asked["backbone"][:2] == ("paper", None)
     assert parse(loaded[1].signature)[1]["chunk"] == "33"
     assert parse(load_metrics(["scale"])[0].signature)[1]["preset"] == "bundled"

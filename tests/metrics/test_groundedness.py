@@ -89,7 +89,7 @@ def test_beside_q2_its_questions_count() -> None:
     head = Head("q", 0.0, {"questions": (0.0, 1.0, 1.0)})
     metric = Groundedness(groundedness().scale, head)
     [score] = metric.of([judged], [Score(example, 0.5, (asked,))])
-    claims = [one for one in score.because if isinstance(one, Judgement)]
+    claims = [one for one in score.evidence if isinstance(one, Judgement)]
     assert [one.questions for one in claims] == [(asked,)]
 
 
@@ -102,7 +102,7 @@ def test_metrics_that_are_computed_together_learn_of_each_other() -> None:
 def test_nothing_to_judge_has_no_value() -> None:
     [score] = groundedness().score([Example("", "Rome has 3 hills.")])
     assert score.value is None
-    assert score.because == ()
+    assert score.evidence == ()
 
 
 def test_a_preset_without_a_head_is_refused() -> None:
@@ -137,9 +137,9 @@ def test_the_bundled_head_on_real_text() -> None:
     assert alien.value is not None
     assert right.value > 0.6 > 0.4 > wrong.value
     assert alien.value < 0.4
-    assert {part.name for part in right.because if isinstance(part, Part)} == {
+    assert {part.name for part in right.evidence if isinstance(part, Part)} == {
         "claims", "weakest", "words", "numbers", "phrases"}
-    assert all(part.pull > 0 for part in right.because[:2] if isinstance(part, Part))
+    assert all(part.contribution > 0 for part in right.evidence[:2] if isinstance(part, Part))
 
 
 # --- SCALE's two readings ----------------------------------------------------------------
@@ -173,11 +173,11 @@ def test_chat_is_skipped_only_beside_a_claim() -> None:
         Example("that is cool!", "rome is old"),
     ])
     assert mixed.value == 1.0
-    assert len(mixed.because) == 1
+    assert len(mixed.evidence) == 1
     assert (only.value, only.reason) == (None, "no_claim")
     assert "chat:skip" in metric.signature
     [kept] = Scale(FakeBackbone(), FakeSentences()).score([mixed.example])
-    assert len(kept.because) == 2, "every statement counts"
+    assert len(kept.evidence) == 2, "every statement counts"
 
 
 class Halves:
@@ -195,7 +195,7 @@ def test_claims_are_judged_in_place_of_sentences() -> None:
     metric = Scale(FakeBackbone(), FakeSentences(), settings, claims=Halves())
     [score] = metric.score([Example("redcat", "red dog")], evidence=True)
     assert score.value == 0.5
-    assert [(one.claim.text, one.support, one.verdict) for one in score.because
+    assert [(one.claim.text, one.support, one.verdict) for one in score.evidence
             if isinstance(one, Judgement)] == [
         ("red", 1.0, "supported"), ("cat", 0.0, "not found")]
     assert "|unit:claim|claims:halves|" in metric.signature
@@ -207,7 +207,7 @@ def test_of_an_attributable_response_each_sentence_is_a_claim() -> None:
     settings = ScaleSettings(unit="claim", support="attributable")
     metric = Scale(FakeBackbone(), FakeSentences(), settings, claims=Halves())
     [score] = metric.score([Example("that is cool! rome is old.", "rome is old")])
-    assert [one.claim.text for one in score.because if isinstance(one, Judgement)] == [
+    assert [one.claim.text for one in score.evidence if isinstance(one, Judgement)] == [
         "that is cool!", "rome is old."]
 
 

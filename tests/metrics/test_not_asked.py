@@ -79,7 +79,7 @@ def test_marks_leave_no_blanks_in_what_is_shown(metrics: dict[str, Metric]) -> N
     text, known = "It was <b>completed</b> in 1889 [1].", f"<p>{KNOWLEDGE}</p>"
     scale: Any = metrics["scale"]
     (found,) = scale.score([Example(text, known)], evidence=True)
-    (judged,) = found.because
+    (judged,) = found.evidence
     assert judged.claim.text == "It was completed in 1889."
     assert text[judged.claim.start : judged.claim.end] == text
     assert known[judged.passage_start :].startswith(judged.passage)

@@ -160,8 +160,8 @@ def test_what_is_no_score_is_said(gives: str, words: str, own: Path) -> None:
 def test_numbers_of_other_libraries_become_plain(own: Path) -> None:
     gives = "[Score(one, __import__('numpy').float32(0.5)) for one in examples]"
     (own / "letters_of_a_user.py").write_text(METRIC.replace("{GIVES}", gives))
-    run = scoring.Run.over(scoring.load("letters_of_a_user:Broken", {}),
-                           [Example("Rome has seven hills.", "Rome has seven hills.")])
+    run = scoring.ScoredRows.over(scoring.load("letters_of_a_user:Broken", {}),
+                                  [Example("Rome has seven hills.", "Rome has seven hills.")])
     assert type(run.column("broken")[0]) is float
 
 
@@ -211,7 +211,7 @@ py-modules = ["letters_for_q2"]
 from dataclasses import dataclass
 
 from q2_metric.metrics.entry import Entry
-from q2_metric.metrics.settings import settings_and_running
+from q2_metric.metrics.settings import settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.types import Score
 
@@ -230,7 +230,7 @@ class Letters:
 
     @classmethod
     def from_preset(cls, preset="bundled", **keywords):
-        return cls(settings_and_running(Settings, keywords)[0])
+        return cls(settings_and_runtime(Settings, keywords)[0])
 
     def score(self, examples):
         return [Score(one, len(one.response) / self.settings.longest) for one in examples]
@@ -253,7 +253,7 @@ import json, sys
 import letters_for_q2  # before q2_metric has looked for metrics
 found = {}
 from q2_metric import Example, scoring
-run = scoring.Run.over(scoring.load("letters,plain", {"longest": 42}), [
+run = scoring.ScoredRows.over(scoring.load("letters,plain", {"longest": 42}), [
     Example("Rome has seven hills.", "Rome has seven hills."), Example("", "Rome has hills.")])
 found["scoring"] = run.system()["letters"]
 try:

@@ -30,7 +30,7 @@ from q2_metric.types import Example, Metric, Verdict
 def test_token_f1(response: str, knowledge: str, value: float) -> None:
     (score,) = TokenF1().score([Example(response, knowledge)])
     assert score.value == pytest.approx(value)
-    assert score.because == ()
+    assert score.evidence == ()
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_responses_with_and_without_questions_in_one_batch() -> None:
     assert [score.example for score in found] == examples
     assert [score.value for score in found] == [1.0, 0.5, 0.0, 1.0, 0.5]
     assert [score.fallback for score in found] == [True, False, True, False, True]
-    assert [len(score.because) for score in found] == [0, 2, 0, 1, 0]
+    assert [len(score.evidence) for score in found] == [0, 2, 0, 1, 0]
     assert [[one.question.text for one in score.dropped] for score in found] == [
         [], [], [], ["What about I?"], []]
     assert judge.asked == [said[0][::-1], said[2][::-1], said[4][::-1]]
@@ -86,7 +86,7 @@ def test_the_papers_coffee_example() -> None:
     assert score.value == 0.5
     assert score.no_nli == pytest.approx((0.5 + 1) / 2)
     assert not score.fallback
-    first, second = score.because
+    first, second = score.evidence
     assert isinstance(first, Comparison)
     assert isinstance(second, Comparison)
     assert (first.how, first.score, first.knowledge_answer) == ("nli", 0.0, "slightly acidic")
@@ -112,7 +112,7 @@ def test_what_an_nli_label_is_worth(label: str, expected: float) -> None:
         (f"{question} slightly acidic.", f"{question} very acidic."): label
     }
     [score] = metric.score([COFFEE])
-    assert score.because[0].score == expected
+    assert score.evidence[0].score == expected
 
 
 @pytest.mark.parametrize("comparison", ["verdict", "expected"])
@@ -133,11 +133,11 @@ def test_without_nli_a_calibration_is_not_signed() -> None:
 def test_an_unanswerable_question_scores_zero_and_can_be_dropped() -> None:
     example = Example("Rome has 3 hills.", "Rome is old.")
     [kept] = q2().score([example])
-    assert [c.how for c in kept.because] == ["equal", "no_answer"]  # type: ignore[union-attr]
+    assert [c.how for c in kept.evidence] == ["equal", "no_answer"]  # type: ignore[union-attr]
     assert kept.value == 0.5
     [dropped] = q2(drop_unanswerable=True).score([example])
-    assert (dropped.value, dropped.no_nli, len(dropped.because)) == (1.0, 1.0, 1)
-    assert (kept.no_nli, len(kept.because)) == (0.5, 2)
+    assert (dropped.value, dropped.no_nli, len(dropped.evidence)) == (1.0, 1.0, 1)
+    assert (kept.no_nli, len(kept.evidence)) == (0.5, 2)
     nowhere = Example("Rome has 3 hills.", "paris .")
     [nothing] = q2(drop_unanswerable=True).score([nowhere])
     assert nothing.value == 0.0, "with no answerable question all stay"
@@ -165,14 +165,14 @@ def test_round_trip_must_give_the_span_back() -> None:
     reader = FakeReader({("Who?", example.response): "Bob"})
     [score] = q2(questions={"Ann": ["Who?"], "Bob": ["Who?"]}, reader=reader).score([example])
     assert reader.asked.count(("Who?", example.response)) == 1, "the same pair is read once"
-    assert [c.question.span.text for c in score.because] == ["Bob"]  # type: ignore[union-attr]
+    assert [c.question.span.text for c in score.evidence] == ["Bob"]  # type: ignore[union-attr]
 
 
 def test_a_span_that_normalises_to_nothing_is_never_valid() -> None:
     example = Example("it is the hat", "the the")
     reader = FakeReader({("What?", example.response): "the", ("What?", example.knowledge): "the"})
     [score] = q2({example.response: ["the"]}, {"the": ["What?"]}, reader).score([example])
-    assert score.because == ()
+    assert score.evidence == ()
     assert score.fallback
 
 
@@ -181,7 +181,7 @@ def test_first_valid_stops_and_asks_rank_by_rank() -> None:
     questions = {"Ann": ["bad?", "What about Ann?", "third?"], "Bob": ["What about Bob?", "no?"]}
     metric = q2(questions=questions)
     [score] = metric.score([example])
-    assert [c.question.text for c in score.because] == [  # type: ignore[union-attr]
+    assert [c.question.text for c in score.evidence] == [  # type: ignore[union-attr]
         "What about Ann?", "What about Bob?"
     ]
     asked = [q for q, context in metric.reader.asked if context == example.response]  # type: ignore[attr-defined]
@@ -195,24 +195,24 @@ def test_all_keeps_every_valid_question() -> None:
     metric = q2(questions={"Ann": ["A?", "B?"]}, reader=reader, questions_per_span="all")
     [score] = metric.score([example])
     assert score.value == 0.5
-    assert len(score.because) == 2
+    assert len(score.evidence) == 2
 
 
 def test_personal_questions_are_removed_or_kept() -> None:
     example = Example("my name is Ann", "Ann is her name.")
     questions = {"Ann": ["What is my name?", "What about Ann?"]}
     [removed] = q2(questions=questions).score([example])
-    assert [c.question.text for c in removed.because] == ["What about Ann?"]  # type: ignore[union-attr]
+    assert [c.question.text for c in removed.evidence] == ["What about Ann?"]  # type: ignore[union-attr]
     reader = FakeReader({("What is my name?", example.response): "Ann",
                          ("What is my name?", example.knowledge): "Ann"})
     [kept] = q2(questions=questions, reader=reader, personal="keep").score([example])
-    assert [c.question.text for c in kept.because] == ["What is my name?"]  # type: ignore[union-attr]
+    assert [c.question.text for c in kept.evidence] == ["What is my name?"]  # type: ignore[union-attr]
 
 
 def test_the_same_word_at_two_places_is_two_spans() -> None:
     example = Example("Rome or Rome", "Rome.")
     [score] = q2().score([example])
-    assert [c.question.span.start for c in score.because] == [0, 8]  # type: ignore[union-attr]
+    assert [c.question.span.start for c in score.evidence] == [0, 8]  # type: ignore[union-attr]
 
 
 def test_one_batch_a_stage_and_equal_work_once() -> None:
@@ -239,7 +239,7 @@ def test_coreference_resolves_the_response_with_its_history() -> None:
     metric = Q2(FakeSpans(), FakeQuestions(), FakeReader(), FakeEntailment(), FakePersonal(),
                 FakeResolver({"it": "Rome"}), Q2Settings(coreference=True))
     [score] = metric.score([example])
-    assert [c.question.span.text for c in score.because] == ["Rome", "3"]  # type: ignore[union-attr]
+    assert [c.question.span.text for c in score.evidence] == ["Rome", "3"]  # type: ignore[union-attr]
     assert score.example is example, "the score is about the response as it was given"
     assert "coref:fake-coreference" in metric.signature
     with pytest.raises(InputError, match="coreference"):
@@ -250,7 +250,7 @@ def test_answers_that_look_like_missing_values_are_text() -> None:
     example = Example("NaN and None and Null", "NaN and None and Null")
     [score] = q2().score([example])
     assert score.value == 1.0
-    assert [c.knowledge_answer for c in score.because] == ["NaN", "None", "Null"]  # type: ignore[union-attr]
+    assert [c.knowledge_answer for c in score.evidence] == ["NaN", "None", "Null"]  # type: ignore[union-attr]
 
 
 def test_no_double_full_stop_before_nli() -> None:
@@ -309,7 +309,7 @@ def test_what_is_read_grows_with_the_response_and_not_with_its_square() -> None:
 def test_a_comparison_keeps_its_place_in_the_whole_response() -> None:
     example = hills(6)
     [score] = q2().score([example])
-    spans = [c.question.span for c in score.because if isinstance(c, Comparison)]
+    spans = [c.question.span for c in score.evidence if isinstance(c, Comparison)]
     assert len(spans) == 12
     for span in spans:
         assert span.example is example
@@ -364,8 +364,8 @@ def test_a_list_may_hold_the_span(answer: str, valid: bool) -> None:
     asked = {"plums": ["What does he like?"]}
     [exact] = q2(spans, asked, reader).score([example])
     [listed] = q2(spans, asked, reader, round_trip="list").score([example])
-    assert bool(exact.because) == (answer == "plums")
-    assert bool(listed.because) == valid
+    assert bool(exact.evidence) == (answer == "plums")
+    assert bool(listed.evidence) == valid
 
 
 def test_without_a_round_trip_only_the_knowledge_is_read() -> None:
@@ -374,9 +374,9 @@ def test_without_a_round_trip_only_the_knowledge_is_read() -> None:
     metric = q2(questions=asked, round_trip="off")
     [score] = metric.score([example])
     assert metric.reader.asked == [("bad?", example.knowledge)]  # type: ignore[attr-defined]
-    assert [c.how for c in score.because] == ["no_answer"]  # type: ignore[union-attr]
+    assert [c.how for c in score.evidence] == ["no_answer"]  # type: ignore[union-attr]
     [every] = q2(questions=asked, round_trip="off", questions_per_span="all").score([example])
-    assert len(every.because) == 2
+    assert len(every.evidence) == 2
 
 
 def test_a_span_that_normalises_to_nothing_is_not_even_read() -> None:
@@ -405,7 +405,8 @@ def test_what_is_not_asked_is_kept_with_the_reason() -> None:
     [score] = asked.score([example])
     assert [(one.question.text, one.reason, one.answer) for one in score.dropped] == [
         ("What about I?", "personal", None), ("What?", "round_trip", "Rome")]
-    assert [one.question.text for one in score.because if isinstance(one, Comparison)] == ["Which?"]
+    asked = [item for item in score.evidence if isinstance(item, Comparison)]
+    assert [item.question.text for item in asked] == ["Which?"]
 
 
 def test_values_in_two_notations_are_one_answer() -> None:
@@ -438,7 +439,7 @@ def test_an_answer_out_of_a_denial_supports_nothing() -> None:
     judge = FakeEntailment({(PHONE.knowledge, "It is heavy."): "neutral"})
     assert phone(denied, judge).value == 1.0  # the papers' recipe does not look
     found = phone(denied, judge, context="check")
-    assert [(one.how, one.score) for one in found.because[:1]] == [("contradicted", 0.0)]
+    assert [(one.how, one.score) for one in found.evidence[:1]] == [("contradicted", 0.0)]
 
 
 def test_a_claim_about_which_nothing_is_asked_counts_like_the_others() -> None:
@@ -448,7 +449,7 @@ def test_a_claim_about_which_nothing_is_asked_counts_like_the_others() -> None:
     weight = 1 - VERDICTS["entailment"].contradiction * (1 - VERDICTS["entailment"].entailment)
     lone = VERDICTS["contradiction"].entailment + 0.5 * VERDICTS["contradiction"].neutral
     assert found.value == pytest.approx((weight + lone) / 2)
-    assert found.because[1].response_answer == "It is heavy."
+    assert found.evidence[1].response_answer == "It is heavy."
 
 
 def test_a_claim_is_judged_in_the_notation_of_the_knowledge() -> None:

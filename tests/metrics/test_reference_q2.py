@@ -108,9 +108,9 @@ def test_the_pipeline_equals_the_reference(
         assert score.value == pytest.approx(expected_score.value, abs=1e-5)
         assert score.fallback == expected_score.fallback
         assert [(item.question.span, item.question.text, item.knowledge_answer,
-                 item.verdict.label if item.verdict else None) for item in score.because] == [
+                 item.verdict.label if item.verdict else None) for item in score.evidence] == [
             (item.span, item.question, item.knowledge_answer, item.label)
             for item in expected_score.questions]
-        asked += len(score.because)
+        asked += len(score.evidence)
     assert asked >= 3  # else nothing was compared
     assert readers.batches.usage.calls < readers.batches.usage.rows

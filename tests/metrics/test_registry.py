@@ -25,7 +25,7 @@ from q2_metric.metrics.registry import (
     signatures,
 )
 from q2_metric.metrics.scale import ScaleSettings
-from q2_metric.running import RUNNING, Running
+from q2_metric.runtime_config import RUNTIME_FIELDS, RuntimeConfig
 from q2_metric.scoring import system_score
 from q2_metric.types import Example, Score
 
@@ -45,7 +45,7 @@ def test_entries_are_under_their_names() -> None:
 
 def test_keywords_are_running_models_and_settings() -> None:
     found = keywords()
-    assert set(found) >= {*RUNNING, *models(), "decoding", "chunk_size", "prompt"}
+    assert set(found) >= {*RUNTIME_FIELDS, *models(), "decoding", "chunk_size", "prompt"}
     assert len(set(found)) == len(found)
     assert METRICS["knowledge_f1"].keywords() == ()
     assert METRICS["bertscore"].keywords() == ("device", "batch_size", "bertscore_model")
@@ -92,10 +92,10 @@ def test_a_setting_of_another_metric_is_told(caplog: pytest.LogCaptureFixture) -
         "aggregate has no effect here: only scale uses it, and this run computes knowledge_f1"]
 
 
-def test_settings_and_running_of_presets_do_not_overlap() -> None:
+def test_settings_and_runtime_of_presets_do_not_overlap() -> None:
     taken = {*Q2Settings.__dataclass_fields__, *ScaleSettings.__dataclass_fields__, *models()}
-    assert taken.isdisjoint(RUNNING)
-    assert Running.of({"device": "cpu", "dtype": None}).keywords() == {
+    assert taken.isdisjoint(RUNTIME_FIELDS)
+    assert RuntimeConfig.of({"device": "cpu", "dtype": None}).keywords() == {
         "device": "cpu", "dtype": "float32", "batch_size": None, "attn_implementation": None,
         "compile": False}
 
@@ -125,7 +125,7 @@ def test_a_new_metric_is_in_the_command_and_the_report(chrf: Entry, tmp_path: Pa
 
 
 def test_a_new_metric_is_in_the_scorer_of_the_plug_ins(chrf: Entry) -> None:
-    run = scoring.Run.over(
+    run = scoring.ScoredRows.over(
         scoring.load("chrf,knowledge_f1", {"order": 3}),
         [Example("abc", "abc"), Example("", "abc")],
         no_claim="zero")

@@ -23,9 +23,9 @@ def test_mean_over_sentences_of_the_best_chunk() -> None:
     example = Example("red cat. blue dog.", "a red cat sat here and a dog ran off")
     [score] = scale(chunk_size=5, overlap=0.0).score([example])
     # "red cat" is in the first chunk; of "blue dog", the second chunk has "dog" alone.
-    assert [e.support for e in score.because] == [1.0, 0.5]  # type: ignore[union-attr]
+    assert [e.support for e in score.evidence] == [1.0, 0.5]  # type: ignore[union-attr]
     assert score.value == 0.75
-    assert [example.response[e.claim.start : e.claim.end] for e in score.because] == [  # type: ignore[union-attr]
+    assert [example.response[e.claim.start : e.claim.end] for e in score.evidence] == [  # type: ignore[union-attr]
         "red cat.", "blue dog."
     ]
 
@@ -44,7 +44,7 @@ def test_the_whole_response_is_judged_at_once_as_it_is_written() -> None:
     metric = scale({(knowledge, written): Verdict(0.7, 0.2, 0.1)}, unit="response")
     [score] = metric.score([Example(written, knowledge)])
     assert score.value == 0.7
-    assert len(score.because) == 1
+    assert len(score.evidence) == 1
     assert "|unit:response|" in metric.signature
     assert "unit:" not in scale().signature
 
@@ -69,7 +69,7 @@ def test_evidence_is_the_sentence_that_supports() -> None:
     example = Example("red cat.", knowledge)
     metric = scale(branches=3, chunk_size=40)
     [score] = metric.score([example], evidence=True)
-    [found] = score.because
+    [found] = score.evidence
     assert isinstance(found, Judgement)
     assert found.passage == "The cat is red."
     assert knowledge[found.passage_start :].startswith("The cat is red.")
@@ -80,7 +80,7 @@ def test_evidence_is_the_sentence_that_supports() -> None:
 def test_without_evidence_nothing_is_searched() -> None:
     metric = scale()
     [score] = metric.score([Example("red cat.", "The cat is red. Bye.")])
-    assert score.because[0].passage is None  # type: ignore[union-attr]
+    assert score.evidence[0].passage is None  # type: ignore[union-attr]
     assert metric.backbone.calls == 1  # type: ignore[attr-defined]
 
 
@@ -99,7 +99,7 @@ def test_evidence_judges_nothing_twice() -> None:
     examples = [Example("red cat. blue dog.", "the red cat.", id=str(i)) for i in range(3)]
     scores = metric.score(examples, evidence=True)
     assert metric.backbone.calls == 1  # type: ignore[attr-defined]
-    for evidence in scores[0].because:
+    for evidence in scores[0].evidence:
         assert isinstance(evidence, Judgement)
         assert (evidence.passage, evidence.passage_support) == (
             "the red cat.", evidence.support)
@@ -134,7 +134,7 @@ def test_with_top_chunks_the_support_is_sought_in_the_best_chunk() -> None:
     knowledge = " ".join(f"filler number {i}." for i in range(30)) + " The cat is red. Bye."
     metric = scale(chunk_size=40, overlap=0.0, top_chunks=2, branches=64)
     [score] = metric.score([Example("red cat.", knowledge)], evidence=True)
-    [found] = score.because
+    [found] = score.evidence
     assert isinstance(found, Judgement)
     assert (found.passage, found.passage_support) == ("The cat is red.", 1.0)
     assert knowledge[found.passage_start :].startswith("The cat is red.")
@@ -163,7 +163,7 @@ def test_the_score_is_the_backbones_even_where_the_chooser_is_mistaken() -> None
     chooser = FakeBackbone({wrong: Verdict(1.0, 0.0, 0.0)})
     metric = chosen_by(chooser, chunk_size=6, overlap=0.0, judged_chunks=1)
     [score] = metric.score([FAR])
-    assert [one.support for one in score.because] == [0.0, 0.75]  # type: ignore[union-attr]  # of "A dog ran off." all but "a"
+    assert [one.support for one in score.evidence] == [0.0, 0.75]  # type: ignore[union-attr]  # of "A dog ran off." all but "a"
     assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
 
 
@@ -231,9 +231,9 @@ def test_a_backbone_may_cut_the_chunks_by_its_prompts() -> None:
     examples = [Example("red cat. blue dog.", known), Example("red cat.", known),
                 Example("red cat.", " ")]
     whole, one, blank = metric.score(examples, evidence=True)
-    assert [e.support for e in whole.because if isinstance(e, Judgement)] == [1.0, 0.5]
+    assert [e.support for e in whole.evidence if isinstance(e, Judgement)] == [1.0, 0.5]
     assert (whole.value, one.value, blank.value) == (0.75, 1.0, None)
-    assert [e.passage for e in whole.because if isinstance(e, Judgement)] == [
+    assert [e.passage for e in whole.evidence if isinstance(e, Judgement)] == [
         "A red cat sat.", "A dog ran."]
     assert backbone.long == [([(known, "red cat."), (known, "blue dog.")], 30, 0.5)]
     assert "|prompt:does it follow?|chunk:30|overlap:0.5|chunking:prompt|" in metric.signature

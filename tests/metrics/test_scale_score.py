@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from q2_metric import Example, InputError, Scale
 from q2_metric.metrics.scale import ScaleSettings
-from q2_metric.models.hub.loading import Loaded
+from q2_metric.models.hub.loading import LoadedModel
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.models.presets import preset
 from q2_metric.text.sentences import RuleSentences
@@ -29,11 +29,11 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "scale_score.json").
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+def model(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
     return scale_parity.tiny_t5(tmp_path_factory.mktemp("t5"))
 
 
-def test_the_golden_texts_are_those_of_the_seed(model: Loaded) -> None:
+def test_the_golden_texts_are_those_of_the_seed(model: LoadedModel) -> None:
     tokens = [len(model.tokenizer(text)["input_ids"]) - 1 for text, _ in scale_parity.texts()]
     assert (GOLDEN["seed"], GOLDEN["tokens"]) == (scale_parity.SEED, tokens)
     assert (min(tokens), max(tokens)) == (1, 20_000)
@@ -41,7 +41,7 @@ def test_the_golden_texts_are_those_of_the_seed(model: Loaded) -> None:
 
 @pytest.mark.parametrize("row", GOLDEN["settings"],
                          ids=lambda row: f"{row['chunk_size']}-{row['overlap']}")
-def test_scores_equal_the_authors_package(model: Loaded, row: dict[str, object]) -> None:
+def test_scores_equal_the_authors_package(model: LoadedModel, row: dict[str, object]) -> None:
     found = scale_parity.ours(model, row["chunk_size"], row["overlap"])  # type: ignore[arg-type]
     assert found == pytest.approx(row["scores"], abs=1e-4)
 
@@ -50,7 +50,7 @@ def test_scores_equal_the_authors_package(model: Loaded, row: dict[str, object])
                     reason="scale-score is not installed (pip install --no-deps scale-score)")
 @pytest.mark.parametrize(("chunk_size", "overlap"), [(100, 0.25), (256, 0.5)])
 def test_scores_equal_the_installed_package(
-    model: Loaded, chunk_size: int, overlap: float, monkeypatch: pytest.MonkeyPatch
+    model: LoadedModel, chunk_size: int, overlap: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = scale_parity.texts()[:15]
     monkeypatch.setattr(scale_parity, "texts", lambda: short)
@@ -60,7 +60,7 @@ def test_scores_equal_the_installed_package(
 
 @pytest.mark.skipif(importlib.util.find_spec("scale_score") is None,
                     reason="scale-score is not installed (pip install --no-deps scale-score)")
-def test_the_preset_paper_exact_equals_the_installed_package(model: Loaded) -> None:
+def test_the_preset_paper_exact_equals_the_installed_package(model: LoadedModel) -> None:
     from scale_score.score import score
 
     settings = ScaleSettings(**preset("paper-exact").scale_settings)
@@ -74,7 +74,7 @@ def test_the_preset_paper_exact_equals_the_installed_package(model: Loaded) -> N
 
 
 def test_where_all_fits_one_chunk_both_ways_of_counting_agree(
-    model: Loaded, monkeypatch: pytest.MonkeyPatch
+    model: LoadedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = scale_parity.texts()[:8]
     monkeypatch.setattr(scale_parity, "texts", lambda: short)
@@ -82,7 +82,7 @@ def test_where_all_fits_one_chunk_both_ways_of_counting_agree(
     assert by_knowledge == pytest.approx(scale_parity.ours(model, 512, 0.25), abs=1e-5)
 
 
-def test_a_sentence_as_long_as_the_chunk_is_cut_where_scale_score_fails(model: Loaded) -> None:
+def test_a_sentence_as_long_as_the_chunk_is_cut_where_scale_score_fails(model: LoadedModel) -> None:
     document, sentence = scale_parity.texts()[11]
     settings = ScaleSettings(chunk_size=60, chunking="prompt", chat="score")
     metric = Scale(YesNoEntailment(model), scale_parity.Whole(), settings)
@@ -95,14 +95,14 @@ def test_a_sentence_as_long_as_the_chunk_is_cut_where_scale_score_fails(model: L
         metric.score([Example(sentence, document)])
 
 
-def test_blank_knowledge_has_no_score(model: Loaded) -> None:
+def test_blank_knowledge_has_no_score(model: LoadedModel) -> None:
     metric = Scale(YesNoEntailment(model), scale_parity.Whole(), ScaleSettings(chunking="prompt"))
     found = metric.score([Example("A dog.", " "), Example("A dog.", "A red dog.")])
     assert found[0].value is None
     assert found[1].value is not None
 
 
-def test_the_signature_says_how_chunks_are_counted(model: Loaded) -> None:
+def test_the_signature_says_how_chunks_are_counted(model: LoadedModel) -> None:
     backbone, whole = YesNoEntailment(model, prompt="scale-score"), scale_parity.Whole()
     assert "|chunking:prompt|" in Scale(
         backbone, whole, ScaleSettings(chunking="prompt")).signature

@@ -10,8 +10,8 @@ from fakes import FakeBackbone, FakeSentences
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2_settings import Q2Settings
 from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.metrics.settings import refuse_unknown, settings_and_running
-from q2_metric.running import Running
+from q2_metric.metrics.settings import refuse_unknown, settings_and_runtime
+from q2_metric.runtime_config import RuntimeConfig
 
 Q2_VALUES: dict[str, tuple[Any, ...]] = {
     "decoding": ("beam", "greedy", "sample"),
@@ -83,12 +83,12 @@ def test_chunks_of_prompts_need_a_prompt() -> None:
 
 
 def test_what_is_given_counts_before_the_presets_and_that_before_the_papers() -> None:
-    settings, running = settings_and_running(
+    settings, config = settings_and_runtime(
         ScaleSettings, {"overlap": 0.5, "chunk_size": None, "device": "cpu"},
         {"chunk_size": 7, "overlap": 0.1})
     assert settings == ScaleSettings(chunk_size=7, overlap=0.5)
-    assert running == Running(device="cpu")
-    assert settings_and_running(ScaleSettings, {}) == (ScaleSettings(), Running())
+    assert config == RuntimeConfig(device="cpu")
+    assert settings_and_runtime(ScaleSettings, {}) == (ScaleSettings(), RuntimeConfig())
 
 
 @pytest.mark.parametrize(("given", "message"), [
@@ -119,13 +119,13 @@ def test_whole_numbers_are_numbers() -> None:
     assert ScaleSettings(overlap=0, prompt=None).overlap == 0
 
 
-@pytest.mark.parametrize(("running", "message"), [
+@pytest.mark.parametrize(("keywords", "message"), [
     ({"batch_size": "8"}, "batch_size must be a whole number, not '8'"),
     ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
     ({"compile": "yes"}, "compile must be True or False, not 'yes'"),
     ({"device": 0}, "device must be a string, not 0"),
 ])
-def test_values_that_running_cannot_have(running: dict[str, Any], message: str) -> None:
+def test_values_that_a_runtime_config_cannot_have(keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        Running(**running)
+        RuntimeConfig(**keywords)
     assert str(caught.value) == message

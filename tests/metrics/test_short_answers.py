@@ -36,7 +36,7 @@ def test_short_answers_are_judged_with_their_question(reading: str) -> None:
     rows = [Example(said, TOWER, question=asked) for said, asked, _ in JUDGED]
     scores = [one["scale"] for one in scoring.score(loaded, rows)]
     assert [(score.value or 0) > 0.5 for score in scores] == [held for *_, held in JUDGED]
-    verdicts = [one.verdict for score in scores for one in score.because
+    verdicts = [one.verdict for score in scores for one in score.evidence
                 if isinstance(one, Judgement)]
     assert verdicts == ["supported" if held else "contradicted" for *_, held in JUDGED]
 
@@ -49,7 +49,7 @@ def test_q2_asks_about_what_a_short_answer_states() -> None:
     for name in ("q2", "scale", "groundedness"):
         assert (right[name].value or 0) > 0.8, name
         assert (wrong[name].value or 0) < 0.2, name
-    (claim,) = [one for one in right["groundedness"].because if isinstance(one, Judgement)]
+    (claim,) = [one for one in right["groundedness"].evidence if isinstance(one, Judgement)]
     assert claim.questions
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from q2_metric import forks
 from q2_metric.engine.cache import Cache
-from q2_metric.models.memory import Memory
+from q2_metric.models.memory import LruCache
 
 TESTS = Path(__file__).parents[1]
 SECONDS = 240
@@ -69,7 +69,7 @@ def held(lock: object) -> tuple[threading.Thread, threading.Event]:
 
 @forking
 def test_a_child_does_not_wait_for_a_lock_that_a_thread_of_its_parent_held() -> None:
-    memory: Memory[str, int] = Memory(4, 100)
+    memory: LruCache[str, int] = LruCache(4, 100)
     memory.put("a", 1, 1)
 
     def use() -> None:

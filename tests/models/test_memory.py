@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from q2_metric.models.memory import Memory
+from q2_metric.models.memory import LruCache
 
 
 def test_the_least_recently_used_goes() -> None:
-    memory: Memory[str, int] = Memory(2, 100)
+    memory: LruCache[str, int] = LruCache(2, 100)
     memory.put("a", 1, 1)
     memory.put("b", 2, 1)
     assert memory.get("a") == 1
@@ -17,7 +17,7 @@ def test_the_least_recently_used_goes() -> None:
 
 
 def test_long_texts_leave_room_for_few() -> None:
-    memory: Memory[str, int] = Memory(100, 10)
+    memory: LruCache[str, int] = LruCache(100, 10)
     for n, key in enumerate("abcd"):
         memory.put(key, n, 4)
     assert [memory.get(key) for key in "abcd"] == [None, None, 2, 3]
@@ -29,7 +29,7 @@ def test_long_texts_leave_room_for_few() -> None:
 
 
 def test_threads_share_it() -> None:
-    memory: Memory[int, int] = Memory(8, 1000)
+    memory: LruCache[int, int] = LruCache(8, 1000)
 
     def use(seed: int) -> None:
         for i in range(2000):

@@ -12,7 +12,7 @@ import pytest
 from q2_metric.errors import InputError, MissingExtra
 from q2_metric.models import stages
 from q2_metric.models.presets import PRESETS, Stage, preset
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 
 # --- the table --------------------------------------------------------------------------
 
@@ -164,9 +164,9 @@ def test_the_bundled_stages_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> No
     bundled.BundledReader = bundled.BundledEntailment = Stub  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "q2_metric.models.bundled.models", bundled)
     stages.load_reader("bundled")
-    stages.load_nli(running=Running(device="cpu", batch_size=4))
-    on_gpu = Running(device="cuda", dtype="bfloat16")
-    stages.load_backbone("bundled", running=on_gpu, runtime="torch")
+    stages.load_nli(config=RuntimeConfig(device="cpu", batch_size=4))
+    on_gpu = RuntimeConfig(device="cuda", dtype="bfloat16")
+    stages.load_backbone("bundled", config=on_gpu, runtime="torch")
     stages.load_backbone("bundled-small")
     assert made == [
         ("auto", "auto", "float32", None),

@@ -47,11 +47,11 @@ def by_trl(no_claim: str) -> Numbers:
 
 def by_torchmetrics(no_claim: str) -> Numbers:
     needs("torchmetrics")
-    from q2_metric.integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import GroundedMean
 
     found: Numbers = {name: [] for name in NAMES}
     for said in SAID:
-        grounded = Grounded("q2", no_claim=no_claim)
+        grounded = GroundedMean("q2", no_claim=no_claim)
         grounded.update([said], [KNOWLEDGE])
         for name, value in grounded.compute().items():
             found[name].append(None if value.isnan() else float(value))
@@ -120,11 +120,11 @@ def by_deepeval(no_claim: str) -> Numbers:
     needs("deepeval")
     from deepeval.test_case import LLMTestCase
 
-    from q2_metric.integrations.deepeval import Grounded
+    from q2_metric.integrations.deepeval import GroundedMetric
 
     if no_claim != "zero":
         pytest.skip("a test case that claims nothing fails with 0")
-    grounded = Grounded("q2")
+    grounded = GroundedMetric("q2")
     found = []
     for said in SAID:
         grounded.measure(LLMTestCase(
@@ -211,7 +211,7 @@ def test_a_training_goes_on_without_a_metric_that_breaks(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     needs("torchmetrics")
-    from q2_metric.integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import GroundedMean
 
     class Breaking(FakeClaims):
         def score(self, examples: Sequence[Example], **_: Any) -> Any:
@@ -219,13 +219,13 @@ def test_a_training_goes_on_without_a_metric_that_breaks(
 
     monkeypatch.setattr(metrics, "load_metrics", lambda *_, **__: [
         Breaking("q2"), FakeClaims("scale", TABLE)])
-    grounded = Grounded("q2,scale")
+    grounded = GroundedMean("q2,scale")
     grounded.update(SAID, [KNOWLEDGE] * len(SAID))
     found = grounded.compute()
     assert found["q2"].isnan()
     assert float(found["scale"]) == pytest.approx(1.1 / 5)
     assert "q2 failed and has no numbers for these rows" in caplog.text
-    strict = Grounded("q2,scale", strict=True)
+    strict = GroundedMean("q2,scale", strict=True)
     with pytest.raises(ModelError, match="the device is lost"):
         strict.update(SAID, [KNOWLEDGE] * len(SAID))
 

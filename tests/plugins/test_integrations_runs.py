@@ -35,11 +35,11 @@ def _half(rank: int, folder: str) -> None:
     """What one of two processes does."""
     import torch
 
-    from q2_metric.integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import GroundedMean
 
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-    grounded = Grounded("q2")
+    grounded = GroundedMean("q2")
     own = SAID[rank::2]  # two responses and one: the mean is of responses, not of processes
     grounded.update(own, [KNOWLEDGE] * len(own))
     found = {name: float(value) for name, value in grounded.compute().items()}
@@ -63,9 +63,9 @@ def test_torchmetrics_over_two_processes(tmp_path: Path) -> None:
 
 def test_torchmetrics_keeps_its_promises() -> None:
     needs("torchmetrics")
-    from q2_metric.integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import GroundedMean
 
-    grounded = Grounded("q2", no_claim="exclude", sync_on_compute=False)
+    grounded = GroundedMean("q2", no_claim="exclude", sync_on_compute=False)
     assert all(math.isnan(value) for value in grounded.compute().values())
     batch = grounded(SAID[:1], [[KNOWLEDGE]], [["How many?"]])
     assert float(batch["q2"]) == pytest.approx(0.9)
@@ -78,20 +78,20 @@ def test_torchmetrics_keeps_its_promises() -> None:
     with pytest.raises(InputError, match="2 responses, 1 knowledge, 2 histories"):
         grounded.update(SAID[:2], [KNOWLEDGE])
     with pytest.raises(ValueError, match="decodnig"):
-        Grounded("q2", decodnig="beam")
+        GroundedMean("q2", decodnig="beam")
 
 
 def test_lightning_logs_it_and_keeps_the_best(tmp_path: Path) -> None:
     lightning = needs("lightning")
     import torch
 
-    from q2_metric.integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import GroundedMean
 
     class Module(lightning.LightningModule):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.layer = torch.nn.Linear(1, 1)
-            self.grounded = Grounded("q2")
+            self.grounded = GroundedMean("q2")
 
         def training_step(self, batch: Any, _: int) -> Any:
             return self.layer(batch.float()).mean()
@@ -248,11 +248,11 @@ def test_deepeval_evaluate() -> None:
     from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
     from deepeval.test_case import LLMTestCase
 
-    from q2_metric.integrations.deepeval import Grounded
+    from q2_metric.integrations.deepeval import GroundedMetric
 
     cases = [LLMTestCase(input="?", actual_output=said, context=[KNOWLEDGE]) for said in SAID]
     found = deepeval.evaluate(
-        cases, [Grounded("q2", threshold=0.6)],
+        cases, [GroundedMetric("q2", threshold=0.6)],
         async_config=AsyncConfig(run_async=True),
         cache_config=CacheConfig(write_cache=False),
         display_config=DisplayConfig(show_indicator=False, print_results=False))
@@ -261,4 +261,4 @@ def test_deepeval_evaluate() -> None:
     assert [by_said[said].success for said in SAID] == [True, False, False]
     assert "claims nothing" in by_said["lol"].reason
     with pytest.raises(InputError, match="neither retrieval_context nor context"):
-        Grounded("q2").measure(LLMTestCase(input="?", actual_output="a"))
+        GroundedMetric("q2").measure(LLMTestCase(input="?", actual_output="a"))

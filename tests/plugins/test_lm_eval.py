@@ -37,7 +37,7 @@ from q2_metric.integrations.lm_eval.judge import (
     score_judged,
 )
 from q2_metric.integrations.lm_eval.options import Options
-from q2_metric.integrations.lm_eval.scoring import Answer, score_responses
+from q2_metric.integrations.lm_eval.scoring import ScoredAnswer, score_responses
 from q2_metric.metrics.overlap import TokenF1
 from q2_metric.scoring import NoClaim
 from q2_metric.types import Example, Metric, Score
@@ -567,7 +567,7 @@ def test_answers_travel_without_their_numbers(loader: Loader) -> None:
         [" hot \n", "hot\ud83d"], [document, document], Options(), {"q2"}
     )
     assert strange == "hot?"
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ScoredAnswer)
     assert answer.results == {"q2": 0.5}
     back = pickle.loads(pickle.dumps(answer))
     assert (back, type(back)) == ("hot", str)

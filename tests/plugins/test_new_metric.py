@@ -61,11 +61,11 @@ def test_lm_eval() -> None:
 
 def test_parlai() -> None:
     from parlai_plugin.notices import wanted
-    from parlai_plugin.scores import LazyMean, Settings, names, scorer
+    from parlai_plugin.scores import LazyMean, ScoringOptions, names, scorer
     from q2_metric.types import Example
 
     assert wanted(["chrf", "knowledge_f1"]) == ["chrf"]  # that is ParlAI's own
     assert names(["chrf"]) == {"chrf": "chrf"}
-    own = scorer(["chrf"], Settings())
+    own = scorer(["chrf"], ScoringOptions())
     mean = LazyMean("chrf", [own.add(Example(KNOWLEDGE, KNOWLEDGE)), own.add(Example("", "k"))])
     assert mean.value() == 0.5

@@ -99,10 +99,10 @@ def by_lm_eval(no_claim: str | None) -> Found:
 
 def by_parlai(no_claim: str | None) -> Found:
     needs("parlai")
-    from parlai_plugin.scores import LazyMean, Settings, scorer
+    from parlai_plugin.scores import LazyMean, ScoringOptions, scorer
 
     given = {} if no_claim is None else {"q2_no_claim": no_claim}
-    ours = scorer(["scale"], Settings.of(given))
+    ours = scorer(["scale"], ScoringOptions.of(given))
     mean = LazyMean("scale", [ours.add(Example(one, KNOWLEDGE)) for one in SAID])
     return mean.value(), ours.signatures(["scale"])["scale"]
 
@@ -119,9 +119,9 @@ def by_trl(no_claim: str | None) -> Found:
 
 def by_torchmetrics(no_claim: str | None) -> Found:
     needs("torchmetrics")
-    from q2_metric.integrations.torchmetrics import Grounded
+    from q2_metric.integrations.torchmetrics import GroundedMean
 
-    grounded = Grounded("scale", **said(no_claim))
+    grounded = GroundedMean("scale", **said(no_claim))
     grounded.update(SAID[:2], KNOWN[:2])
     grounded.update(SAID[2:], KNOWN[2:])
     return float(grounded.compute()["scale"]), grounded.signature
@@ -176,11 +176,11 @@ def by_deepeval(no_claim: str | None) -> Found:
     needs("deepeval")
     from deepeval.test_case import LLMTestCase
 
-    from q2_metric.integrations.deepeval import Grounded
+    from q2_metric.integrations.deepeval import GroundedMetric
 
     if no_claim == "exclude":
         pytest.skip("a test case that claims nothing fails with 0")
-    grounded = Grounded("scale")
+    grounded = GroundedMetric("scale")
     values = [
         grounded.measure(LLMTestCase(
             input="?", actual_output=text, retrieval_context=[KNOWLEDGE]))

@@ -86,9 +86,9 @@ def test_deepeval_has_them(scored: list[dict[str, Any]]) -> None:
     needs("deepeval")
     from deepeval.test_case import LLMTestCase
 
-    from q2_metric.integrations.deepeval import Grounded
+    from q2_metric.integrations.deepeval import GroundedMetric
 
-    metric = Grounded()
+    metric = GroundedMetric()
     metric.measure(LLMTestCase(input="?", actual_output=SAID, retrieval_context=KNOWLEDGE))
     check(metric.unsupported, scored)
     assert WRONG in metric.reason.splitlines()[0]
@@ -100,10 +100,10 @@ def test_llama_index() -> None:
     from llama_index.core.evaluation import BatchEvalRunner
     from llama_index.core.schema import NodeWithScore, TextNode
 
-    from q2_metric.integrations.llama_index import Grounded
+    from q2_metric.integrations.llama_index import GroundedEvaluator
 
     assert core
-    judge = Grounded()
+    judge = GroundedEvaluator()
     nodes = [NodeWithScore(node=TextNode(text=text)) for text in KNOWLEDGE]
     wrong = judge.evaluate_response("What does it cost?", Response(SAID, source_nodes=nodes))
     assert (wrong.passing, wrong.response, wrong.contexts) == (False, SAID, KNOWLEDGE)
@@ -118,7 +118,7 @@ def test_llama_index() -> None:
     with pytest.raises(InputError, match="no contexts"):
         judge.evaluate(response=SAID)
     with pytest.raises(InputError, match="no metric 'faith'"):
-        Grounded("faith")
+        GroundedEvaluator("faith")
     runner = BatchEvalRunner({"grounded": judge}, workers=2)
     found = asyncio.run(runner.aevaluate_responses(
         ["?", "?"], [Response(KNOWLEDGE[0], source_nodes=nodes),

@@ -18,7 +18,7 @@ from q2_metric.models.bundled import on_onnx
 from q2_metric.report import findings
 from q2_metric.report.encode import Flag
 from q2_metric.report.page import explanation, open_page, write_page
-from q2_metric.report.systems import Run
+from q2_metric.report.systems import SystemRun
 from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.plain import REASONS
@@ -115,14 +115,14 @@ def path(tmp_path: Path) -> Path:
 
 def test_everything_is_on_the_page(path: Path) -> None:
     example = Example("Rome has 9 old hills.", "Rome has 7 hills.", ("Where?", "There."), "x1")
-    because = (
+    evidence = (
         comparison(example, "Rome", "the city", Verdict(0.875, 0.125)),
         comparison(example, "9", "7", Verdict(0.0, 0.25, 0.75)),
         comparison(example, "old hills", None, Verdict(1.0, 0.0)),
     )
     sentence = judged(example.response, 0, 0.5, "Support.", 0, 0.3125)
     scores = {
-        "q2": Score(example, 0.375, because, no_nli=0.0),
+        "q2": Score(example, 0.375, evidence, no_nli=0.0),
         "scale": Score(example, 0.4375, (sentence,)),
     }
     bad = BadRow(1, None, "rows.jsonl, line 2: is not JSON")
@@ -243,9 +243,9 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_of_users_are_text(path: Path, text: str) -> None:
     example = Example(text, text, (text,), id=text)
-    because = (comparison(example, text, text, Verdict(1.0, 0.0)),)
+    evidence = (comparison(example, text, text, Verdict(1.0, 0.0)),)
     evidence = (judged(text, 0, 1.0, text, 0, 1.0),)
-    scores = {"q2": Score(example, 1.0, because), "scale": Score(example, 1.0, evidence)}
+    scores = {"q2": Score(example, 1.0, evidence), "scale": Score(example, 1.0, evidence)}
     page = page_of(path, (example, scores), (BadRow(1, text, text), {}), file=text)
     first, second = data(page)
     assert (first["response"], first["knowledge"], first["history"]) == (text, text, [text])
@@ -297,8 +297,8 @@ def test_a_band_around_one_half_is_open() -> None:
     assert findings.state_of("sentence") == "open"
 
 
-def results_of(rows: int) -> Sequence[Run]:
-    return [Run("rows.jsonl", rows, 0, SYSTEMS)]
+def results_of(rows: int) -> Sequence[SystemRun]:
+    return [SystemRun("rows.jsonl", rows, 0, SYSTEMS)]
 
 
 class Many:
@@ -362,9 +362,9 @@ def test_one_response_alone(path: Path) -> None:
 
 
 def test_scores_of_different_settings_are_not_comparable(path: Path) -> None:
-    def run(name: str, signature: str) -> Run:
+    def run(name: str, signature: str) -> SystemRun:
         score = SystemScore("knowledge_f1", 0.5, 1, 0, (0.5, 0.5), signature)
-        return Run(name, 1, 0, (score,))
+        return SystemRun(name, 1, 0, (score,))
 
     rows = [output_row(0, Example("r", "k"), {}, Layout(["knowledge_f1"], texts=True))] * 2
     warning = "computed with different models or settings"

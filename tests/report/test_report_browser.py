@@ -12,7 +12,7 @@ from browsers import Tab
 
 from q2_metric.report.findings import shipped
 from q2_metric.report.page import explanation, write_page
-from q2_metric.report.systems import Run
+from q2_metric.report.systems import SystemRun
 from q2_metric.rows.fields import OutputRow
 from q2_metric.types import SystemScore
 
@@ -75,10 +75,10 @@ ROWS = [
 ]
 
 
-def run(name: str, rows: list[OutputRow]) -> Run:
+def run(name: str, rows: list[OutputRow]) -> SystemRun:
     scores = [SystemScore(metric, 0.5, len(rows), 1, (0.25, 0.75), f"{metric}|a:b", 0.5, 0.25, 9)
               for metric in ("q2", "q2_no_nli", "scale")]
-    return Run(name, len(rows), sum(row["error"] is not None for row in rows), tuple(scores))
+    return SystemRun(name, len(rows), sum(row["error"] is not None for row in rows), tuple(scores))
 
 
 @pytest.fixture(scope="module")
@@ -396,8 +396,8 @@ def test_of_ten_thousand_responses_one_page_is_made(tab: Tab, tmp_path: Path) ->
 
 def test_what_a_combined_score_rests_on(tab: Tab, tmp_path: Path) -> None:
     path = tmp_path / "alone.html"
-    parts = [{"name": "claims", "value": 2.5, "pull": 1.25},
-             {"name": "numbers", "value": 0.0, "pull": -0.5}]
+    parts = [{"name": "claims", "value": 2.5, "contribution": 1.25},
+             {"name": "numbers", "value": 0.0, "contribution": -0.5}]
     path.write_text(explanation({
         "id": "x", "groundedness": 0.75, "reason": None, "error": None, "response": TEXT,
         "knowledge": KNOWLEDGE, "history": [], "parts": parts,
@@ -489,7 +489,7 @@ def test_how_sure_a_finding_is(tab: Tab, tmp_path: Path) -> None:
     path = tmp_path / "measured.html"
     signed = [SystemScore(name, 0.5, 1, 0, None, text)
               for name, text in shipped().signatures.items() if name in ("q2", "scale")]
-    write_page(path, [Run("ours", 1, 0, tuple(signed))], [FIRST])
+    write_page(path, [SystemRun("ours", 1, 0, tuple(signed))], [FIRST])
     page = tab.page
     page.goto(path.as_uri())
     assert "n %: how many" in page.locator("#legend").inner_text()

@@ -14,7 +14,7 @@ from test_report_browser import TEXT, claim, row, run
 
 from q2_metric.report.groups import MOST, groupings
 from q2_metric.report.page import write_page
-from q2_metric.report.systems import Run, in_order
+from q2_metric.report.systems import SystemRun, in_order
 from q2_metric.rows.fields import OutputRow
 
 
@@ -54,7 +54,7 @@ def test_a_response_that_claims_nothing_counts_in_the_mean_as_in_the_terminal() 
     for no_claim, mean in (("zero", 0.5), ("exclude", 1.0)):
         scores = tuple(replace(one, signature=f"{one.name}|version:1|no_claim:{no_claim}")
                        for one in signed.scores)
-        whole = Run("r", 2, 0, scores, group_by=("model",))
+        whole = SystemRun("r", 2, 0, scores, group_by=("model",))
         [group, *_] = groupings([whole], rows, ["q2"])
         assert group.lines == ((0, 0, 2, 1, 0, 0, [mean]),)
 

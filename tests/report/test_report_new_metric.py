@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from q2_metric.cli.main import main
-from q2_metric.metrics.registry import METRICS, Column, Entry
+from q2_metric.metrics.registry import METRICS, Entry, MetricColumn
 
 MODULE = '''
 from q2_metric.metrics.signature import signature
@@ -48,7 +48,7 @@ def length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "length_of_a_user", raising=False)
     added = Entry("length", "Length <i>", "length_of_a_user:Length", details="questions",
-                  more=(Column("length_plain", "Length, plain", "no_nli"),))
+                  more=(MetricColumn("length_plain", "Length, plain", "no_nli"),))
     monkeypatch.setitem(METRICS, "length", added)
 
 

@@ -16,9 +16,9 @@ from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError
 from q2_metric.metrics.q2 import Q2
-from q2_metric.report.compare import Column, differences, match
+from q2_metric.report.compare import SystemValues, differences, match
 from q2_metric.report.read import read_scores
-from q2_metric.report.systems import Run, in_order, series
+from q2_metric.report.systems import SystemRun, in_order, series
 from q2_metric.rows.columns import Columns
 
 KNOWLEDGE = "Rome is in Italy. It has 7 hills."
@@ -54,7 +54,7 @@ def scored(folder: Path, *args: str, name: str = "scores.jsonl", rows: Any = ROW
     return folder / name
 
 
-def read(*paths: Path, **options: Any) -> tuple[tuple[Run, ...], list[dict[str, Any]]]:
+def read(*paths: Path, **options: Any) -> tuple[tuple[SystemRun, ...], list[dict[str, Any]]]:
     with ExitStack() as files:
         found = read_scores(paths, files, **options)
         return found.runs, list(found)
@@ -226,8 +226,8 @@ def test_items_of_an_earlier_version(tmp_path: Path) -> None:
 # --- side by side ----------------------------------------------------------------------
 
 
-def column(*rows: tuple[str, str | None, float | None]) -> Column:
-    made = Column()
+def column(*rows: tuple[str, str | None, float | None]) -> SystemValues:
+    made = SystemValues()
     for id_, knowledge, value in rows:
         made.add({"id": id_, "knowledge": knowledge, "q2": value}, ["q2"])
     return made
@@ -271,7 +271,7 @@ def test_what_cannot_be_matched() -> None:
 
 
 def test_the_history_tells_turns_apart() -> None:
-    first, second = Column(), Column()
+    first, second = SystemValues(), SystemValues()
     for made, turns in ((first, ("x", "y")), (second, ("y", "x"))):
         for place, turn in enumerate(turns):
             made.add({"id": f"{place + 1}", "knowledge": "k", "history": [turn], "q2": 1.0}, ["q2"])

@@ -32,11 +32,11 @@ def score(
 ) -> Score:
     """A score with one question for each way of comparing."""
     question = Question(Span(EXAMPLE, "r", 0), "What?")
-    because = tuple(
+    evidence = tuple(
         Comparison(question, "r", None if how == "no_answer" else "r", 0.0, None, how, 0.0)
         for how in hows
     )
-    return Score(EXAMPLE, value, because, fallback=fallback, no_nli=no_nli)
+    return Score(EXAMPLE, value, evidence, fallback=fallback, no_nli=no_nli)
 
 
 def test_mean_and_counts_of_q2() -> None:

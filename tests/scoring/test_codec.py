@@ -20,15 +20,15 @@ PART = Part("scale", 0.9, 0.2)
     (ASKED, "comparison"), (JUDGED, "judgement"), (PART, "part"),
 ])
 def test_each_item_says_what_it_is(item: Any, kind: str) -> None:
-    score = Score(EXAMPLE, 0.5, because=(item,))
+    score = Score(EXAMPLE, 0.5, evidence=(item,))
     written = json.loads(json.dumps(to_json(score)))
-    assert written["because"][0]["kind"] == kind
+    assert written["evidence"][0]["kind"] == kind
     assert from_json(EXAMPLE, written) == score
     for other in ("evidence", "", None):
-        written["because"][0]["kind"] = other
+        written["evidence"][0]["kind"] = other
         assert not readable(written)
 
 
-@pytest.mark.parametrize("value", [1, None, "abc", [], {}, {"because": [{}]}])
+@pytest.mark.parametrize("value", [1, None, "abc", [], {}, {"evidence": [{}]}])
 def test_what_is_no_score_is_not_read(value: Any) -> None:
     assert not readable(value)

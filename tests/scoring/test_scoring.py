@@ -32,9 +32,9 @@ class Broken(FakeClaims):
         return super()._score(example, evidence)
 
 
-def run(no_claim: NoClaim, faults: list[tuple[int, str]] | None = None) -> scoring.Run:
+def run(no_claim: NoClaim, faults: list[tuple[int, str]] | None = None) -> scoring.ScoredRows:
     told = [] if faults is None else faults
-    return scoring.Run.over(
+    return scoring.ScoredRows.over(
         [Broken("q2", TABLE), FakeMetric("knowledge_f1", TABLE)], ROWS, no_claim=no_claim,
         on_fault=lambda place, words: told.append((place, words)),
     )
@@ -95,7 +95,7 @@ def test_a_share_is_of_the_first_metric_that_scored_the_row(names: tuple[str, st
               for name in names}
     assert scoring.row_numbers(scores, "zero") == {"nli": 1.0, "scale": None, "no_claim": 0.0}
     loaded = [FakeMetric(name) for name in names]
-    system = scoring.Run(loaded, [example], [scores], "zero").system()
+    system = scoring.ScoredRows(loaded, [example], [scores], "zero").system()
     assert system == {"nli": 1.0, "scale": None, "no_claim": 0.0}
 
 
@@ -136,7 +136,7 @@ def test_f1_and_bleu_are_never_with_the_knowledge() -> None:
     with pytest.raises(InputError, match="there is no metric 'gold_f1'"):
         scoring.load("gold_f1", {})
     metrics = scoring.load("knowledge_f1, knowledge_bleu,knowledge_f1", {})
-    found = scoring.Run.over(metrics, ROWS, no_claim="zero")
+    found = scoring.ScoredRows.over(metrics, ROWS, no_claim="zero")
     assert found.columns() == ["knowledge_f1", "knowledge_bleu"] == list(found.system())
 
 

@@ -41,7 +41,7 @@ def test_a_metric_is_asked_about_claims_alone(name: str) -> None:
     found = scoring.score([metric], ROWS)
     assert [row[name].reason for row in found] == [None, "no_claim", "empty", "no_knowledge"]
     assert metric.asked == [KNOWLEDGE]
-    assert scoring.Run.over([metric], ROWS).system() == {
+    assert scoring.ScoredRows.over([metric], ROWS).system() == {
         name: pytest.approx(1 / 3), "no_claim": pytest.approx(2 / 3)}
 
 
@@ -76,14 +76,14 @@ def test_a_metric_that_breaks_leaves_the_others() -> None:
     told: list[tuple[str, str]] = []
     rows = [Example(f"Rome has {i} hills.", KNOWLEDGE) for i in range(10)]
     rows.append(Example("thanks !", KNOWLEDGE))  # not a mean of 0 by the metric that broke
-    run = scoring.Run.over(
+    run = scoring.ScoredRows.over(
         [Broken("nli"), Plain("scale")], rows, on_fault=lambda *_: None,
         on_break=lambda name, error: told.append((name, str(error))))
     assert run.system() == {
         "nli": None, "scale": pytest.approx(10 / 11), "no_claim": pytest.approx(1 / 11)}
     assert told == [("nli", "nli failed on all 10 responses: RuntimeError: no memory")]
     with pytest.raises(RuntimeError, match="no memory"):
-        scoring.Run.over([Broken("nli")], rows)
+        scoring.ScoredRows.over([Broken("nli")], rows)
 
 
 @pytest.mark.parametrize(("numbers", "empty"), [

@@ -25,7 +25,7 @@ from q2_metric.text.alignment import (
     align,
 )
 from q2_metric.text.normalise import DROPPED, normalise, token_f1
-from q2_metric.text.search import Part, divide, fitting, search_each, tree_search
+from q2_metric.text.search import UnitRange, divide, fitting, search_each, tree_search
 from q2_metric.text.windows import chunks, window_bounds
 
 
@@ -186,7 +186,7 @@ def test_tree_search_finds_the_planted_unit(
     targets = [data.draw(st.integers(0, max(0, n - 1))) for n in lengths]
     calls = 0
 
-    def judge(parts: Sequence[Part]) -> list[float]:
+    def judge(parts: Sequence[UnitRange]) -> list[float]:
         nonlocal calls
         calls += 1
         return [
@@ -209,7 +209,7 @@ def test_tree_search_ends_at_a_unit_whatever_the_scores(
 ) -> None:
     asked = 0
 
-    def judge(parts: Sequence[Part]) -> list[float]:
+    def judge(parts: Sequence[UnitRange]) -> list[float]:
         nonlocal asked
         asked += len(parts)
         for part in parts:
@@ -225,14 +225,14 @@ def test_tree_search_ends_at_a_unit_whatever_the_scores(
 
 
 def test_each_unit_can_be_judged_alone() -> None:
-    asked: list[Part] = []
+    asked: list[UnitRange] = []
 
-    def judge(parts: Sequence[Part]) -> list[float]:
+    def judge(parts: Sequence[UnitRange]) -> list[float]:
         asked.extend(parts)
         return [[0.2, 0.9, 0.9][part.first] for part in parts]
 
     assert search_each([3, 0, 1], judge) == [1, None, 0]
-    assert asked == [Part(0, 0, 1), Part(0, 1, 2), Part(0, 2, 3), Part(2, 0, 1)]
+    assert asked == [UnitRange(0, 0, 1), UnitRange(0, 1, 2), UnitRange(0, 2, 3), UnitRange(2, 0, 1)]
 
 
 def test_tree_search_refuses_one_branch() -> None:
@@ -241,9 +241,9 @@ def test_tree_search_refuses_one_branch() -> None:
 
 
 def test_tree_search_divides_what_does_not_fit() -> None:
-    seen: list[Part] = []
+    seen: list[UnitRange] = []
 
-    def judge(parts: Sequence[Part]) -> list[float]:
+    def judge(parts: Sequence[UnitRange]) -> list[float]:
         seen.extend(parts)
         return [float(part.first <= 7 < part.last) for part in parts]
 

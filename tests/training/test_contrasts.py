@@ -12,8 +12,8 @@ pytest.importorskip("spacy")
 
 from tools.training.asked import find
 from tools.training.contrasts import Contrasts, appositions, implied
-from tools.training.corrupt import Pool
-from tools.training.examples import Example, Source
+from tools.training.corrupt import Replacements
+from tools.training.examples import ExampleSource, TrainingExample
 from tools.training.reader_data import SHARES, in_shares
 
 TEXT = "Ann Brown met Carl Smith in Rome, and she founded a large school there in 1954."
@@ -29,14 +29,15 @@ def nlp() -> Any:
 
 
 def contrasts(nlp: Any, text: str = TEXT, question: str = QUESTION, seed: int = 0) -> Contrasts:
-    pool = Pool(defaultdict(list, {"PERSON": ["Zoe Hall"], "GPE": ["Oslo"], "ORG": ["Acme"]}),
-                defaultdict(list, {"NN": ["bridge"], "VB": ["sell"], "JJ": ["wooden"]}), [])
+    names = {"PERSON": ["Zoe Hall"], "GPE": ["Oslo"], "ORG": ["Acme"]}
+    words = {"NN": ["bridge"], "VB": ["sell"], "JJ": ["wooden"]}
+    pool = Replacements(defaultdict(list, names), defaultdict(list, words), [])
     return Contrasts({text: nlp(text)}, {question: nlp(question)}, pool, {TEXT: PASSAGE},
                      random.Random(seed))
 
 
-def answered(text: str = TEXT, question: str = QUESTION, answer: str = "1954") -> Example:
-    return Example(question, text, find(text, answer), "asked_premise")
+def answered(text: str = TEXT, question: str = QUESTION, answer: str = "1954") -> TrainingExample:
+    return TrainingExample(question, text, find(text, answer), "asked_premise")
 
 
 def test_a_changed_subject_is_another_name_and_never_the_answer(nlp: Any) -> None:
@@ -109,11 +110,12 @@ def test_appositions_are_said_as_sentences(nlp: Any) -> None:
 
 
 def test_shares_of_the_fourth_stage() -> None:
-    def rows(name: str, count: int) -> list[Example]:
-        return [Example("q", f"{name} {i}", None, name) for i in range(count)]
+    def rows(name: str, count: int) -> list[TrainingExample]:
+        return [TrainingExample("q", f"{name} {i}", None, name) for i in range(count)]
 
-    human = [Source("squad", 1.0, rows("squad", 300)), Source("squad-neg", 1.0, rows("neg", 300))]
-    made = [Source(name, 1.0, rows(name, 400)) for name in SHARES if name != "human"]
+    human = [ExampleSource("squad", 1.0, rows("squad", 300)),
+             ExampleSource("squad-neg", 1.0, rows("neg", 300))]
+    made = [ExampleSource(name, 1.0, rows(name, 400)) for name in SHARES if name != "human"]
     found = {one.name: one.rate * len(one.examples) for one in in_shares(human, made, 1000)}
     assert sum(found.values()) == pytest.approx(1000)
     assert found["squad"] + found["squad-neg"] == pytest.approx(1000 * SHARES["human"])

@@ -13,8 +13,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tools.training import rates, reader_data, recipe, stages  # noqa: E402
-from tools.training.examples import TARGETS, Source, held_out  # noqa: E402
-from tools.training.train import Settings  # noqa: E402
+from tools.training.examples import TARGETS, ExampleSource, held_out  # noqa: E402
+from tools.training.train import TrainingSchedule  # noqa: E402
 
 PLACES = ("Rome", "Paris", "Vienna", "Madrid", "Lisbon", "Prague", "Warsaw", "Athens")
 FROM_SHIPPED = {"general": 5, "contrasted": 6, "reordered": 7}
@@ -63,7 +63,7 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-Trained = list[tuple[Any, list[Source], Settings, str]]
+Trained = list[tuple[Any, list[ExampleSource], TrainingSchedule, str]]
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> Trained:
     """What would have been trained: network, sources, settings and run."""
     found: Trained = []
 
-    def train(network: Any, sources: list[Source], _tokenizer: Any, _loss: Any, _evaluate: Any,
-              settings: Settings, folder: Path, *_: Any, **__: Any) -> None:
+    def train(network: Any, sources: list[ExampleSource], _tokenizer: Any, _loss: Any,
+              _evaluate: Any, settings: TrainingSchedule, folder: Path, *_: Any, **__: Any) -> None:
         found.append((network, sources, settings, folder.name))
 
     monkeypatch.setattr(recipe, "train", train)

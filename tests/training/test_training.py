@@ -34,17 +34,17 @@ from tools.training.__main__ import SHIPPED, TRIED  # noqa: E402
 from tools.training.asked import find  # noqa: E402
 from tools.training.entailment import loss as entailment_loss  # noqa: E402
 from tools.training.entailment_data import Surroundings, change_number, english, narrow  # noqa: E402
-from tools.training.examples import Example, Source, draw, held_out, split  # noqa: E402
+from tools.training.examples import ExampleSource, TrainingExample, draw, held_out, split  # noqa: E402
 from tools.training.learner import Learner  # noqa: E402
 from tools.training.reordered import reordered  # noqa: E402
-from tools.training.train import Settings, train  # noqa: E402
+from tools.training.train import TrainingSchedule, train  # noqa: E402
 
 PASSAGE = "Ann was born in 1954. She moved to Rome. In 1980 she opened a shop. It sold hats."
 
 
 def test_shortening_keeps_the_answer() -> None:
     start = PASSAGE.index("1980")
-    example = Example("When did she open a shop?", PASSAGE, (start, start + 4), "s")
+    example = TrainingExample("When did she open a shop?", PASSAGE, (start, start + 4), "s")
     rng = random.Random(0)
     texts = set()
     for _ in range(100):
@@ -56,12 +56,12 @@ def test_shortening_keeps_the_answer() -> None:
 
 def test_surroundings_keep_the_premise_and_stay_in_its_passage() -> None:
     premise = "In 1980 she opened a shop."
-    example = Example("she opened a shop .", premise, "supported", "s")
+    example = TrainingExample("she opened a shop .", premise, "supported", "s")
     around, rng = Surroundings({premise: PASSAGE}, share=1.0), random.Random(0)
     texts = {around(example, rng).text for _ in range(50)}
     assert all(premise in text and text in PASSAGE for text in texts)
     assert PASSAGE in texts
-    other = Example("q", "not of a passage", "supported", "s")
+    other = TrainingExample("q", "not of a passage", "supported", "s")
     assert around(other, rng) is other
 
 
@@ -76,18 +76,19 @@ def test_places_of_answers_in_tokens() -> None:
 
 
 def test_development_texts_are_never_trained_on() -> None:
-    rows = [Example("q", f"text {i}", "supported", "s") for i in range(1000)]
-    [train_part], dev = split([Source("s", 1.0, rows)])
+    rows = [TrainingExample("q", f"text {i}", "supported", "s") for i in range(1000)]
+    [train_part], dev = split([ExampleSource("s", 1.0, rows)])
     assert {e.text for e in train_part.examples}.isdisjoint(e.text for e in dev)
     assert 10 < len(dev) < 100
     assert all(held_out(e.text) for e in dev)
 
 
 def test_an_epoch_draws_each_source_at_its_rate() -> None:
-    def rows(name: str) -> list[Example]:
-        return [Example("q", f"{name} {i}", "supported", name) for i in range(100)]
+    def rows(name: str) -> list[TrainingExample]:
+        return [TrainingExample("q", f"{name} {i}", "supported", name) for i in range(100)]
 
-    epoch = draw([Source("a", 2.25, rows("a")), Source("b", 0.5, rows("b"))], random.Random(0))
+    sources = [ExampleSource("a", 2.25, rows("a")), ExampleSource("b", 0.5, rows("b"))]
+    epoch = draw(sources, random.Random(0))
     assert sum(e.source == "a" for e in epoch) == 225
     assert sum(e.source == "b" for e in epoch) == 50
 
@@ -105,7 +106,7 @@ def test_two_way_labels_do_not_choose_and_teachers_give_probabilities() -> None:
     rows = [pair(tokenise("a"), tokenise("b"))]
 
     def value(logits: list[float], label: str | tuple[float, ...]) -> float:
-        examples = [Example("a", "b", label, "s")]
+        examples = [TrainingExample("a", "b", label, "s")]
         return float(entailment_loss(Fixed(logits), rows, examples, torch.device("cpu")))
 
     assert value([0, 4, 0], "not_supported") == pytest.approx(value([0, 0, 4], "not_supported"))
@@ -140,21 +141,21 @@ def test_whole_words_are_found() -> None:
 
 
 START = PASSAGE.index("1980")
-SOURCES = [Source("s", 1.0, [
-    Example(f"When did she open shop {i}?", PASSAGE + f" Row {i}.", (START, START + 4), "s")
+SOURCES = [ExampleSource("s", 1.0, [
+    TrainingExample(f"When did she open shop {i}?", PASSAGE + f" Row {i}.", (START, START + 4), "s")
     for i in range(64)
 ])]
 
 
-def train_reader(folder: Path, settings: Settings | None = None,
-                 sources: list[Source] | None = None) -> torch.nn.Module:
+def train_reader(folder: Path, settings: TrainingSchedule | None = None,
+                 sources: list[ExampleSource] | None = None) -> torch.nn.Module:
     """A short training that saves at every step."""
     from q2_metric.models.bundled.network import ReaderNetwork
 
     torch.manual_seed(0)
     network = ReaderNetwork()
     train(network, sources or SOURCES, bundled.tokenizer(), reader.loss, lambda _: {},
-          settings or Settings(examples=64, tokens=256, save_minutes=0.0), folder,
+          settings or TrainingSchedule(examples=64, tokens=256, save_minutes=0.0), folder,
           torch.device("cpu"))
     return network
 
@@ -189,9 +190,9 @@ def test_a_killed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
     for (name, a), b in zip(whole.named_parameters(), resumed.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-6), name
     with pytest.raises(ValueError, match="other settings"):
-        train_reader(killed, Settings(examples=99))
+        train_reader(killed, TrainingSchedule(examples=99))
     with pytest.raises(ValueError, match="other examples"):
-        train_reader(killed, sources=[Source("s", 1.0, SOURCES[0].examples[:9])])
+        train_reader(killed, sources=[ExampleSource("s", 1.0, SOURCES[0].examples[:9])])
     assert not list(killed.glob("*.tmp"))
 
 
@@ -205,7 +206,7 @@ def test_the_fifth_stage_trains_the_upper_layers_of_the_shipped_network() -> Non
         name for name, _ in network.named_parameters() if name.startswith(frozen)
     }
     assert {"dense.weight", "classify.bias", "encoder.layers.3.qkv.weight"} <= trained
-    assert stages.ENTAILMENT[4].settings(1.0, stages.GENERAL_SEED) == Settings(
+    assert stages.ENTAILMENT[4].settings(1.0, stages.GENERAL_SEED) == TrainingSchedule(
         32_000, tokens=3072, length=192, rate=7e-5, head_rate=1.4e-4, warmup=0.03,
         average=0.999, seed=17)
 

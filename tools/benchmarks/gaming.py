@@ -175,7 +175,7 @@ def main() -> None:
             name: kept for name, kept in record.items() if name == "learnt"}
     for kind, name, examples in work:
         if name not in record["tricks"]:
-            run = scoring.Run.over(loaded, examples, no_claim="zero")
+            run = scoring.ScoredRows.over(loaded, examples, no_claim="zero")
             record["tricks"][name] = {
                 "kind": kind, "rows": len(examples), **shortened(run.system(), loaded)}
             record |= {"command": f"python -m tools.benchmarks gaming --rows {given.rows}",

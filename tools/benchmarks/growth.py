@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from q2_metric import Q2, Example, Scale
-from q2_metric.engine.job import Job, Loaded
+from q2_metric.engine.job import Job, LoadedJob
 from q2_metric.models.bundled.encoding import Batch
 from q2_metric.rows.columns import Columns
 from q2_metric.types import Score
@@ -38,7 +38,7 @@ WAIT = 0.5
 
 
 @dataclass(frozen=True)
-class Series:
+class GrowthPanel:
     """One panel: costs in seconds at sizes, and the exponent that fits them."""
 
     title: str
@@ -64,7 +64,7 @@ def processor_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def rows(sizes: Sequence[int]) -> tuple[Series, list[int]]:
+def rows(sizes: Sequence[int]) -> tuple[GrowthPanel, list[int]]:
     """``q2 score`` by :data:`COUNTS` as a process of its own; and its peak memory in MB."""
     seconds, memory = [], []
     with tempfile.TemporaryDirectory() as folder:
@@ -87,10 +87,10 @@ def rows(sizes: Sequence[int]) -> tuple[Series, list[int]]:
             used, peak = done.stdout.split()
             seconds.append(float(used))
             memory.append(int(peak))
-    return Series("rows (token F1 and BLEU)", "rows", sizes, seconds), memory
+    return GrowthPanel("rows (token F1 and BLEU)", "rows", sizes, seconds), memory
 
 
-def knowledge(sizes: Sequence[int]) -> list[Series]:
+def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
     """SCALE, without and with evidence, by tokens of the knowledge."""
     metric = Scale.from_preset("bundled")
     example = "the river runs past 7 hills . it is long ."
@@ -104,11 +104,11 @@ def knowledge(sizes: Sequence[int]) -> list[Series]:
             seconds.append(processor_seconds(
                 lambda one=one, e=evidence: metric.score([one], evidence=e)))  # type: ignore[misc]
         title = "SCALE, knowledge" + (", with evidence" if evidence else "")
-        found.append(Series(title, "tokens of knowledge", sizes, seconds))
+        found.append(GrowthPanel(title, "tokens of knowledge", sizes, seconds))
     return found
 
 
-def responses(sizes: Sequence[int], reading: str) -> tuple[Series, list[int]]:
+def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int]]:
     """Q² by characters of the response; and the tokens that its reader was given."""
     metric = Q2.from_preset("bundled", reading=reading)
     tokens: list[int] = []
@@ -130,7 +130,7 @@ def responses(sizes: Sequence[int], reading: str) -> tuple[Series, list[int]]:
         tokens.append(0)
         seconds.append(processor_seconds(lambda said=said: metric.score([Example(said, known)])))  # type: ignore[misc]
     title = "Q², response" + ("" if reading == "neighbours" else ", read whole")
-    return Series(title, "characters of the response", sizes, seconds[1:]), tokens[1:]
+    return GrowthPanel(title, "characters of the response", sizes, seconds[1:]), tokens[1:]
 
 
 class Waiting:
@@ -147,16 +147,16 @@ class Waiting:
 class WaitingJob(Job):
     """A job of :class:`Waiting`."""
 
-    def load(self, warn: Callable[[str], None] | None = None) -> Loaded:
+    def load(self, warn: Callable[[str], None] | None = None) -> LoadedJob:
         """The one metric."""
-        return Loaded([Waiting()])
+        return LoadedJob([Waiting()])
 
 
-def actors(sizes: Sequence[int], blocks: int) -> Series:
+def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
     """Wall-clock seconds of a number of blocks on Ray; actors are started before."""
     from q2_metric.engine.cluster import fill
     from q2_metric.engine.connection import Cluster, connect
-    from q2_metric.engine.parts import Parts
+    from q2_metric.engine.parts import PartFiles
 
     seconds = []
     for size in sizes:
@@ -169,15 +169,15 @@ def actors(sizes: Sequence[int], blocks: int) -> Series:
             (Path(folder) / "parts").mkdir()
             arrived: list[float] = []
             job = WaitingJob((str(path),), Columns(), ("knowledge_f1",))
-            fill(job, Parts(Path(folder) / "parts"), cluster,
+            fill(job, PartFiles(Path(folder) / "parts"), cluster,
                  lambda _rows, to=arrived: to.append(time.monotonic()))  # type: ignore[misc]
         # From the first block of each actor to the last of all.
         seconds.append((arrived[-1] - arrived[size - 1]) * blocks / (blocks - size))
         ray.shutdown()
-    return Series(f"Ray, {blocks} blocks that wait {WAIT} s each", "actors", sizes, seconds)
+    return GrowthPanel(f"Ray, {blocks} blocks that wait {WAIT} s each", "actors", sizes, seconds)
 
 
-def draw(series: Sequence[Series], path: Path) -> None:
+def draw(series: Sequence[GrowthPanel], path: Path) -> None:
     """All series, each on logarithmic axes with its slope."""
     import matplotlib
 
@@ -196,7 +196,7 @@ def draw(series: Sequence[Series], path: Path) -> None:
     figure.savefig(path)
 
 
-Measured = Iterator[tuple[Series, dict[str, Any]]]
+Measured = Iterator[tuple[GrowthPanel, dict[str, Any]]]
 
 
 def _rows(less: int) -> Measured:
@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="Small sizes, to try it out.")
     parser.add_argument("--only", action="append", choices=list(CASES), help="Of the series.")
     given = parser.parse_args()
-    series: list[Series] = []
+    series: list[GrowthPanel] = []
     figures: dict[str, Any] = {}
     for name in given.only or CASES:
         for one, more in CASES[name](3 if given.quick else 0):

@@ -70,7 +70,7 @@ def agreement(name: str, whole: Scale, part: Scale) -> dict[str, Any]:
 
 
 def _of(score: Score) -> list[float]:
-    return [one.support for one in score.because if isinstance(one, Judgement)]
+    return [one.support for one in score.evidence if isinstance(one, Judgement)]
 
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:

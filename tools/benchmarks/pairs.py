@@ -28,7 +28,7 @@ SHARES = ("in order", "ties", "unsupported > 0.5", "supported < 0.5")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ScoredPair:
     """A pair, and what one metric gives its two responses."""
 
     fields: Mapping[str, Any]
@@ -60,7 +60,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
-           **settings: Any) -> dict[str, list[Pair]]:
+           **settings: Any) -> dict[str, list[ScoredPair]]:
     """The pairs with their scores, by metric."""
     examples = [
         Example(pair[side], pair["knowledge"], question=pair.get("question"))
@@ -68,18 +68,18 @@ def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
     ]
     found = scoring.score(scoring.load(list(metrics), settings), examples, evidence=True)
     return {
-        name: [Pair(pair, found[2 * i][name], found[2 * i + 1][name])
+        name: [ScoredPair(pair, found[2 * i][name], found[2 * i + 1][name])
                for i, pair in enumerate(pairs)]
         for name in metrics
     }
 
 
-def shares(pairs: Sequence[Pair]) -> list[float]:
+def shares(pairs: Sequence[ScoredPair]) -> list[float]:
     """Of the pairs, those of which each of :data:`SHARES` holds."""
     return [sum(column) / len(pairs) for column in zip(*(p.verdicts for p in pairs), strict=True)]
 
 
-def by_kind(found: Mapping[str, Sequence[Pair]]) -> Iterator[str]:
+def by_kind(found: Mapping[str, Sequence[ScoredPair]]) -> Iterator[str]:
     """A line for each kind that fails somewhere: how many pairs of it fail, by metric."""
     kinds = sorted({pair.fields["kind"] for pairs in found.values() for pair in pairs})
     for kind in kinds:
@@ -91,14 +91,14 @@ def by_kind(found: Mapping[str, Sequence[Pair]]) -> Iterator[str]:
             yield f"{kind:22}{size:4}" + "".join(f"{failed[name]:14}" for name in found)
 
 
-def told(pair: Pair) -> Iterator[str]:
+def told(pair: ScoredPair) -> Iterator[str]:
     """A pair that fails, with the claims of both responses."""
     fields = pair.fields
     yield f"\n{fields['id']}  {'  '.join(f'{value:.2f}' for value in pair.values)}"
     yield f"  {fields['knowledge'][:300]!r}"
     for side, score in (("+", pair.supported), ("-", pair.unsupported)):
         yield f"  {side} {score.example.response!r}"
-        for one in score.because:
+        for one in score.evidence:
             if isinstance(one, Judgement):
                 yield f"      {one.support:.2f} {one.verdict}: {one.claim.text!r}"
 

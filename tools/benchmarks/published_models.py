@@ -43,13 +43,13 @@ def some(rows: Sequence[Labelled], count: int | None) -> list[Labelled]:
 
 
 def measured(
-    preset: str, names: Sequence[str], rows: Sequence[Labelled], running: Mapping[str, Any]
+    preset: str, names: Sequence[str], rows: Sequence[Labelled], config: Mapping[str, Any]
 ) -> list[Row]:
     """The AUC of each metric, with its interval, signature and seconds."""
     found: list[Row] = []
     for name in names:
         start = time.perf_counter()
-        (metric,) = load_metrics([name], preset, **running)
+        (metric,) = load_metrics([name], preset, **config)
         loaded = time.perf_counter()
         scores = [one[name].value for one in score_rows([metric], [row.example for row in rows])]
         scored = [(row.consistent, value) for row, value in zip(rows, scores, strict=True)
@@ -88,13 +88,13 @@ def main() -> None:
         rows = some(read_annotated(), given.rows)
     except Q2Error as error:
         sys.exit(str(error))
-    running = {"device": given.device, "dtype": given.dtype}
+    config = {"device": given.device, "dtype": given.dtype}
     results: list[Row] = []
     failed = False
     print("preset       metric  scored        AUC (95 %)       published  difference")
     for preset in given.presets:
         try:
-            found = measured(preset, given.metrics, rows, running)
+            found = measured(preset, given.metrics, rows, config)
         except Q2Error as error:
             failed = True
             print(f"{preset}: {error}", file=sys.stderr)

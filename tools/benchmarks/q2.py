@@ -23,7 +23,7 @@ from q2_metric import Q2, Example
 from q2_metric.metrics import q2 as recipe
 from q2_metric.models import stages
 from q2_metric.models.hub import questions as torch_questions
-from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.questions import Seq2SeqQuestions
 from q2_metric.models.hub.reader import TorchReader
@@ -68,7 +68,7 @@ class Reference(ReferenceQ2):
         return None
 
 
-def load(folder: Path, dtype: str) -> dict[str, Loaded]:
+def load(folder: Path, dtype: str) -> dict[str, LoadedModel]:
     texts = [text for e in harness.responses() for text in (e.response, e.knowledge)]
     sized_models.t5(folder / "t5", "small", texts)
     sized_models.encoder(folder / "reader", "albert-base", texts, "qa")
@@ -81,7 +81,7 @@ def load(folder: Path, dtype: str) -> dict[str, Loaded]:
             for name, kind in kinds.items()}
 
 
-def both(models: dict[str, Loaded]) -> tuple[Q2, Reference]:
+def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
     """The pipeline and the reference, on the same models."""
     spans, personal = stages.load_spans("paper"), stages.load_personal()
     # As many spans a batch as the default takes where questions may have 128 tokens.
@@ -106,7 +106,9 @@ def usage(q2: Q2) -> dict[str, dict[str, float]]:
     return found
 
 
-def costs(models: dict[str, Loaded], examples: list[Example]) -> dict[str, list[dict[str, Any]]]:
+def costs(
+    models: dict[str, LoadedModel], examples: list[Example]
+) -> dict[str, list[dict[str, Any]]]:
     """Seconds of a fresh pipeline against responses, spans and length of the knowledge."""
     def one(chosen: list[Example]) -> dict[str, Any]:
         q2 = both(models)[0]

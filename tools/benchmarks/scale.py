@@ -22,7 +22,7 @@ import torch
 
 from q2_metric import Example
 from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from tools.benchmarks import harness
 from tools.benchmarks.scale_parity import Whole
@@ -35,12 +35,12 @@ THREE_CHUNKS = ScaleSettings(200, OVERLAP, top_chunks=3)
 """What the bundled preset reads of long knowledge."""
 
 
-def metric(loaded: Loaded, settings: ScaleSettings = AS_THEIRS) -> Scale:
+def metric(loaded: LoadedModel, settings: ScaleSettings = AS_THEIRS) -> Scale:
     """SCALE as scale-score computes it, or otherwise: each response is one sentence."""
     return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings, preset="speed")
 
 
-def authors(loaded: Loaded, examples: list[Example]) -> list[float]:
+def authors(loaded: LoadedModel, examples: list[Example]) -> list[float]:
     """The scores of scale-score, whose progress bar is kept off the screen."""
     from scale_score.score import score
 
@@ -53,7 +53,7 @@ def authors(loaded: Loaded, examples: list[Example]) -> list[float]:
 
 
 def in_turns(
-    loaded: Loaded, scale: Scale, examples: list[Example], turns: int
+    loaded: LoadedModel, scale: Scale, examples: list[Example], turns: int
 ) -> dict[str, Any]:
     """The authors' scores of slices of the examples, and ours of all, in turns."""
     return harness.alternate(
@@ -61,7 +61,7 @@ def in_turns(
         [(len(examples), lambda: scale.score(examples))] * turns)
 
 
-def compare(loaded: Loaded, examples: list[Example], turns: int) -> dict[str, Any]:
+def compare(loaded: LoadedModel, examples: list[Example], turns: int) -> dict[str, Any]:
     """Both in turns, and how far their scores are apart."""
     scale = metric(loaded)
     found = in_turns(loaded, scale, examples, turns)
@@ -71,7 +71,9 @@ def compare(loaded: Loaded, examples: list[Example], turns: int) -> dict[str, An
     return found
 
 
-def roughly(loaded: Loaded, rough: Loaded, examples: list[Example], turns: int) -> dict[str, Any]:
+def roughly(
+    loaded: LoadedModel, rough: LoadedModel, examples: list[Example], turns: int
+) -> dict[str, Any]:
     """Ours with rougher numbers in turns with the authors', and how far it is from ours."""
     exact, other = metric(loaded), metric(rough)
     other.score(examples[:4])
@@ -86,7 +88,9 @@ def largest(first: list[float], second: list[float]) -> float:
     return max(abs(a - b) for a, b in zip(first, second, strict=True))
 
 
-def costs(loaded: Loaded, examples: list[Example], everything: list[Example]) -> dict[str, Any]:
+def costs(
+    loaded: LoadedModel, examples: list[Example], everything: list[Example]
+) -> dict[str, Any]:
     """What a fresh metric spends where, and how its cost grows with the knowledge."""
     fresh = metric(loaded)
     clock = harness.Clock()(fresh.backbone._model)  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from local_models import WORDS, t5
 
 from q2_metric.metrics.scale import Scale, ScaleSettings
-from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.prompts import PROMPTS
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.text.claims import FUNCTION_WORDS
@@ -47,7 +47,7 @@ class Whole:
         return [[(0, len(text))] for text in texts]
 
 
-def tiny_t5(folder: Path) -> Loaded:
+def tiny_t5(folder: Path) -> LoadedModel:
     """A T5 of two layers whose weights are the same on every machine and version.
 
     ``RandomState`` is numpy's frozen generator; torch promises no such thing.
@@ -76,7 +76,9 @@ def texts() -> list[tuple[str, str]]:
             for i, length in enumerate(LENGTHS)]
 
 
-def ours(loaded: Loaded, chunk_size: int, overlap: float, chunking: str = "prompt") -> list[float]:
+def ours(
+    loaded: LoadedModel, chunk_size: int, overlap: float, chunking: str = "prompt"
+) -> list[float]:
     """The scores of this package."""
     # Random words claim nothing, which the authors' package does not ask.
     settings = ScaleSettings(chunk_size, overlap, chunking, chat="score")  # type: ignore[arg-type]
@@ -85,7 +87,7 @@ def ours(loaded: Loaded, chunk_size: int, overlap: float, chunking: str = "promp
     return [score.value or 0.0 for score in metric.score(examples)]
 
 
-def theirs(loaded: Loaded, chunk_size: int, overlap: float) -> list[float]:
+def theirs(loaded: LoadedModel, chunk_size: int, overlap: float) -> list[float]:
     """The scores of scale-score."""
     from scale_score.score import score
 

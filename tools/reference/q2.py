@@ -38,7 +38,7 @@ class Model:
 
 
 @dataclass
-class Asked:
+class ReferenceQuestion:
     """A valid question with both answers and its score."""
 
     span: Span
@@ -49,11 +49,11 @@ class Asked:
 
 
 @dataclass
-class Result:
+class ReferenceScore:
     """A response's score, its questions, and whether it is end-to-end NLI."""
 
     value: float | None
-    questions: list[Asked] = field(default_factory=list)
+    questions: list[ReferenceQuestion] = field(default_factory=list)
     fallback: bool = False
 
 
@@ -82,7 +82,7 @@ class ReferenceQ2:
         self.spans, self.personal, self.template = spans, personal, template
         self.max_question = max_question
 
-    def score(self, example: Example) -> Result:
+    def score(self, example: Example) -> ReferenceScore:
         """Section 2 of the paper, for one response."""
         asked = []
         for span in self.spans.find([example])[0]:
@@ -90,9 +90,10 @@ class ReferenceQ2:
             if question is not None:
                 asked.append(self.compare(span, question))
         if asked:
-            return Result(sum(item.score for item in asked) / len(asked), asked)
+            return ReferenceScore(sum(item.score for item in asked) / len(asked), asked)
         label, _ = self.judge(example.knowledge, example.response)
-        return Result({"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}[label], [], True)
+        value = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}[label]
+        return ReferenceScore(value, [], True)
 
     def first_valid(self, span: Span) -> str | None:
         """The best question of a span that is not personal and that the response answers so."""
@@ -104,19 +105,19 @@ class ReferenceQ2:
                 return question
         return None
 
-    def compare(self, span: Span, question: str) -> Asked:
+    def compare(self, span: Span, question: str) -> ReferenceQuestion:
         """Section 2.3: the knowledge's answer against the span."""
         answer = self.read(question, span.example.knowledge)
         if answer is None:
-            return Asked(span, question, None, None, 0.0)
+            return ReferenceQuestion(span, question, None, None, 0.0)
         text = answer[0]
         if normalise(text) == normalise(span.text):
-            return Asked(span, question, text, None, 1.0)
+            return ReferenceQuestion(span, question, text, None, 1.0)
         premise = f"{question} {text.rstrip(' .')}."
         hypothesis = f"{question} {span.text.rstrip(' .')}."
         label, _ = self.judge(premise, hypothesis)
         score = {"entailment": 1.0, "contradiction": 0.0}.get(label, token_f1(span.text, text))
-        return Asked(span, question, text, label, score)
+        return ReferenceQuestion(span, question, text, label, score)
 
     # --- one model call each ------------------------------------------------------------
 

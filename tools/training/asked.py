@@ -12,9 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from q2_metric.text.normalise import normalise
-from q2_metric.types import Example as Pair
-from q2_metric.types import QuestionGenerator, SpanFinder
-from tools.training.examples import Example, Source
+from q2_metric.types import Example, QuestionGenerator, SpanFinder
+from tools.training.examples import ExampleSource, TrainingExample
 
 OWN, PREMISE, NONE = 0.3, 0.5, 0.3
 """How often the questions of each kind are seen in an epoch."""
@@ -27,30 +26,30 @@ def find(text: str, words: str) -> tuple[int, int] | None:
 
 
 def questions(
-    pairs: Iterable[Example], spans: SpanFinder, generator: QuestionGenerator,
+    pairs: Iterable[TrainingExample], spans: SpanFinder, generator: QuestionGenerator,
     rng: random.Random, locate: Callable[[str, str], tuple[int, int] | None] = find,
-) -> Sequence[Source]:
+) -> Sequence[ExampleSource]:
     """Three sources: answers in the hypothesis, in the premise, and none.
 
     ``locate`` finds a span's words in a premise: their characters, or ``None``.
     """
-    by_pair = {Pair(pair.query, pair.text): pair for pair in pairs}
+    by_pair = {Example(pair.query, pair.text): pair for pair in pairs}
     found = [span for group in spans.find(list(by_pair)) for span in group]
     asked = generator.generate(found)
-    own: list[Example] = []
-    premise: list[Example] = []
-    none: list[Example] = []
+    own: list[TrainingExample] = []
+    premise: list[TrainingExample] = []
+    none: list[TrainingExample] = []
     for span, candidates in zip(found, asked, strict=True):
         if not candidates or not normalise(span.text):
             continue
         question = candidates[0] if rng.random() < 0.7 else rng.choice(candidates)
         pair = by_pair[span.example]
-        own.append(Example(question, pair.query, (span.start, span.start + len(span.text)),
-                           "asked_own"))
+        own.append(TrainingExample(question, pair.query, (span.start, span.start + len(span.text)),
+                                   "asked_own"))
         place = locate(pair.text, re.sub(r"^(the|a|an) ", "", span.text, flags=re.IGNORECASE))
         if pair.target == "supported" and place:
-            premise.append(Example(question, pair.text, place, "asked_premise"))
+            premise.append(TrainingExample(question, pair.text, place, "asked_premise"))
         elif pair.target == "not_supported" and not place:
-            none.append(Example(question, pair.text, None, "asked_none"))
-    return [Source("asked_own", OWN, own), Source("asked_premise", PREMISE, premise),
-            Source("asked_none", NONE, none)]
+            none.append(TrainingExample(question, pair.text, None, "asked_none"))
+    return [ExampleSource("asked_own", OWN, own), ExampleSource("asked_premise", PREMISE, premise),
+            ExampleSource("asked_none", NONE, none)]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from q2_metric.models.bundled.encoding import MULTIPLE, Tokenizer, Window, pair
-from tools.training.examples import Example, Source, draw
+from q2_metric.models.bundled.encoding import MULTIPLE, QueryWindow, Tokenizer, pair
+from tools.training.examples import ExampleSource, TrainingExample, draw
 
 BLOCK = 4096
 """Examples that are sorted by length together."""
 
-Row = tuple[Window, Example]
+Row = tuple[QueryWindow, TrainingExample]
 
 
 def batches(
-    sources: Sequence[Source], tokenizer: Tokenizer, *, tokens: int, length: int, seed: int
-) -> Iterator[tuple[list[Window], list[Example]]]:
+    sources: Sequence[ExampleSource], tokenizer: Tokenizer, *, tokens: int, length: int, seed: int
+) -> Iterator[tuple[list[QueryWindow], list[TrainingExample]]]:
     """Batches of at most ``tokens`` padded tokens, of rows of at most ``length``.
 
     Rows of similar length are batched together within shuffled blocks.
@@ -33,7 +33,7 @@ def batches(
                 yield [row for row, _ in batch], [example for _, example in batch]
 
 
-def window(example: Example, tokenizer: Tokenizer, length: int) -> Window:
+def window(example: TrainingExample, tokenizer: Tokenizer, length: int) -> QueryWindow:
     """The row of an example, of at most ``length`` tokens."""
     query = tokenizer(example.query).cut(0, length // 2)
     return pair(query, tokenizer(example.text).cut(0, length - len(query.ids) - 3))

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 from q2_metric.metrics.answers import answer_sentence
 from q2_metric.metrics.q2 import Q2
-from q2_metric.types import Comparison
-from q2_metric.types import Example as Pair
-from tools.training.examples import Example, Source, held_out
+from q2_metric.types import Comparison, Example
+from tools.training.examples import ExampleSource, TrainingExample, held_out
 
 RATE = 1.5
 
 
-def comparisons(pairs: Sequence[Example], q2: Q2) -> Source:
+def comparisons(pairs: Sequence[TrainingExample], q2: Q2) -> ExampleSource:
     """The answer pairs of ``pairs`` that differ.
 
     Args:
@@ -29,13 +28,13 @@ def comparisons(pairs: Sequence[Example], q2: Q2) -> Source:
     found = []
     # The answers are other texts than the pair's own: its share is decided by the pair.
     pairs = [pair for pair in pairs if not held_out(pair.text)]
-    scores = q2.score([Pair(pair.query, pair.text) for pair in pairs])
+    scores = q2.score([Example(pair.query, pair.text) for pair in pairs])
     for pair, score in zip(pairs, scores, strict=True):
         label = "supported" if pair.target == "supported" else "not_supported"
-        for item in score.because:
+        for item in score.evidence:
             if isinstance(item, Comparison) and item.how == "token_f1":
                 question, answer = item.question.text, item.knowledge_answer or ""
-                found.append(Example(
+                found.append(TrainingExample(
                     answer_sentence(question, item.response_answer),
                     answer_sentence(question, answer), label, "compared"))
-    return Source("compared", RATE, found)
+    return ExampleSource("compared", RATE, found)

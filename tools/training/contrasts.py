@@ -15,9 +15,9 @@ from typing import Any
 
 from q2_metric.text.normalise import normalise
 from tools.training.asked import find
-from tools.training.corrupt import Pool, other_number
+from tools.training.corrupt import Replacements, other_number
 from tools.training.entailment_data import Surroundings, opposite
-from tools.training.examples import Example
+from tools.training.examples import TrainingExample
 from tools.training.synthetic import SYNONYMS, loosen
 
 CONTENT = ("NN", "NNS", "VB", "VBD", "VBN", "VBZ", "VBP", "JJ", "JJS")
@@ -70,7 +70,7 @@ class Contrasts:
 
     texts: Mapping[str, Any]
     asked: Mapping[str, Any]
-    pool: Pool
+    pool: Replacements
     passages: Mapping[str, str]
     rng: random.Random
     around: Surroundings = field(init=False)
@@ -82,26 +82,26 @@ class Contrasts:
         for text, doc in self.texts.items():
             self.names.setdefault(self.passages.get(text, text), []).extend(doc.ents)
 
-    def of(self, example: Example) -> Iterator[Example]:
+    def of(self, example: TrainingExample) -> Iterator[TrainingExample]:
         """The variants of an answered question that there are, each once."""
         for source, make in (("changed_subject", self.subject), ("false_premise", self.premise),
                              ("reworded", self.reworded)):
             query = make(example)
             if query is not None and normalise(query) != normalise(example.query):
                 target = example.target if source == "reworded" else None
-                yield self.surrounded(Example(query, example.text, target, source))
+                yield self.surrounded(TrainingExample(query, example.text, target, source))
         text = self.without(example)
         if text is not None:
-            yield Example(example.query, text, None, "lacking_detail")
+            yield TrainingExample(example.query, text, None, "lacking_detail")
 
-    def surrounded(self, example: Example) -> Example:
+    def surrounded(self, example: TrainingExample) -> TrainingExample:
         """Often with some of the passage around the text; the answer is where it was."""
         wide = self.around(example, self.rng)
         shift = wide.text.index(example.text)
         target = example.target and (example.target[0] + shift, example.target[1] + shift)
-        return Example(example.query, wide.text, target, example.source)
+        return TrainingExample(example.query, wide.text, target, example.source)
 
-    def subject(self, example: Example) -> str | None:
+    def subject(self, example: TrainingExample) -> str | None:
         """Another name of its type, often of the passage, or another thing of the text."""
         doc, answer = self.texts[example.text], example.text[slice(*example.target)]
         names = [e for e in doc.ents if e.label_ not in _COUNTED and find(example.query, e.text)]
@@ -118,7 +118,7 @@ class Contrasts:
                 return None
         return self._put(example.query, name.text, new, answer)
 
-    def _other_thing(self, example: Example, doc: Any, answer: str) -> str | None:
+    def _other_thing(self, example: TrainingExample, doc: Any, answer: str) -> str | None:
         """A noun phrase of the question turned into another one of the text."""
         phrases = [c for c in doc.noun_chunks if c.root.pos_ == "NOUN" and len(c) <= 5]
         places = [c for c in phrases if find(example.query, c.root.text)
@@ -135,7 +135,7 @@ class Contrasts:
         return self._put(example.query, place.text if whole else place.root.text,
                          other.text if whole else other.root.text, answer)
 
-    def premise(self, example: Example) -> str | None:
+    def premise(self, example: TrainingExample) -> str | None:
         """Another number, an opposite, or another word of its part of speech."""
         query, answer = example.query, example.text[slice(*example.target)]
         if self.rng.random() < 0.5:
@@ -159,7 +159,7 @@ class Contrasts:
             return None
         return self._put(query, place.text, new, answer)
 
-    def reworded(self, example: Example) -> str | None:
+    def reworded(self, example: TrainingExample) -> str | None:
         """The same question with a looser date or count, a synonym, or a pronoun for a name."""
         query = example.query
         loose = loosen(query, self.rng)
@@ -176,7 +176,7 @@ class Contrasts:
             return self._put(query, people[0].text, self.rng.choice(("he", "she")), "")
         return None
 
-    def without(self, example: Example) -> str | None:
+    def without(self, example: TrainingExample) -> str | None:
         """The text without the phrase that holds the answer, or its passage without the text."""
         answer = example.text[slice(*example.target)]
         if len(example.query.split()) < 5:
@@ -196,7 +196,7 @@ class Contrasts:
         last = normalise(answer).split()
         return None if find(left, answer) or (last and find(left, last[-1])) else left
 
-    def _phrase_out(self, example: Example) -> str | None:
+    def _phrase_out(self, example: TrainingExample) -> str | None:
         """The text without the smallest adjunct that holds the answer."""
         doc = self.texts[example.text]
         held = doc.char_span(*example.target, alignment_mode="expand")
@@ -246,7 +246,7 @@ def _apart(one: Any, other: Any) -> bool:
     return other.root not in set(one.root.subtree) and one.root not in set(other.root.subtree)
 
 
-def appositions(docs: Iterable[Any]) -> list[Example]:
+def appositions(docs: Iterable[Any]) -> list[TrainingExample]:
     """Supported pairs: what an apposition says, said as a sentence."""
     found = []
     for doc in docs:
@@ -258,14 +258,16 @@ def appositions(docs: Iterable[Any]) -> list[Example]:
             if not 2 <= len(phrase) <= 14 or len(head) > 6 or phrase.start <= head.start:
                 continue
             verb = "are" if word.head.tag_ in ("NNS", "NNPS") else "is"
-            found.append(Example(f"{head.text} {verb} {phrase.text.rstrip(' ,')}.", doc.text,
-                                 "supported", "apposition"))
+            query = f"{head.text} {verb} {phrase.text.rstrip(' ,')}."
+            found.append(TrainingExample(query, doc.text, "supported", "apposition"))
     return found
 
 
-def variants(examples: Sequence[Example], make: Contrasts) -> dict[str, list[Example]]:
+def variants(
+    examples: Sequence[TrainingExample], make: Contrasts
+) -> dict[str, list[TrainingExample]]:
     """The variants of all questions, by kind."""
-    found: dict[str, list[Example]] = {}
+    found: dict[str, list[TrainingExample]] = {}
     for example in examples:
         for one in make.of(example):
             found.setdefault(one.source, []).append(one)

@@ -14,7 +14,7 @@ Change = tuple[dict[int, str], str, str]
 
 
 @dataclass
-class Pool:
+class Replacements:
     """Words and names to put in place of others."""
 
     entities: dict[str, list[str]]
@@ -22,9 +22,9 @@ class Pool:
     phrases: list[str]
 
 
-def collect(docs: Iterable[Any]) -> Pool:
+def collect(docs: Iterable[Any]) -> Replacements:
     """The names by type, the words by part of speech and the trailing phrases of ``docs``."""
-    pool = Pool(defaultdict(list), defaultdict(list), [])
+    pool = Replacements(defaultdict(list), defaultdict(list), [])
     for doc in docs:
         for entity in doc.ents:
             pool.entities[entity.label_].append(entity.text)
@@ -39,7 +39,7 @@ def collect(docs: Iterable[Any]) -> Pool:
 
 
 @dataclass
-class Clause:
+class ParsedClause:
     """A clause of a parsed sentence: its subject's tokens and the others."""
 
     doc: Any
@@ -61,7 +61,7 @@ class Clause:
         return str(self.doc.text.lower())
 
 
-def corrupt(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def corrupt(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """A change of a kind drawn at random that fits the clause; ``None`` where none does."""
     kinds = [_entity, _entity, _other_entity, _word, _word, _word, _word, _own_noun, _own_noun,
              _negation, _suffix, _suffix, _subject, _repeat, _swap, _swap, _swap, _swap]
@@ -75,7 +75,7 @@ def _in_place(group: Any, text: str, label: str) -> Change:
     return {t.i: (text if n == 0 else "") for n, t in enumerate(group)}, "", label
 
 
-def _entity(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _entity(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """Another name of its type, or another number."""
     if not clause.entities:
         return None
@@ -85,7 +85,7 @@ def _entity(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
     return None if new.lower() in clause.premise else _in_place(entity, new, "refuted")
 
 
-def _other_entity(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _other_entity(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """Another name of the sentence."""
     if not clause.entities or len(clause.doc.ents) < 2:
         return None
@@ -95,7 +95,7 @@ def _other_entity(clause: Clause, pool: Pool, rng: random.Random) -> Change | No
     return _in_place(entity, rng.choice(others).text, "not_supported") if others else None
 
 
-def _word(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _word(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """Another word of its part of speech."""
     places = [t for t in clause.rest if t.tag_ in pool.words and t.is_alpha and not t.ent_type_
               and t.lemma_ not in ("be", "have", "do") and t.dep_ not in ("aux", "auxpass")]
@@ -108,7 +108,7 @@ def _word(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
     return {place.i: new}, "", "not_supported"
 
 
-def _own_noun(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _own_noun(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """Another noun of the sentence."""
     nouns = ("NOUN", "PROPN")
     places = [t for t in clause.rest if t.pos_ in nouns and not t.ent_type_]
@@ -122,7 +122,7 @@ def _own_noun(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
     return {place.i: other.text}, "", "not_supported"
 
 
-def _negation(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _negation(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """A "not" after the auxiliary."""
     helper = next((t for t in clause.rest if t.dep_ in ("aux", "auxpass", "ROOT", "conj")
                    and t.pos_ == "AUX"), None)
@@ -131,7 +131,7 @@ def _negation(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
     return {helper.i: f"{helper.text} not"}, "", "refuted"
 
 
-def _suffix(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _suffix(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """A phrase of another sentence at the end."""
     phrase = rng.choice(pool.phrases)
     if phrase.lower() in clause.premise:
@@ -140,7 +140,7 @@ def _suffix(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
     return {}, joined, "not_supported"
 
 
-def _subject(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _subject(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """Another phrase of the sentence as the subject."""
     own = {t.i for t in clause.subject}
     others = [c for c in clause.doc.noun_chunks
@@ -150,7 +150,7 @@ def _subject(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
     return _in_place(clause.subject, rng.choice(others).text, "not_supported")
 
 
-def _swap(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _swap(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """Two phrases change places."""
     phrases = [c for c in clause.doc.noun_chunks if all(t.i in clause.chosen for t in c)
                and c.root.pos_ != "PRON" and c.root.dep_ != "conj"]
@@ -164,7 +164,7 @@ def _swap(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
     return swapped, "", "not_supported"
 
 
-def _repeat(clause: Clause, pool: Pool, rng: random.Random) -> Change | None:
+def _repeat(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
     """A noun of the clause stands twice."""
     nouns = [t for t in clause.rest if t.pos_ == "NOUN"]
     if len(nouns) < 2:

@@ -9,9 +9,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate, pair
+from q2_metric.models.bundled.encoding import Batch, QueryWindow, Tokenizer, collate, pair
 from tools.training.batches import window
-from tools.training.examples import Example
+from tools.training.examples import TrainingExample
 from tools.training.predict import as_tensor, predict
 
 CLASSES = {
@@ -34,7 +34,7 @@ def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
 
 
 def loss(
-    network: nn.Module, rows: Sequence[Window], examples: Sequence[Example],
+    network: nn.Module, rows: Sequence[QueryWindow], examples: Sequence[TrainingExample],
     device: torch.device,
 ) -> Tensor:
     """Minus the log-probability of the classes that the label allows; the cross-entropy with
@@ -53,9 +53,9 @@ def loss(
 
 
 def taught(
-    examples: Sequence[Example], teachers: Sequence[nn.Module], tokenizer: Tokenizer,
+    examples: Sequence[TrainingExample], teachers: Sequence[nn.Module], tokenizer: Tokenizer,
     device: torch.device, length: int,
-) -> list[Example]:
+) -> list[TrainingExample]:
     """The examples with the mean of the teachers' probabilities in place of a label."""
     rows = [window(example, tokenizer, length) for example in examples]
     said = torch.stack([
@@ -65,7 +65,7 @@ def taught(
             for example, each in zip(examples, said.mean(0).tolist(), strict=True)]
 
 
-def evaluator(examples: Sequence[Example], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
+def evaluator(examples: Sequence[TrainingExample], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
     """A function of the network: AUC of P(entailment) overall and by source."""
     from sklearn.metrics import roc_auc_score
 

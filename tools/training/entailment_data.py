@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric.text.normalise import normalise, tokens
 from tools.training.corrupt import collect
-from tools.training.examples import Example, Source, held_out, read_jsonl
+from tools.training.examples import ExampleSource, TrainingExample, held_out, read_jsonl
 from tools.training.rates import (
     GENERAL_RATES,
     RATES,
@@ -72,7 +72,7 @@ class Variation:
     def __init__(self, others: list[str]) -> None:
         self.others = others
 
-    def __call__(self, example: Example, rng: random.Random) -> Example:
+    def __call__(self, example: TrainingExample, rng: random.Random) -> TrainingExample:
         premise, hypothesis, label = example.text, example.query, example.target
         if len(premise.split()) > 110:
             words = rng.randint(50, 150 if rng.random() < 0.6 else 220)
@@ -99,7 +99,7 @@ class Variation:
                 hypothesis, label = changed, "refuted"
         if len(hypothesis.split()) < 30:
             hypothesis, label = _spoken(hypothesis, label, rng)
-        return Example(hypothesis, premise, label, example.source)
+        return TrainingExample(hypothesis, premise, label, example.source)
 
 
 def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
@@ -137,10 +137,10 @@ def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
     return None
 
 
-def narrowed(example: Example) -> Example:
+def narrowed(example: TrainingExample) -> TrainingExample:
     """The example with a long premise cut to what the network reads in one row."""
     premise = narrow(example.text, example.query, 110)
-    return Example(example.query, premise, example.target, example.source)
+    return TrainingExample(example.query, premise, example.target, example.source)
 
 
 def change_number(premise: str, hypothesis: str, rng: random.Random) -> str | None:
@@ -157,18 +157,18 @@ def change_number(premise: str, hypothesis: str, rng: random.Random) -> str | No
     return hypothesis[: place.start()] + new + hypothesis[place.end() :]
 
 
-def _groundedness(folder: Path, rates: Mapping[str, float] = RATES) -> Iterator[Source]:
+def _groundedness(folder: Path, rates: Mapping[str, float] = RATES) -> Iterator[ExampleSource]:
     for name, rate in rates.items():
         rows = [
-            Example(row["hypothesis"], row["premise"], row["label"], name)
+            TrainingExample(row["hypothesis"], row["premise"], row["label"], name)
             for row in read_jsonl(folder / f"{name}.jsonl.gz")
             # Implied entailment is looser than support.
             if "implied" not in row.get("kind", "")
         ]
-        yield Source(name, rate, rows)
+        yield ExampleSource(name, rate, rows)
 
 
-def _snli(folder: Path) -> Source:
+def _snli(folder: Path) -> ExampleSource:
     labels = {"entailment": "supported", "neutral": "not_enough", "contradiction": "refuted"}
     rows = []
     for part in ("dev", "test"):
@@ -176,11 +176,12 @@ def _snli(folder: Path) -> Source:
         for line in lines:
             label, premise, hypothesis, *_ = line.split("\t")
             if label in labels:
-                rows.append(Example(hypothesis.strip(), premise.strip(), labels[label], "snli"))
-    return Source("snli", 0.5, rows)
+                rows.append(TrainingExample(
+                    hypothesis.strip(), premise.strip(), labels[label], "snli"))
+    return ExampleSource("snli", 0.5, rows)
 
 
-def _begin(folder: Path) -> Iterator[Source]:
+def _begin(folder: Path) -> Iterator[ExampleSource]:
     """BEGIN asks for attribution: a statement about the speaker is not enough for it, and a
     generic response says nothing that could be attributed."""
     labels = {"Fully attributable": "supported", "Not fully attributable": "not_supported",
@@ -188,14 +189,14 @@ def _begin(folder: Path) -> Iterator[Source]:
     for part, rate in (("test_wow", 2.0), ("dev_tc", 0.5), ("dev_cmu", 0.5)):
         with (folder / f"begin_{part}.tsv").open(encoding="utf-8", newline="") as lines:
             rows = [
-                Example(row["response"], row["knowledge"], labels[row["begin_label"]],
-                        f"begin_{part}")
+                TrainingExample(row["response"], row["knowledge"], labels[row["begin_label"]],
+                                f"begin_{part}")
                 for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             ]
-        yield Source(f"begin_{part}", rate, rows)
+        yield ExampleSource(f"begin_{part}", rate, rows)
 
 
-def _answers(folder: Path, rng: random.Random) -> Source:
+def _answers(folder: Path, rng: random.Random) -> ExampleSource:
     """Answer pairs as Q² compares them: ``QUESTION ANSWER.`` on either side.
 
     Other annotators' answers to the same question agree; answers to the other questions
@@ -203,7 +204,7 @@ def _answers(folder: Path, rng: random.Random) -> Source:
     """
     names = ("squad2_dev_half", "squad1_dev", "squad_train_pieces", "squadshifts_wiki",
              "qamr", "qed_dev_nq", "qadiscourse", "friendsqa")
-    rows: list[Example] = []
+    rows: list[TrainingExample] = []
     for name in names:
         passages = defaultdict(list)
         for row in read_jsonl(folder / f"{name}.jsonl.gz"):
@@ -232,7 +233,7 @@ def _answers(folder: Path, rng: random.Random) -> Source:
                 changed = change_number(answer, answer, rng)
                 if changed and rng.random() < 0.3:
                     rows.append(_answer_pair(asked, answer, changed, "refuted", name))
-    return Source("answers", 0.45, rows)
+    return ExampleSource("answers", 0.45, rows)
 
 
 def _shape(answer: str) -> tuple[bool, bool]:
@@ -240,8 +241,9 @@ def _shape(answer: str) -> tuple[bool, bool]:
     return any(c.isdigit() for c in answer), answer[:1].isupper()
 
 
-def _answer_pair(question: str, known: str, said: str, label: str, source: str) -> Example:
-    return Example(f"{question} {said}.", f"{question} {known}.", label, f"answers_{source}")
+def _answer_pair(question: str, known: str, said: str, label: str, source: str) -> TrainingExample:
+    return TrainingExample(
+        f"{question} {said}.", f"{question} {known}.", label, f"answers_{source}")
 
 
 def _sentences(
@@ -273,7 +275,7 @@ class Surroundings:
     ) -> None:
         self.passages, self.share, self.words = passages, share, words
 
-    def __call__(self, example: Example, rng: random.Random) -> Example:
+    def __call__(self, example: TrainingExample, rng: random.Random) -> TrainingExample:
         passage = self.passages.get(example.text)
         if passage is None or rng.random() >= self.share:
             return example
@@ -283,10 +285,10 @@ class Surroundings:
         room = rng.randint(20, self.words)
         left = min(len(before), round(room * rng.random()))
         text = " ".join([*before[len(before) - left :], example.text, *after[: room - left]])
-        return Example(example.query, text, example.target, example.source)
+        return TrainingExample(example.query, text, example.target, example.source)
 
 
-def claims(folder: Path) -> list[Example]:
+def claims(folder: Path) -> list[TrainingExample]:
     """Claims and responses over short texts, supported or not."""
     names = ("fever_dev", "fool_me_twice", "fever_symmetric", "faithdial_audit_wow")
     found = [*_begin(folder), *(s for s in _groundedness(folder / "groundedness")
@@ -320,35 +322,36 @@ def encyclopaedic(
 def with_other_orders(
     folder: Path, rates: Mapping[str, float] = REORDERED_RATES, seed: int = 7,
     sentences: int = 9_000, replayed: Mapping[str, float] = SUMMARISED_RATES,
-) -> list[Source]:
+) -> list[ExampleSource]:
     """:func:`general`, and whole sentences reordered."""
     rng = random.Random(seed)
     _, _, docs = encyclopaedic(folder / "qa", rng, sentences)
     return [*general(folder, rates, seed, replayed=replayed, answered=0.09), reordered(docs, rng)]
 
 
-def unlabelled(folder: Path, count: int, seed: int) -> list[Example]:
+def unlabelled(folder: Path, count: int, seed: int) -> list[TrainingExample]:
     """What models said to knowledge of Wizard of Wikipedia; nobody has judged it."""
     pairs = {
         (response.strip(), row["knowledge"])
         for row in read_jsonl(folder / "unlabelled" / "wow_test_generations.jsonl.gz")
         for response in row["generations"].values() if 3 <= len(response.split()) <= 60
     }
-    kept = [Example(*pair, None, "unlabelled") for pair in sorted(pairs) if not held_out(pair[1])]
+    kept = [TrainingExample(*pair, None, "unlabelled")
+            for pair in sorted(pairs) if not held_out(pair[1])]
     return random.Random(seed).sample(kept, count)
 
 
-def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> Source:
+def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> ExampleSource:
     """Self-made contrastive pairs (:mod:`tools.training.synthetic`)."""
     _, passages, docs = encyclopaedic(folder, rng, limit)
     pool = collect(docs)
     rows = [example for doc in docs for example in retell(doc, pool, rng)]
-    return Source("retold", 1.0, rows, Surroundings(passages))
+    return ExampleSource("retold", 1.0, rows, Surroundings(passages))
 
 
 def sources(
     folder: Path, seed: int = 0, sentences: int = 32_000, rates: Mapping[str, float] = RATES
-) -> list[Source]:
+) -> list[ExampleSource]:
     """All sources under the training-data folder, each with its variation.
 
     Raises:
@@ -358,7 +361,7 @@ def sources(
     found = [*_groundedness(folder / "groundedness", rates), _snli(folder), *_begin(folder)]
     short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
     variation = Variation(rng.sample(short, min(20_000, len(short))))
-    found = [Source(s.name, s.rate, s.examples, variation) for s in found]
+    found = [ExampleSource(s.name, s.rate, s.examples, variation) for s in found]
     found.append(_answers(folder / "qa", rng))
     return [*found, retold(folder / "qa", rng, sentences)]
 
@@ -366,7 +369,7 @@ def sources(
 def general(
     folder: Path, rates: Mapping[str, float] = GENERAL_RATES, seed: int = 4,
     sentences: int = 5_000, replayed: Mapping[str, float] = REPLAYED_RATES, answered: float = 0.06,
-) -> list[Source]:
+) -> list[ExampleSource]:
     """Many rows met once, with a little of what the earlier stages have seen (``replayed``) and
     of the answer pairs."""
     rng = random.Random(seed)
@@ -374,7 +377,7 @@ def general(
              *_groundedness(folder / "groundedness", replayed), *_begin(folder)]
     short = [e.text for s in found for e in s.examples if 5 < len(e.text.split()) < 35]
     variation = Variation(rng.sample(short, min(20_000, len(short))))
-    found = [Source(s.name, s.rate, s.examples, variation) for s in found]
+    found = [ExampleSource(s.name, s.rate, s.examples, variation) for s in found]
     answers = _answers(folder / "qa", rng)
-    found.append(Source(answers.name, answered, answers.examples))
+    found.append(ExampleSource(answers.name, answered, answers.examples))
     return [*found, retold(folder / "qa", rng, sentences)]

@@ -22,7 +22,7 @@ DEV_SHARE = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TrainingExample:
     """A query with its text and what is right.
 
     ``target``: for entailment one of ``TARGETS``, or the probabilities of the three classes; for
@@ -39,16 +39,16 @@ TARGETS = ("supported", "not_enough", "refuted", "not_supported", "not_refuted")
 """``not_supported`` says only that the text does not support the query, ``not_refuted`` that
 what it adds to a supported one is personal: consistent, and perhaps not attributable."""
 
-Augment = Callable[[Example, random.Random], Example]
+Augment = Callable[[TrainingExample, random.Random], TrainingExample]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ExampleSource:
     """Examples drawn together. ``augment`` makes a new variant each time one is drawn."""
 
     name: str
     rate: float
-    examples: list[Example] = field(repr=False)
+    examples: list[TrainingExample] = field(repr=False)
     augment: Augment | None = None
 
 
@@ -57,19 +57,19 @@ def held_out(text: str) -> bool:
     return int(hashlib.sha1(text.encode()).hexdigest(), 16) % DEV_SHARE == 0
 
 
-def split(sources: Sequence[Source]) -> tuple[list[Source], list[Example]]:
+def split(sources: Sequence[ExampleSource]) -> tuple[list[ExampleSource], list[TrainingExample]]:
     """The sources without the held-out texts, and the held-out examples."""
     train, dev = [], []
     for source in sources:
         kept = [example for example in source.examples if not held_out(example.text)]
         dev += [example for example in source.examples if held_out(example.text)]
-        train.append(Source(source.name, source.rate, kept, source.augment))
+        train.append(ExampleSource(source.name, source.rate, kept, source.augment))
     return train, dev
 
 
-def draw(sources: Sequence[Source], rng: random.Random) -> list[Example]:
+def draw(sources: Sequence[ExampleSource], rng: random.Random) -> list[TrainingExample]:
     """One epoch: each source's rows at its rate, augmented, shuffled."""
-    epoch: list[Example] = []
+    epoch: list[TrainingExample] = []
     for source in sources:
         times, share = divmod(source.rate, 1)
         rows = source.examples * int(times)

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.encoding import Window, collate
+from q2_metric.models.bundled.encoding import QueryWindow, collate
 
 
 def predict(
-    network: nn.Module, rows: Sequence[Window], device: torch.device,
+    network: nn.Module, rows: Sequence[QueryWindow], device: torch.device,
     forward: Callable[[nn.Module, Any, torch.device], Tensor], size: int = 64,
 ) -> list[Tensor]:
     """``forward``'s output for each row, in order, computed in batches by length."""

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from q2_metric.models.bundled.eight_bits import LAYER, RANGES, apart_of, fingerprint
-from q2_metric.models.bundled.encoding import Tokenizer, Window, collate, pair
+from q2_metric.models.bundled.encoding import QueryWindow, Tokenizer, collate, pair
 from q2_metric.models.bundled.models import WINDOW
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
@@ -40,7 +40,7 @@ BATCH = 8
 Network = ReaderNetwork | EntailmentNetwork
 
 
-def windows(data: Path, network: str, tokenizer: Tokenizer) -> list[Window]:
+def windows(data: Path, network: str, tokenizer: Tokenizer) -> list[QueryWindow]:
     """Rows of the training sets, none of a text that is held out."""
     folder, names, query, text = (
         ("qa", QUESTIONS, "question", "context") if network == "reader"
@@ -98,7 +98,7 @@ def products(network: Network) -> Iterator[tuple[str, nn.Linear]]:
             yield name.removeprefix("encoder."), module
 
 
-def ranges(network: Network, rows: Sequence[Window]) -> dict[str, Tensor]:
+def ranges(network: Network, rows: Sequence[QueryWindow]) -> dict[str, Tensor]:
     """``NAME.multiplier`` (in,) float32 and ``NAME.zero`` () uint8 of each product; of those with
     channels apart, which they are: ``NAME.apart`` int64.
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.encoding import Batch, Tokenizer, Window, collate, pair
+from q2_metric.models.bundled.encoding import Batch, QueryWindow, Tokenizer, collate, pair
 from q2_metric.models.bundled.models import answer_span
 from q2_metric.text.normalise import token_f1
-from tools.training.examples import Example
+from tools.training.examples import TrainingExample
 from tools.training.predict import as_tensor, predict
 
 
@@ -24,7 +24,7 @@ def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
     return logits
 
 
-def place(row: Window, target: tuple[int, int] | None) -> tuple[int, int]:
+def place(row: QueryWindow, target: tuple[int, int] | None) -> tuple[int, int]:
     """First and last token of an answer given in characters; (0, 0) for none."""
     if target is None:
         return 0, 0
@@ -37,7 +37,7 @@ def place(row: Window, target: tuple[int, int] | None) -> tuple[int, int]:
     return row.text_start + inside[0], row.text_start + inside[-1]
 
 
-def allowed(rows: Sequence[Window], length: int) -> Tensor:
+def allowed(rows: Sequence[QueryWindow], length: int) -> Tensor:
     """True at the first token and at the text's tokens: (batch, length)."""
     mask = torch.zeros((len(rows), length), dtype=torch.bool)
     mask[:, 0] = True
@@ -47,7 +47,7 @@ def allowed(rows: Sequence[Window], length: int) -> Tensor:
 
 
 def loss(
-    network: nn.Module, rows: Sequence[Window], examples: Sequence[Example],
+    network: nn.Module, rows: Sequence[QueryWindow], examples: Sequence[TrainingExample],
     device: torch.device,
 ) -> Tensor:
     """Cross-entropy of start and end over the places where an answer may be."""
@@ -63,7 +63,7 @@ def loss(
                                        places.reshape(-1))
 
 
-def evaluator(examples: Sequence[Example], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
+def evaluator(examples: Sequence[TrainingExample], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
     """A function of the network: exact match, F1 and balanced no-answer accuracy."""
     rows = [
         pair(tokenizer(e.query).cut(0, 64), tokenizer(e.text).cut(0, 320)) for e in examples

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from tools.training.examples import Example, Source, held_out, read_jsonl
+from tools.training.examples import ExampleSource, TrainingExample, held_out, read_jsonl
 
 RATES = {
     "squad2_dev_half": 1.0, "squad2_dev_inferred": 1.0, "squad1_dev": 1.0,
@@ -34,7 +34,7 @@ AUTOMATIC = 0.4
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(])")
 
 
-def shorten(example: Example, rng: random.Random, whole: float = 0.3) -> Example:
+def shorten(example: TrainingExample, rng: random.Random, whole: float = 0.3) -> TrainingExample:
     """Often cuts the passage to a few sentences around the answer.
 
     Knowledge in dialogue is a sentence or two; passages of the public sets are longer,
@@ -60,10 +60,10 @@ def shorten(example: Example, rng: random.Random, whole: float = 0.3) -> Example
             final = min(last, final + 1)
     left, right = bounds[first], bounds[final + 1]
     target = example.target and (example.target[0] - left, example.target[1] - left)
-    return Example(example.query, example.text[left:right], target, example.source)
+    return TrainingExample(example.query, example.text[left:right], target, example.source)
 
 
-def sources(folder: Path) -> list[Source]:
+def sources(folder: Path) -> list[ExampleSource]:
     """The question sets of ``folder`` at their rates.
 
     Raises:
@@ -76,7 +76,7 @@ def sources(folder: Path) -> list[Source]:
             if suffix and not path.exists():
                 continue
             rows = [
-                Example(
+                TrainingExample(
                     row["question"],
                     row["context"],
                     None if row["answer"] is None
@@ -85,11 +85,11 @@ def sources(folder: Path) -> list[Source]:
                 )
                 for row in read_jsonl(path)
             ]
-            found.append(Source(name + suffix, rate * share, rows, shorten))
+            found.append(ExampleSource(name + suffix, rate * share, rows, shorten))
     return found
 
 
-def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Source]:
+def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[ExampleSource]:
     """Self-labelled questions about supported claims and retold sentences.
 
     Args:
@@ -110,7 +110,7 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Sour
 
 def contrasted(
     folder: Path, seed: int = 7, sentences: int = 1_700, held: bool = False
-) -> list[Source]:
+) -> list[ExampleSource]:
     """Self-labelled questions beside variants of them that lose their answer, or keep it.
 
     Args:
@@ -150,16 +150,18 @@ def contrasted(
     made = variants(answered, make)
     rows = {"asked_own": found[0].examples} | made
     rows["asked_premise"] = [make.surrounded(one) for one in answered]
-    return [Source(name, 1.0, examples) for name, examples in rows.items()]
+    return [ExampleSource(name, 1.0, examples) for name, examples in rows.items()]
 
 
-def in_shares(human: Sequence[Source], made: Sequence[Source], count: int) -> list[Source]:
+def in_shares(
+    human: Sequence[ExampleSource], made: Sequence[ExampleSource], count: int
+) -> list[ExampleSource]:
     """The question sets and the self-labelled questions at the rates of :data:`SHARES`."""
     rates = [s.rate * (AUTOMATIC if s.name.endswith(("-neg", "-edit")) else 1.0) for s in human]
     total = sum(rate * len(s.examples) for rate, s in zip(rates, human, strict=True))
     times = SHARES["human"] * count / total
     short = partial(shorten, whole=0.02)
-    found = [Source(s.name, rate * times, s.examples, short)
+    found = [ExampleSource(s.name, rate * times, s.examples, short)
              for rate, s in zip(rates, human, strict=True)]
-    return found + [Source(s.name, SHARES[s.name] * count / len(s.examples), s.examples)
+    return found + [ExampleSource(s.name, SHARES[s.name] * count / len(s.examples), s.examples)
                     for s in made]

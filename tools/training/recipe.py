@@ -21,7 +21,7 @@ from q2_metric.models.bundled.stored import WEIGHTS
 from tools.training import entailment, entailment_data, ranges, rates, reader, reader_data
 from tools.training.base import base_folder, load_base, load_wide_base, wide_base
 from tools.training.compared import comparisons
-from tools.training.examples import Example, Source, split
+from tools.training.examples import ExampleSource, TrainingExample, split
 from tools.training.export import averaged, export
 from tools.training.stages import (
     COMPARED_SHARE,
@@ -45,7 +45,7 @@ from tools.training.stages import (
     WIDE,
     WIDE_FROZEN,
     WIDTH_SEED,
-    Stage,
+    TrainingStage,
 )
 from tools.training.train import STATE, Evaluate, Loss, train
 
@@ -112,7 +112,7 @@ class Recipe:
         self._entail(3, mixed, dev)
         last = [
             *entailment_data.sources(self.data, seed=3, rates=rates.LAST_RATES),
-            Source(compared.name, 1.0, compared.examples),
+            ExampleSource(compared.name, 1.0, compared.examples),
         ]
         self._entail(4, split(last)[0], dev)
 
@@ -212,7 +212,7 @@ class Recipe:
         ranges.write(networks, self._tokenizer(), self.data, self.out)
 
     def _train_on(
-        self, number: int, sources: Sequence[Source], seed: int, frozen: int
+        self, number: int, sources: Sequence[ExampleSource], seed: int, frozen: int
     ) -> None:
         """A stage from the shipped weights on, with dropout and its lower layers frozen."""
         self.entailment = shipped_entailment(GENERAL_DROPOUT)
@@ -233,7 +233,7 @@ class Recipe:
         self._run(network, stage, f"wide-{number}", [*sources, said], entailment.loss, seed + 1)
 
     def _said(self, seed: int, wide: EntailmentNetwork, length: int, count: int,
-              rate: float) -> Source:
+              rate: float) -> ExampleSource:
         """Responses without a label, with the mean of what the shipped narrow network and the
         wide one make of them; it is kept, for a run that goes on."""
         examples = entailment_data.unlabelled(self.data, count, seed)
@@ -246,22 +246,25 @@ class Recipe:
             taught = entailment.taught(
                 examples, (shipped_entailment(), wide), self._tokenizer(), self.device, length)
             kept.write_text(json.dumps([one.target for one in taught]))
-        return Source("unlabelled", rate, taught)
+        return ExampleSource("unlabelled", rate, taught)
 
-    def _of_widths(self) -> list[Source]:
+    def _of_widths(self) -> list[ExampleSource]:
         return split(entailment_data.general(
             self.data, rates.WIDE_RATES, 8, replayed=rates.WIDE_REPLAYED_RATES))[0]
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.tokenizer_file)
 
-    def _entail(self, number: int, sources: Sequence[Source], dev: Sequence[Example]) -> None:
+    def _entail(
+        self, number: int, sources: Sequence[ExampleSource], dev: Sequence[TrainingExample]
+    ) -> None:
         evaluate = entailment.evaluator(dev, self._tokenizer(), self.device)
         self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}", sources,
                   entailment.loss, self.seed + number - 1, evaluate)
 
-    def _run(self, network: nn.Module, stage: Stage, name: str, sources: Sequence[Source],
-             loss: Loss, seed: int, evaluate: Evaluate = lambda _: {}) -> None:
+    def _run(self, network: nn.Module, stage: TrainingStage, name: str,
+             sources: Sequence[ExampleSource], loss: Loss, seed: int,
+             evaluate: Evaluate = lambda _: {}) -> None:
         """A stage; without ``evaluate`` it is judged from outside, on the development sets."""
         torch.manual_seed(seed)
         train(network, sources, self._tokenizer(), loss, evaluate,
@@ -330,17 +333,17 @@ def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> Non
 
 
 def _sampled(
-    examples: Iterable[Example], most: int, rng: random.Random
-) -> list[Example]:
+    examples: Iterable[TrainingExample], most: int, rng: random.Random
+) -> list[TrainingExample]:
     """At most so many of each source."""
-    groups: dict[str, list[Example]] = defaultdict(list)
+    groups: dict[str, list[TrainingExample]] = defaultdict(list)
     for example in examples:
         groups[example.source].append(example)
     return [example for _, group in sorted(groups.items())
             for example in rng.sample(group, min(most, len(group)))]
 
 
-def _rated(sources: Sequence[Source], count: float) -> list[Source]:
+def _rated(sources: Sequence[ExampleSource], count: float) -> list[ExampleSource]:
     """The sources at rates by which an epoch has ``count`` of their examples."""
     total = sum(source.rate * len(source.examples) for source in sources)
-    return [Source(s.name, s.rate * count / total, s.examples, s.augment) for s in sources]
+    return [ExampleSource(s.name, s.rate * count / total, s.examples, s.augment) for s in sources]

@@ -36,7 +36,7 @@ LEAST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedResponse:
     """A response of a set: the kinds of its findings, its scores, what people said."""
 
     set: str
@@ -57,7 +57,7 @@ def main(rows: int, cache: Path | None, out: Path) -> None:
     click.echo(found)
 
 
-def table(judged: Sequence[Judged], signatures: Mapping[str, str]) -> str:
+def table(judged: Sequence[JudgedResponse], signatures: Mapping[str, str]) -> str:
     """The file, as JSON with a line for each kind."""
     sets = Counter(one.set for one in judged)
     fields = {"rows": sets, "signatures": signatures, "findings": shares(judged),
@@ -68,7 +68,7 @@ def table(judged: Sequence[Judged], signatures: Mapping[str, str]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def collect(rows: int, cache: Cache) -> tuple[list[Judged], dict[str, str]]:
+def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, str]]:
     """The sample of every set, scored, and the metrics' signatures."""
     metrics = [
         CachedMetric(name, lambda name=name: load_metrics([name])[0],  # type: ignore[misc]
@@ -84,12 +84,12 @@ def collect(rows: int, cache: Cache) -> tuple[list[Judged], dict[str, str]]:
             of_row = {metric.name: scores[k][i] for k, metric in enumerate(metrics)}
             row = output_row(i, one.example, of_row, METRICS)
             values = {column: row[column] for column in columns(METRICS)}
-            found.append(Judged(name, one.consistent, findings.kinds_of(row), values))
+            found.append(JudgedResponse(name, one.consistent, findings.kinds_of(row), values))
         click.echo(f"{name}: {len(labelled)}")
     return found, {metric.name: metric.signature for metric in metrics}
 
 
-def shares(judged: Sequence[Judged]) -> dict[str, list[float]]:
+def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
     """By kind: share, ends of its bootstrap interval (sets resampled within), responses."""
     weights, supported = balanced(judged), np.array([one.supported for one in judged])
     rng = np.random.default_rng(SEED)
@@ -110,13 +110,13 @@ def shares(judged: Sequence[Judged]) -> dict[str, list[float]]:
     return found
 
 
-def balanced(judged: Sequence[Judged]) -> np.ndarray:
+def balanced(judged: Sequence[JudgedResponse]) -> np.ndarray:
     """A weight a response: one for each set, half of it for each class."""
     groups = [(one.set, one.supported) for one in judged]
     return np.array([0.5 / groups.count(group) for group in groups])
 
 
-def ranked(judged: Sequence[Judged]) -> dict[str, float]:
+def ranked(judged: Sequence[JudgedResponse]) -> dict[str, float]:
     """By column, the mean over the sets of the ROC-AUC."""
     found = {}
     for column in judged[0].values:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tools.training.examples import Example, Source
+from tools.training.examples import ExampleSource, TrainingExample
 from tools.training.synthetic import SYNONYMS
 
 Words = list[str]
@@ -22,13 +22,13 @@ Change = Callable[[Any, Words, random.Random], bool]
 """Changes the words of a parsed sentence in place; whether it found anything to change."""
 
 
-def reordered(docs: Iterable[Any], rng: random.Random) -> Source:
+def reordered(docs: Iterable[Any], rng: random.Random) -> ExampleSource:
     """Up to two pairs from each parsed sentence: one that means the same, one that does not."""
     rows = [example for doc in docs for example in _pairs(doc, rng)]
-    return Source("reordered", 1.0, rows)
+    return ExampleSource("reordered", 1.0, rows)
 
 
-def _pairs(doc: Any, rng: random.Random) -> list[Example]:
+def _pairs(doc: Any, rng: random.Random) -> list[TrainingExample]:
     found = []
     for label, change in (("supported", None), ("not_supported", _exchange)):
         words: Words = [token.text for token in doc]
@@ -41,8 +41,8 @@ def _pairs(doc: Any, rng: random.Random) -> list[Example]:
             if words[token.i] == token.text and rng.random() < 0.3:
                 words[token.i] = SYNONYMS.get(token.text, token.text)
         text = re.sub(r"\s+", " ", " ".join(words)).strip()
-        found.append(Example(text.lower() if rng.random() < 0.5 else text, doc.text, label,
-                             f"reordered_{label}"))
+        found.append(TrainingExample(text.lower() if rng.random() < 0.5 else text, doc.text, label,
+                                     f"reordered_{label}"))
     return found
 
 

@@ -45,7 +45,7 @@ from tools.training import hashes
 from tools.training.selection_data import (
     CHOICES,
     DETAILS,
-    Asked,
+    SelectionCase,
     dialogue,
     representatives,
     spoken_question,
@@ -149,7 +149,7 @@ def _step(
     return loss
 
 
-def train_weights(asked: Sequence[Asked], index: PoolIndex) -> Weights:
+def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
     """The weights of the evidence: softmax regression over all snippets of the pool."""
     places = {snippet.key: i for i, snippet in enumerate(index.pool)}
     text = nn.Parameter(torch.tensor([10.0, 5.0]))
@@ -225,7 +225,7 @@ def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
 # --- development ------------------------------------------------------------------------------
 
 
-def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list[Asked]:
+def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list[SelectionCase]:
     """Dialogues about the entities that are held out, or about the others."""
     rng = random.Random(seed)
     names = representatives(data.pool)
@@ -245,7 +245,7 @@ def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVecto
     return hits / len(pairs)
 
 
-def judge(asked: Sequence[Asked], index: PoolIndex, weights: Weights) -> None:
+def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: Weights) -> None:
     """Prints the figures of held-out dialogues, without and with EGR."""
     gold = [[one.gold.key] for one in asked]
     rankings = [

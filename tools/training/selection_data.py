@@ -81,7 +81,7 @@ def spoken_question(text: str, rng: random.Random, rate: float = 0.07) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SelectionCase:
     """A dialogue and the snippet that its last turn asks for."""
 
     dialogue: Dialogue
@@ -90,7 +90,7 @@ class Asked:
 
 def dialogue(
     gold: Snippet, question: str, by_domain: dict[str, list[Snippet]], rng: random.Random
-) -> Asked:
+) -> SelectionCase:
     """A dialogue of one to three topics that ends in the question about ``gold``'s entity.
 
     Most often that is the entity of the last topic, else an earlier one that is named again.
@@ -130,7 +130,7 @@ def dialogue(
     if gold.entity_name is not None and (again or rng.random() < 0.15):
         named = gold.domain if rng.random() < 0.4 else _said(gold, rng, 0.25)
         last += f" {rng.choice(('at', 'for', 'in'))} the {named}"
-    return Asked(Dialogue((*turns, Turn(last, USER))), gold)
+    return SelectionCase(Dialogue((*turns, Turn(last, USER))), gold)
 
 
 def _said(snippet: Snippet, rng: random.Random, rate: float) -> str:

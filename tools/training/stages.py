@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tools.training.train import Settings
+from tools.training.train import TrainingSchedule
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class TrainingStage:
     """A stage: examples of its schedule, and where it was stopped within it."""
 
     schedule: int
@@ -24,11 +24,11 @@ class Stage:
     length: int = 256
     tokens: int = 5120
 
-    def settings(self, scale: float, seed: int) -> Settings:
+    def settings(self, scale: float, seed: int) -> TrainingSchedule:
         """Those of the training loop, with ``scale`` times the examples."""
-        return Settings(int(self.schedule * scale), tokens=self.tokens, length=self.length,
-                        rate=self.rate, head_rate=self.head_rate, warmup=self.warmup,
-                        average=self.average, seed=seed)
+        return TrainingSchedule(int(self.schedule * scale), tokens=self.tokens, length=self.length,
+                                rate=self.rate, head_rate=self.head_rate, warmup=self.warmup,
+                                average=self.average, seed=seed)
 
     def end(self, scale: float) -> int | None:
         """After how many examples it stops, where that is before the schedule's end."""
@@ -36,32 +36,34 @@ class Stage:
 
 
 READER = (
-    Stage(200_000, warmup=0.04, stop=76_000),
-    Stage(90_000, rate=1.2e-4),
-    Stage(220_000),
-    Stage(12_000, rate=6e-5, head_rate=1e-4, warmup=0.05, length=160, tokens=2048, average=0.998),
+    TrainingStage(200_000, warmup=0.04, stop=76_000),
+    TrainingStage(90_000, rate=1.2e-4),
+    TrainingStage(220_000),
+    TrainingStage(12_000, rate=6e-5, head_rate=1e-4, warmup=0.05, length=160, tokens=2048,
+                  average=0.998),
 )
 ENTAILMENT = (
-    Stage(225_000, warmup=0.04, stop=123_000),
-    Stage(100_000, rate=1.2e-4),
-    Stage(50_000, rate=8e-5, head_rate=2e-4, warmup=0.03),
-    Stage(300_000, rate=1.4e-4, head_rate=4e-4, length=320, stop=216_000),
-    Stage(32_000, rate=7e-5, head_rate=1.4e-4, warmup=0.03, length=192, tokens=3072,
-          average=0.999),
-    Stage(72_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
-          average=0.999),
-    Stage(68_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
-          average=0.999),
+    TrainingStage(225_000, warmup=0.04, stop=123_000),
+    TrainingStage(100_000, rate=1.2e-4),
+    TrainingStage(50_000, rate=8e-5, head_rate=2e-4, warmup=0.03),
+    TrainingStage(300_000, rate=1.4e-4, head_rate=4e-4, length=320, stop=216_000),
+    TrainingStage(32_000, rate=7e-5, head_rate=1.4e-4, warmup=0.03, length=192, tokens=3072,
+                  average=0.999),
+    TrainingStage(72_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
+                  average=0.999),
+    TrainingStage(68_000, rate=6e-5, head_rate=1e-4, warmup=0.03, length=192, tokens=3072,
+                  average=0.999),
 )
 
 WIDE = (
-    Stage(60_000, rate=6e-5, head_rate=4e-4, warmup=0.04, length=160, tokens=3072, stop=45_000),
-    Stage(48_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=320, tokens=3072),
-    Stage(42_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=256, tokens=3072),
-    Stage(165_000, rate=5e-5, head_rate=1e-4, warmup=0.02, length=256, tokens=3072,
-          average=0.999),
+    TrainingStage(60_000, rate=6e-5, head_rate=4e-4, warmup=0.04, length=160, tokens=3072,
+                  stop=45_000),
+    TrainingStage(48_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=320, tokens=3072),
+    TrainingStage(42_000, rate=5e-5, head_rate=1e-4, warmup=0.03, length=256, tokens=3072),
+    TrainingStage(165_000, rate=5e-5, head_rate=1e-4, warmup=0.02, length=256, tokens=3072,
+                  average=0.999),
 )
-DEEP = Stage(60_000, rate=5e-5, head_rate=3e-4, warmup=0.06, length=160, tokens=3072)
+DEEP = TrainingStage(60_000, rate=5e-5, head_rate=3e-4, warmup=0.06, length=160, tokens=3072)
 """The teacher, all layers of MPNet: it meets the pairs of the first of the wide."""
 NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
 """Meets the same pairs as the first of the wide, at a rate that suits its width."""

@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tools.training.corrupt import Clause, Pool, corrupt
-from tools.training.examples import Example
+from tools.training.corrupt import ParsedClause, Replacements, corrupt
+from tools.training.examples import TrainingExample
 
 OPENINGS = (
     "yes , ", "yes , i know that ", "i ' m not sure , but i know ", "i ' m not sure but ",
@@ -183,18 +183,18 @@ def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
     return text[: place.start()] + new + text[place.end() :]
 
 
-def retell(doc: Any, pool: Pool, rng: random.Random) -> list[Example]:
+def retell(doc: Any, pool: Replacements, rng: random.Random) -> list[TrainingExample]:
     """Up to two pairs from a sentence: one supported, one changed."""
     told = [_told(doc, wanted, pool, rng) for wanted in ("supported", "changed")]
     found = [one for one in told if one is not None]
     if rng.random() < 0.12:
         subjects = [c.text.lower() for c in doc.noun_chunks if c.root.pos_ != "PRON"] or ["it"]
         chat = rng.choice(CHAT).format(rng.choice(subjects))
-        found.append(Example(chat, doc.text, "not_enough", "retold_chat"))
+        found.append(TrainingExample(chat, doc.text, "not_enough", "retold_chat"))
     return found
 
 
-def _told(doc: Any, wanted: str, pool: Pool, rng: random.Random) -> Example | None:
+def _told(doc: Any, wanted: str, pool: Replacements, rng: random.Random) -> TrainingExample | None:
     """A clause of the sentence as a spoken response, "supported" or "changed"."""
     parts = _clause(doc, rng)
     if parts is None:
@@ -204,7 +204,7 @@ def _told(doc: Any, wanted: str, pool: Pool, rng: random.Random) -> Example | No
     premise, suffix, label = doc.text, "", "supported"
     replaced: dict[int, str] = {}
     if wanted == "changed":
-        change = corrupt(Clause(doc, subject, rest), pool, rng)
+        change = corrupt(ParsedClause(doc, subject, rest), pool, rng)
         if change is None:
             return None
         replaced, suffix, label = change
@@ -226,7 +226,7 @@ def _told(doc: Any, wanted: str, pool: Pool, rng: random.Random) -> Example | No
     spoken = _chat(text, rng)
     if label == "supported" and " i " in f" {spoken} " and " i " not in f" {text} ":
         label = "not_refuted"
-    return Example(spoken, premise, label, f"retold_{wanted}")
+    return TrainingExample(spoken, premise, label, f"retold_{wanted}")
 
 
 def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, str], str]:

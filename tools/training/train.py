@@ -13,20 +13,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from q2_metric.models.bundled.encoding import Tokenizer, Window
+from q2_metric.models.bundled.encoding import QueryWindow, Tokenizer
 from tools.training.batches import batches
-from tools.training.examples import Example, Source
+from tools.training.examples import ExampleSource, TrainingExample
 from tools.training.learner import Learner, progress_of
 from tools.training.predict import bfloat16_is_faster
 
 STATE = "state.safetensors"
 
-Loss = Callable[[nn.Module, Sequence[Window], Sequence[Example], torch.device], Tensor]
+Loss = Callable[[nn.Module, Sequence[QueryWindow], Sequence[TrainingExample], torch.device], Tensor]
 Evaluate = Callable[[nn.Module], dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainingSchedule:
     """How long and how fast to train.
 
     ``examples`` are counted as drawn; ``tokens`` is the padded size of a batch;
@@ -54,11 +54,11 @@ class Settings:
 
 def train(
     network: nn.Module,
-    sources: Sequence[Source],
+    sources: Sequence[ExampleSource],
     tokenizer: Tokenizer,
     loss: Loss,
     evaluate: Evaluate,
-    settings: Settings,
+    settings: TrainingSchedule,
     folder: Path,
     device: torch.device,
     stop: int | None = None,
@@ -111,7 +111,7 @@ def train(
 class _Place:
     """How far a run is, and of what."""
 
-    settings: Settings
+    settings: TrainingSchedule
     read: list[list[Any]]
     seen: int = 0
     step: int = 0
@@ -122,7 +122,7 @@ class _Place:
 
 
 def _resumed(
-    learner: Learner, path: Path, settings: Settings, sources: Sequence[Source],
+    learner: Learner, path: Path, settings: TrainingSchedule, sources: Sequence[ExampleSource],
     device: torch.device,
 ) -> _Place:
     """Where the run begins: at the start, or after what ``path`` holds."""

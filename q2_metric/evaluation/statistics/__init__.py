@@ -7,7 +7,7 @@ Raises throughout: InputError where a statistic is not defined, as an AUC of one
 """
 
 from q2_metric.evaluation.statistics.auc import (
-    Difference,
+    AucDifference,
     auc_difference,
     auc_interval,
     aucs,
@@ -18,7 +18,7 @@ from q2_metric.evaluation.statistics.correlation import Correlation, pearson, sp
 from q2_metric.evaluation.statistics.decisions import (
     THRESHOLD,
     Curve,
-    Detection,
+    Decisions,
     detection,
     precision_recall,
     roc_curve,
@@ -42,12 +42,12 @@ __all__ = [
     "SEED",
     "SYSTEMS",
     "THRESHOLD",
+    "AucDifference",
     "Bin",
     "Bools",
     "Correlation",
     "Curve",
-    "Detection",
-    "Difference",
+    "Decisions",
     "Floats",
     "Interval",
     "Simulation",

@@ -48,7 +48,7 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AucDifference:
     """AUC of one metric minus that of another on the same responses.
 
     ``interval`` is the paired bootstrap's, ``p`` the two-sided permutation test's.
@@ -58,7 +58,7 @@ class Difference:
     p: float
 
 
-def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Difference:
+def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> AucDifference:
     """AUC of ``first`` minus AUC of ``second``, and whether chance explains it.
 
     The test exchanges the two metrics' ranks of a response at random (Bandos, Rockette
@@ -72,7 +72,7 @@ def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Dif
         usable=_both_classes(labels),
     )
     value = roc_auc(labels, one) - roc_auc(labels, other)
-    return Difference(around(value, drawn), _exchanged(labels, one, other))
+    return AucDifference(around(value, drawn), _exchanged(labels, one, other))
 
 
 def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:

@@ -14,7 +14,7 @@ THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Detection:
+class Decisions:
     """Decisions at a threshold: shares in [0, 1], precision 0 where nothing is found."""
 
     accuracy: float
@@ -25,14 +25,14 @@ class Detection:
     inconsistent_recall: float
 
 
-def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Detection:
+def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
     """How well ``score > threshold`` tells consistent from inconsistent responses."""
     labels, values = checked(truth, scores)
     found = values > threshold
     precision, recall, _, _ = sklearn_metrics().precision_recall_fscore_support(
         labels, found, labels=[True, False], zero_division=0.0
     )
-    return Detection(
+    return Decisions(
         accuracy=float((found == labels).mean()),
         balanced_accuracy=float(recall.mean()),
         consistent_precision=float(precision[0]),

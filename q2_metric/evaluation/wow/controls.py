@@ -10,7 +10,7 @@ from q2_metric.data.labelled import Labelled
 from q2_metric.data.wow import SYSTEMS
 from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.scores import Columns, values
+from q2_metric.evaluation.scores import ScoreColumns, values
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell, Column, Table
 from q2_metric.evaluation.titles import title
@@ -19,7 +19,7 @@ from q2_metric.types import Example
 
 
 def random_knowledge(
-    columns: Columns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
+    columns: ScoreColumns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
 ) -> Table:
     """Scores of consistent responses beside the knowledge of other turns (Q², table 10)."""
     consistent = [row.example for row in selected if row.consistent]

@@ -23,7 +23,7 @@ from q2_metric.evaluation.detection import (
     detection_curves,
     detection_table,
 )
-from q2_metric.evaluation.scores import Columns, Scores
+from q2_metric.evaluation.scores import ScoreColumns, Scores
 from q2_metric.evaluation.tables import Report
 from q2_metric.evaluation.wow.controls import length, random_knowledge
 from q2_metric.evaluation.wow.paper import absolute, falling, robustness, standing, systems
@@ -36,7 +36,7 @@ def rows() -> list[Labelled]:
     return read_annotated()
 
 
-def experiment(columns: Columns, *, control: bool = True) -> Report:
+def experiment(columns: ScoreColumns, *, control: bool = True) -> Report:
     """All of the paper's tables on Wizard of Wikipedia.
 
     Args:

@@ -8,7 +8,7 @@ from q2_metric.data.labelled import Labelled
 from q2_metric.data.wow import SYSTEMS
 from q2_metric.evaluation import published
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.scores import Scored, Scores, values
+from q2_metric.evaluation.scores import Scores, ScoreSummary, values
 from q2_metric.evaluation.statistics import SEED, Interval
 from q2_metric.evaluation.tables import Cell, Column, Table
 from q2_metric.evaluation.titles import title
@@ -131,7 +131,7 @@ def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
     )
 
 
-def falling(selected: Sequence[Labelled], column: Sequence[Scored | None]) -> list[Interval]:
+def falling(selected: Sequence[Labelled], column: Sequence[ScoreSummary | None]) -> list[Interval]:
     """The robustness curve of one metric."""
     numbers = values(column)
     good = [number for row, number in zip(selected, numbers, strict=True) if row.consistent]

@@ -268,7 +268,7 @@ class _Plan:
         self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None
     ) -> dict[str, Any]:
         """The result of ``compute``; ``golds`` are the reference responses, if there are any."""
-        run = scoring.Run.over(
+        run = scoring.ScoredRows.over(
             self.metrics, rows, no_claim=self.no_claim,
             evidence=self.return_explanations or self.return_claims)
         found: dict[str, Any] = {**run.system(), "n": run.n()}
@@ -282,7 +282,9 @@ class _Plan:
         if self.return_explanations:
             found["explanations"] = run.explanations()
         if self.return_claims:
-            judged = scoring.Run.over(self.judges, rows, evidence=True) if self.judges else run
+            judged = run
+            if self.judges:
+                judged = scoring.ScoredRows.over(self.judges, rows, evidence=True)
             found["claims"] = judged.claims()
         return found
 

@@ -118,7 +118,7 @@ def _release() -> None:
         torch.cuda.empty_cache()
 
 
-class Answer(str):
+class ScoredAnswer(str):
     """A generated answer with the values that it adds to each metric of the table.
 
     Pickling drops the numbers. The harness pickles answers to gather the samples of all ranks, and
@@ -137,7 +137,7 @@ def score_responses(
     documents: Sequence[Document],
     options: Options,
     reported: Container[str],
-) -> tuple[list[Answer], Signatures]:
+) -> tuple[list[ScoredAnswer], Signatures]:
     """The answers with their numbers, and the signatures of the metrics.
 
     ``f1`` and ``bleu`` compare with the gold response and are left out without one. ``bleu`` is the
@@ -160,7 +160,7 @@ def score_responses(
         _warn_of_silence(found)
     made = []
     for text, document, words, scores in zip(texts, documents, f1, found, strict=True):
-        answer = Answer(text)
+        answer = ScoredAnswer(text)
         answer.document = document
         numbers = _numbers({**words, **scores}, options.no_claim)
         results = {**_against_gold(text, document), **numbers}
@@ -205,7 +205,7 @@ def example_of(document: Document, response: str) -> Example:
     )
 
 
-def response_results(document: Document, results: Sequence[Answer]) -> Results:
+def response_results(document: Document, results: Sequence[ScoredAnswer]) -> Results:
     """``process_results`` of the tasks that generate.
 
     Raises:

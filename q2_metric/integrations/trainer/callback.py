@@ -17,7 +17,7 @@ from transformers import TrainerCallback
 
 from q2_metric import scoring
 from q2_metric.errors import InputError, ModelError
-from q2_metric.integrations.trainer.responding import Responder, distributed
+from q2_metric.integrations.trainer.responding import TrainerResponder, distributed
 from q2_metric.metrics.registry import PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
@@ -106,7 +106,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         if with_gold not in (0, len(self.rows)):
             raise InputError(f"{with_gold} of {len(self.rows)} rows have a reference: "
                              "give one for each or for none")
-        self.respond = Responder(trainer, generation or {}, max_prompt_length, batch_size)
+        self.respond = TrainerResponder(trainer, generation or {}, max_prompt_length, batch_size)
         self.respond.check([row.prompt for row in self.rows])
         self.prefix = prefix
         self.no_claim = scoring.check_no_claim(no_claim)
@@ -303,7 +303,7 @@ def _numbers(
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
     ]
-    run = scoring.Run.over(
+    run = scoring.ScoredRows.over(
         metrics, examples, no_claim=no_claim, on_fault=None if strict else _report,
         on_break=None if strict else _report_broken)
     system = run.system()

@@ -22,7 +22,7 @@ _SHORT = 20
 """Most tokens of a response if no setting says so: the default of ``generate``."""
 
 
-class Responder:
+class TrainerResponder:
     """Generates with the model of a trainer.
 
     Args:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.models.memory import Memory
+from q2_metric.models.memory import LruCache
 from q2_metric.text.alignment import TEXT, align
 from q2_metric.text.windows import window_bounds
 
@@ -53,7 +53,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class QueryWindow:
     """One row of a batch: a query with a window of its text.
 
     ``text_start`` is the position of the text's first token in ``ids``;
@@ -77,7 +77,7 @@ class Tokenizer:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in an input is plain text
-        self._memory: Memory[str, Tokens] = Memory(CACHED_TEXTS, CACHED_CHARACTERS)
+        self._memory: LruCache[str, Tokens] = LruCache(CACHED_TEXTS, CACHED_CHARACTERS)
 
     def __call__(self, text: str) -> Tokens:
         tokens = self._memory.get(text)
@@ -101,7 +101,7 @@ class Tokenizer:
         return Tokens(list(encoding.ids), list(encoding.offsets), word_of, words)
 
 
-def pair(query: Tokens, text: Tokens) -> Window:
+def pair(query: Tokens, text: Tokens) -> QueryWindow:
     """The row for a query and a text that fits into one window."""
     query_words, text_words = align(query.words, text.words)
     types = (
@@ -112,10 +112,10 @@ def pair(query: Tokens, text: Tokens) -> Window:
         + [TEXT]
     )
     ids = [CLS, *query.ids, SEP, *text.ids, SEP]
-    return Window(ids, types, len(query.ids), len(query.ids) + 2, text.offsets)
+    return QueryWindow(ids, types, len(query.ids), len(query.ids) + 2, text.offsets)
 
 
-def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Window]:
+def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[QueryWindow]:
     """The rows that cover the text, each at most ``length`` tokens.
 
     Neighbours share ``stride`` tokens; the last window ends with the text and is
@@ -141,7 +141,7 @@ Forward = Callable[[Batch], NDArray[np.float32]]
 """Computes a network's logits for a batch."""
 
 
-def collate(rows: Sequence[Window], multiple: int = MULTIPLE) -> Batch:
+def collate(rows: Sequence[QueryWindow], multiple: int = MULTIPLE) -> Batch:
     """Pads rows to the longest, rounded up to ``multiple``."""
     longest = max(len(row.ids) for row in rows)
     length = -(-longest // multiple) * multiple

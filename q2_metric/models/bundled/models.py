@@ -18,8 +18,8 @@ from q2_metric.models.bundled.encoding import (
     MULTIPLE,
     Batch,
     Forward,
+    QueryWindow,
     Tokenizer,
-    Window,
     collate,
     windows,
 )
@@ -114,11 +114,11 @@ class _Bundled:
         """An unpickled copy opens the networks in its own process if they are not open there."""
         return type(self), self._asked
 
-    def _rows(self, query: str, text: str) -> list[Window]:
+    def _rows(self, query: str, text: str) -> list[QueryWindow]:
         return list(windows(tokenizer()(query), tokenizer()(text), WINDOW, STRIDE))
 
     def _run(
-        self, rows: Sequence[Window], forward: Forward | None = None
+        self, rows: Sequence[QueryWindow], forward: Forward | None = None
     ) -> list[NDArray[np.float32]]:
         """The logits of each row, in order, computed by ``forward`` if it is given."""
         return in_batches(
@@ -132,7 +132,7 @@ class _Bundled:
             ),
         )
 
-    def _logits(self, rows: Sequence[Window], forward: Forward) -> list[NDArray[np.float32]]:
+    def _logits(self, rows: Sequence[QueryWindow], forward: Forward) -> list[NDArray[np.float32]]:
         logits = forward(collate(rows))
         if not np.isfinite(logits).all():
             raise ModelError(
@@ -194,7 +194,7 @@ class BundledReader(_Bundled):
 
     def _decided(self, pairs: Sequence[tuple[str, str]], forward: Forward) -> list[_Read]:
         owners: list[int] = []
-        rows: list[Window] = []
+        rows: list[QueryWindow] = []
         for i, (question, context) in enumerate(pairs):
             for row in self._rows(question, context):
                 if row.offsets and row.query_length:
@@ -221,7 +221,7 @@ class BundledReader(_Bundled):
         return found
 
 
-def answer_span(logits: NDArray[np.float32], row: Window) -> tuple[Best, int, int]:
+def answer_span(logits: NDArray[np.float32], row: QueryWindow) -> tuple[Best, int, int]:
     """(best span, its start and end in characters) of a row that has text."""
     part = logits[row.text_start : row.text_start + len(row.offsets)]
     best = best_span(part[:, 0], part[:, 1], LONGEST_ANSWER)
@@ -243,7 +243,7 @@ class BundledEntailment(_Bundled):
 
     def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         owners: list[int] = []
-        rows: list[Window] = []
+        rows: list[QueryWindow] = []
         for i, (premise, hypothesis) in enumerate(pairs):
             for row in self._rows(hypothesis, premise):
                 owners.append(i)

@@ -49,7 +49,7 @@ _AT = re.compile(r"\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\d{1,2}
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _QuestionParts:
     """A question in its parts, in their order.
 
     Attributes:
@@ -123,7 +123,7 @@ def _is_fragment(tree: Tree) -> bool:
 # --- the parts of a question ------------------------------------------------------------------
 
 
-def _parts(tree: Tree) -> _Asked | None:
+def _parts(tree: Tree) -> _QuestionParts | None:
     """The parts of the question; ``None`` if it does not have the expected shape."""
     said = list(tree.words)
     while said and (said[-1].dep == "punct" or said[-1].text in "?."):
@@ -150,7 +150,7 @@ def _parts(tree: Tree) -> _Asked | None:
         return None
     if {word.lower for word in subject} & {"you", "your", "i", "my", "we", "our"}:
         return None
-    asked = _Asked(tree, asking, said[at], subject, said[at + 1 + len(subject) :])
+    asked = _QuestionParts(tree, asking, said[at], subject, said[at + 1 + len(subject) :])
     if said[at].lower in _DO:
         verb = asked.rest[_done(asked) - 1] if asked.rest else None
         bare = verb and (verb.tag in ("VB", "VBP", "NN", "JJ", "RB")
@@ -159,7 +159,9 @@ def _parts(tree: Tree) -> _Asked | None:
     return asked
 
 
-def _asked_subject(tree: Tree, asking: Sequence[Word], said: Sequence[Word]) -> _Asked | None:
+def _asked_subject(
+    tree: Tree, asking: Sequence[Word], said: Sequence[Word]
+) -> _QuestionParts | None:
     """Parts of "Who wrote the book", "How many people died": the asking words are the subject."""
     head = next((word for word in said if word.dep in ("nsubj", "nsubjpass")
                  and _first(tree, word) == said[0].i), None)
@@ -178,7 +180,7 @@ def _asked_subject(tree: Tree, asking: Sequence[Word], said: Sequence[Word]) -> 
                                                and after.tag[:2] == "NN"))
     if turned or verb.tag not in FINITE or verb.lower in _DO:
         return None  # "Who was the director?", "Which city was he born in?"
-    return _Asked(tree, said[:size], None, (), said[size:])
+    return _QuestionParts(tree, said[:size], None, (), said[size:])
 
 
 def _first(tree: Tree, word: Word) -> int:
@@ -225,7 +227,7 @@ def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool
 # --- statements -------------------------------------------------------------------------------
 
 
-def _decided(asked: _Asked, verdict: Verdict) -> str | None:
+def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
     """The statement that a yes or no makes with its question."""
     lower = {word.lower for word in (*asked.subject, *asked.rest)}
     if asked.auxiliary is None or not asked.rest or "or" in lower or (
@@ -238,14 +240,14 @@ def _decided(asked: _Asked, verdict: Verdict) -> str | None:
     return _sentence(asked, [front, "not", *(word.text for word in asked.rest)])
 
 
-def _done(asked: _Asked) -> int:
+def _done(asked: _QuestionParts) -> int:
     """The number of words of the rest that :func:`_verbs` uses: two in "did also open"."""
     if asked.auxiliary is None or asked.auxiliary.lower not in _DO:
         return 0
     return next((n for n, word in enumerate(asked.rest) if word.lower not in _ADVERBS), 0) + 1
 
 
-def _verbs(asked: _Asked) -> list[str]:
+def _verbs(asked: _QuestionParts) -> list[str]:
     """The auxiliary; for "do", the verb in the auxiliary's tense instead."""
     front = asked.auxiliary
     assert front is not None
@@ -256,14 +258,14 @@ def _verbs(asked: _Asked) -> list[str]:
     return [*(word.text for word in adverbs), forms[front.lower](verb.lower)]
 
 
-def _sentence(asked: _Asked, said: Sequence[str]) -> str:
+def _sentence(asked: _QuestionParts, said: Sequence[str]) -> str:
     """Subject and predicate as a sentence."""
     text = " ".join(" ".join([spell(asked.tree, asked.subject), *said]).split())
     text = re.sub(r" (['’](?:s|re|ve|ll)?\b|,)", r"\1", text)
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
-def _filled(asked: _Asked, answer: Tree) -> str | None:
+def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
     """The statement with the answer in place of the asking words."""
     text = _inside(answer)
     wh = next(word for word in asked.asking if word.lower in _ASKING)
@@ -301,7 +303,7 @@ def _inside(answer: Tree) -> str:
     return text
 
 
-def _counted(asked: _Asked, answer: Tree, text: str) -> str:
+def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
     """ "12" of "how many rooms" is "12 rooms"; "12 rooms" is itself."""
     if any((word.tag[:2] == "NN" and word.text != "%") or word.text in "$€£"
            for word in answer.words):
@@ -309,7 +311,7 @@ def _counted(asked: _Asked, answer: Tree, text: str) -> str:
     return " ".join([text, *(word.text for word in asked.asking[2:])])
 
 
-def _copula(asked: _Asked, kind: str, text: str) -> str | None:
+def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
     """ "What is the capital of France", "How tall is the tower", "Where is the museum"."""
     front = asked.auxiliary
     if front is None or front.lower not in ("is", "are", "was", "were", "'s"):
@@ -328,7 +330,7 @@ def _copula(asked: _Asked, kind: str, text: str) -> str | None:
     return _sentence(asked, [expand(asked.tree, front), text])
 
 
-def _place(asked: _Asked, wh: Word, kind: str, text: str) -> tuple[int | None, str]:
+def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int | None, str]:
     """The number of words of the rest before the answer, and the answer as written there."""
     end, done = len(asked.rest), _done(asked)
     first = text.split()[0].lower()

@@ -22,7 +22,7 @@ from q2_metric import forks
 from q2_metric.errors import ModelError
 from q2_metric.models.english.titles import join_titles
 from q2_metric.models.english.vocabulary import REPORTING
-from q2_metric.models.memory import Memory
+from q2_metric.models.memory import LruCache
 from q2_metric.text.normalise import normalise
 from q2_metric.text.repair import Repaired, repair
 from q2_metric.text.sentences import split_sentences
@@ -184,7 +184,7 @@ class Parser:
 
     def __init__(self, cache_size: int = CACHED_TEXTS, batch_size: int = 128) -> None:
         self.batch_size = batch_size
-        self._memory: Memory[_Key, Parsed] = Memory(cache_size, CACHED_CHARACTERS)
+        self._memory: LruCache[_Key, Parsed] = LruCache(cache_size, CACHED_CHARACTERS)
 
     def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
         """One parse for each text, in order.

@@ -56,7 +56,7 @@ class Statement:
     without: frozenset[str] = frozenset()
 
 
-class Stances:
+class EnglishStances:
     """Compares the stances of sentences towards the same things.
 
     Args:

@@ -14,7 +14,7 @@ from q2_metric.models.hub.loading import limit_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from q2_metric.models.hub.loading import Loaded
+    from q2_metric.models.hub.loading import LoadedModel
 
 CPU_TOKENS = 1024
 """Padded tokens of a batch on a CPU, so that it fits in the caches: 512 to 2048 took about the same
@@ -47,7 +47,7 @@ class Usage:
         return 1 - self.tokens / self.padded if self.padded else 0.0
 
 
-class Memory(Protocol):
+class DeviceMemory(Protocol):
     """A device's memory in bytes."""
 
     def start(self) -> None:
@@ -90,7 +90,7 @@ class CudaMemory:
         return int(free + held - torch.cuda.memory_allocated(self._device))
 
 
-def memory_of(device: Any) -> Memory | None:
+def memory_of(device: Any) -> DeviceMemory | None:
     """The memory of a device; ``None`` if torch cannot measure it (CPU, MPS)."""
     name = str(device)
     return CudaMemory(name) if name.startswith("cuda") else None
@@ -115,7 +115,7 @@ class Batches:
 
     def __init__(
         self,
-        loaded: Loaded,
+        loaded: LoadedModel,
         batch_size: int | None,
         *,
         copies: int = 1,
@@ -173,7 +173,7 @@ class Batches:
             self._learn(self._memory, self.budget.cost(len(rows), max(lengths)))
         return found
 
-    def _learn(self, memory: Memory, cost: int) -> None:
+    def _learn(self, memory: DeviceMemory, cost: int) -> None:
         """Set the budget from the memory that a batch took; small batches are not informative."""
         if 2 * cost < self.budget.tokens:
             return

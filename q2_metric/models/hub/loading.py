@@ -54,7 +54,7 @@ OLDEST = (5, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedModel:
     """A tokenizer and a model in evaluation mode, on their device.
 
     ``name`` is the folder, or the Hub name with its commit. It is part of signatures.
@@ -188,7 +188,7 @@ def load_pretrained(
     dtype: str = "float32",
     attn_implementation: str | None = None,
     compile: bool = False,
-) -> Loaded:
+) -> LoadedModel:
     """Load a tokenizer and a model from the Hub or from a local folder.
 
     Weights are read from safetensors. If a model has none, torch's weights-only reader reads its
@@ -239,7 +239,7 @@ def load_pretrained(
         model = model.to(place).eval()
     if compile:
         model.compile(dynamic=True)  # lengths differ from batch to batch
-    return Loaded(_label(name, revision, dtype), tokenizer, model, place)
+    return LoadedModel(_label(name, revision, dtype), tokenizer, model, place)
 
 
 def _load_tokenizer(name: str, folder: str, revision: str) -> Any:

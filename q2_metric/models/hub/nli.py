@@ -7,7 +7,7 @@ from typing import Any
 
 from q2_metric.models.hub.batches import Batches
 from q2_metric.models.hub.labels import label_order
-from q2_metric.models.hub.loading import Loaded, check_finite
+from q2_metric.models.hub.loading import LoadedModel, check_finite
 from q2_metric.models.hub.tokens import cut, encode_pairs, token_offsets, window_size
 from q2_metric.models.verdicts import OVERLAP, best_verdicts
 from q2_metric.types import Verdict
@@ -36,7 +36,7 @@ class TorchNli:
 
     def __init__(
         self,
-        model: Loaded,
+        model: LoadedModel,
         *,
         labels: Sequence[str] | None = None,
         known: Sequence[str] = (),

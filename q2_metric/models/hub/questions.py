@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models.hub.batches import Batches, Row
-from q2_metric.models.hub.loading import Loaded
+from q2_metric.models.hub.loading import LoadedModel
 from q2_metric.models.hub.templates import HIGHLIGHT, TEMPLATES
 from q2_metric.models.hub.tokens import raw_offsets, token_ids
 from q2_metric.text.passages import in_passages
@@ -65,7 +65,7 @@ class Seq2SeqQuestions:
 
     def __init__(
         self,
-        model: Loaded,
+        model: LoadedModel,
         *,
         template: str | None = None,
         decoding: Decoding = "beam",

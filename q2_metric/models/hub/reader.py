@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from q2_metric.errors import InputError
 from q2_metric.models.hub.batches import Batches
-from q2_metric.models.hub.loading import Loaded, check_finite
-from q2_metric.models.hub.tokens import Window, cut, encode_pairs, window_size
+from q2_metric.models.hub.loading import LoadedModel, check_finite
+from q2_metric.models.hub.tokens import EncodedPair, cut, encode_pairs, window_size
 from q2_metric.models.spans import Best, best_span
 from q2_metric.types import Answer
 
@@ -46,7 +46,7 @@ class TorchReader:
 
     def __init__(
         self,
-        model: Loaded,
+        model: LoadedModel,
         *,
         threshold: float = 0.0,
         batch_size: int | None = None,
@@ -81,7 +81,7 @@ class TorchReader:
             self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=self.overlap
         )
         logits = self.batches.run([window.inputs for window in windows], self._run)
-        found: list[list[tuple[Window, Best, float]]] = [[] for _ in asked]
+        found: list[list[tuple[EncodedPair, Best, float]]] = [[] for _ in asked]
         for window, (start, end) in zip(windows, logits, strict=True):
             found[window.item].append((window, *self._read(window, start, end)))
         answers = {
@@ -96,7 +96,7 @@ class TorchReader:
         return list(zip(start, end, strict=True))
 
     def _read(
-        self, window: Window, start: NDArray[np.float64], end: NDArray[np.float64]
+        self, window: EncodedPair, start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> tuple[Best, float]:
         """A window's best answer, and the score of none."""
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
@@ -108,7 +108,9 @@ class TorchReader:
         best = best_span(start, end, self.max_answer, allowed)
         return best, float(start[null]) + float(end[null])
 
-    def _best(self, context: str, found: Sequence[tuple[Window, Best, float]]) -> Answer | None:
+    def _best(
+        self, context: str, found: Sequence[tuple[EncodedPair, Best, float]]
+    ) -> Answer | None:
         null = min(score for _, _, score in found)
         window, best, _ = max(found, key=lambda item: item[1].score)
         left, right = window.offsets[best.first], window.offsets[best.last]

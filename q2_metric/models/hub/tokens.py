@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from q2_metric.models.hub.loading import Loaded
+    from q2_metric.models.hub.loading import LoadedModel
 
 NO_LIMIT = 1_000_000
 """Tokenizers without a length limit announce a number far above this one."""
@@ -30,7 +30,7 @@ def has_segments(config: Any) -> bool:
     return segments > 1 or config.model_type in SEGMENTED
 
 
-def window_size(loaded: Loaded) -> int:
+def window_size(loaded: LoadedModel) -> int:
     """How many tokens, special ones included, the model can read at once."""
     config, limits = loaded.model.config, []
     announced = getattr(loaded.tokenizer, "model_max_length", NO_LIMIT)
@@ -110,7 +110,7 @@ def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class EncodedPair:
     """Model inputs for one pair of texts, or for a part of its longer text.
 
     ``item`` is the pair's index. ``inputs`` maps the tokenizer's names to lists of the same
@@ -124,13 +124,13 @@ class Window:
 
 
 def encode_pairs(
-    loaded: Loaded,
+    loaded: LoadedModel,
     pairs: Sequence[tuple[str, str]],
     *,
     long: Literal[0, 1],
     max_length: int,
     overlap: int,
-) -> list[Window]:
+) -> list[EncodedPair]:
     """Encode pairs of texts, the longer of the two in overlapping windows.
 
     Args:
@@ -150,7 +150,7 @@ def encode_pairs(
     for item, pair in enumerate(pairs):
         room = max_length - specials - short[pair[1 - long]]
         by_stride.setdefault(max(0, min(overlap, room // 2)), []).append(item)
-    windows: list[list[Window]] = [[] for _ in pairs]
+    windows: list[list[EncodedPair]] = [[] for _ in pairs]
     for stride, items in by_stride.items():
         encoded = tokenizer(
             [pairs[item][0] for item in items],
@@ -174,5 +174,5 @@ def encode_pairs(
                 )
             ]
             inputs = {name: encoded[name][row] for name in names}
-            windows[item].append(Window(item, inputs, offsets))
+            windows[item].append(EncodedPair(item, inputs, offsets))
     return [window for found in windows for window in found]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from q2_metric.errors import ModelError
-from q2_metric.models.hub.loading import Loaded
+from q2_metric.models.hub.loading import LoadedModel
 from q2_metric.models.hub.prompts import Prompt
 from q2_metric.models.hub.tokens import token_ids
 
 
-def answer_ids(loaded: Loaded, prompt: Prompt) -> tuple[int, int]:
+def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
     """The first tokens of the two answers, special tokens (a BOS) passed over.
 
     Raises:
@@ -33,7 +33,7 @@ def answer_ids(loaded: Loaded, prompt: Prompt) -> tuple[int, int]:
     return first[0], first[1]
 
 
-def decoder_start(loaded: Loaded) -> int:
+def decoder_start(loaded: LoadedModel) -> int:
     """The token that a decoder begins with.
 
     Raises:

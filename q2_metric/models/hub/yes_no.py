@@ -7,7 +7,7 @@ from typing import Any
 
 from q2_metric.errors import InputError
 from q2_metric.models.hub.batches import Batches, Row
-from q2_metric.models.hub.loading import Loaded, check_finite
+from q2_metric.models.hub.loading import LoadedModel, check_finite
 from q2_metric.models.hub.prompts import PROMPTS, Prompt
 from q2_metric.models.hub.tokens import cut, raw_offsets, token_offsets
 from q2_metric.models.hub.two_rows import answer_ids, decoder_start, with_head_rows
@@ -40,7 +40,7 @@ class YesNoEntailment:
 
     def __init__(
         self,
-        model: Loaded,
+        model: LoadedModel,
         *,
         prompt: str | Prompt = "scale",
         batch_size: int | None = None,

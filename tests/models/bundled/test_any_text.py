@@ -61,7 +61,7 @@ def test_any_text_is_scored(name: str) -> None:
         assert score.example is example
         assert score.value is None or 0 <= score.value <= 1
         assert (score.value is None) == (score.reason is not None)
-        for item in score.because:
+        for item in score.evidence:
             if isinstance(item, Comparison):
                 span = item.question.span
                 assert example.response[span.start :].startswith(span.text)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from q2_metric.models.english.stance import Stances
+from q2_metric.models.english.stance import EnglishStances
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "stances.tsv"
 
@@ -19,16 +19,16 @@ def rows() -> list[tuple[str, str, bool]]:
 
 
 @pytest.fixture(scope="module")
-def stances() -> Stances:
-    return Stances()
+def stances() -> EnglishStances:
+    return EnglishStances()
 
 
 @pytest.mark.parametrize(("claim", "known", "opposed"), rows())
-def test_two_sentences(stances: Stances, claim: str, known: str, opposed: bool) -> None:
+def test_two_sentences(stances: EnglishStances, claim: str, known: str, opposed: bool) -> None:
     assert stances.opposed([(claim, known)]) == [opposed]
 
 
-def test_sentences_are_judged_in_order(stances: Stances) -> None:
+def test_sentences_are_judged_in_order(stances: EnglishStances) -> None:
     pairs = [(claim, known) for claim, known, _ in rows()]
     assert stances.opposed(pairs) == [opposed for _, _, opposed in rows()]
     assert stances.opposed([]) == []

@@ -10,7 +10,7 @@ import pytest
 from local_models import bart, encoder, t5
 
 if TYPE_CHECKING:
-    from q2_metric.models.hub.loading import Loaded
+    from q2_metric.models.hub.loading import LoadedModel
 
 
 @pytest.fixture(scope="session")
@@ -38,15 +38,15 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def loaded(folders: Callable[[str], Path]) -> Callable[[str], Loaded]:
+def loaded(folders: Callable[[str], Path]) -> Callable[[str], LoadedModel]:
     """Loaded models by name."""
     from hub_models import NLI, QA
 
     from q2_metric.models.hub.loading import load_pretrained
 
-    made: dict[str, Loaded] = {}
+    made: dict[str, LoadedModel] = {}
 
-    def load(name: str) -> Loaded:
+    def load(name: str) -> LoadedModel:
         if name not in made:
             auto: Any = {"qa": QA, "nli": NLI}.get(name.split("/")[1], "AutoModelForSeq2SeqLM")
             made[name] = load_pretrained(auto, str(folders(name)), "cpu")

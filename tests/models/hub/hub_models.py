@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from local_models import wordpiece
 
-from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.questions import Seq2SeqQuestions
 from q2_metric.models.hub.reader import TorchReader
@@ -25,12 +25,12 @@ AUTO: dict[type, Any] = {
 }
 
 
-def load(kind: type, name: str, dtype: str = "float32") -> Loaded:
+def load(kind: type, name: str, dtype: str = "float32") -> LoadedModel:
     """What a stage of this kind runs, from the Hub or a folder."""
     return load_pretrained(AUTO[kind], name, "cpu", dtype)
 
 
-Load = Callable[[str], Loaded]
+Load = Callable[[str], LoadedModel]
 Folders = Callable[[str], Path]
 
 
@@ -52,12 +52,14 @@ class Scripted:
         return self.logits(input_ids)
 
 
-def scripted(tmp_path: Path, logits: Callable[[Any, torch.Tensor], Any], **config: Any) -> Loaded:
+def scripted(
+    tmp_path: Path, logits: Callable[[Any, torch.Tensor], Any], **config: Any
+) -> LoadedModel:
     """A BERT tokenizer around a scripted model; ``logits`` gets the vocabulary too."""
     tokenizer = wordpiece(tmp_path)
     vocabulary = tokenizer.get_vocab()
     model = Scripted(lambda ids: logits(vocabulary, ids), **config)
-    return Loaded("scripted", tokenizer, model, "cpu")
+    return LoadedModel("scripted", tokenizer, model, "cpu")
 
 
 PREMISES = [

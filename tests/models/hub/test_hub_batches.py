@@ -20,13 +20,13 @@ from q2_metric.errors import InputError, ModelError
 from q2_metric.models.batching import is_out_of_memory
 from q2_metric.models.hub import batches as torch_batches
 from q2_metric.models.hub.batches import Batches, Row, pad
-from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.hub.reader import TorchReader
 from q2_metric.models.hub.yes_no import YesNoEntailment
 
 TOKENIZER = SimpleNamespace(pad_token_id=7, pad_token_type_id=3, padding_side="right")
-CPU = Loaded("fake", TOKENIZER, None, "cpu")
+CPU = LoadedModel("fake", TOKENIZER, None, "cpu")
 
 
 def rows_of(*lengths: int) -> list[Row]:
@@ -151,7 +151,7 @@ def test_the_batch_size_is_found_from_memory(
     device = Device()
     monkeypatch.setattr(torch_batches, "memory_of", lambda _: FakeMemory(total, 100, device))
     monkeypatch.setattr(torch_batches, "FIRST_TOKENS", 1000)
-    loaded = Loaded("fake", TOKENIZER, None, "meta")  # no CPU, and yet no CUDA is called
+    loaded = LoadedModel("fake", TOKENIZER, None, "meta")  # no CPU, and yet no CUDA is called
     monkeypatch.setattr(torch.Tensor, "to", lambda tensor, _: tensor)
     found = Batches(loaded, None).run(rows_of(*[10] * 40_000), device)
     assert [place for place, _ in found] == list(range(40_000))
@@ -169,7 +169,7 @@ def test_after_running_out_the_budget_does_not_grow_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch_batches, "memory_of", lambda _: FakeMemory(10**12, 1, device))
     monkeypatch.setattr(torch_batches, "FIRST_TOKENS", 2000)
     monkeypatch.setattr(torch.Tensor, "to", lambda tensor, _: tensor)
-    Batches(Loaded("fake", TOKENIZER, None, "meta"), None).run(rows_of(*[10] * 5000), device)
+    Batches(LoadedModel("fake", TOKENIZER, None, "meta"), None).run(rows_of(*[10] * 5000), device)
     assert device.failed == 1
     assert max(rows * width for rows, width in device.shapes) == 4000
 

@@ -22,7 +22,7 @@ from q2_metric.models.hub import loading
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.models.presets import Preset, Stage
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 from q2_metric.scoring import score_rows
 from q2_metric.types import Example
 
@@ -126,7 +126,7 @@ def test_a_large_model_in_float32_is_said_before_it_is_loaded(
     for dtype, told in (("float32", 1), ("bfloat16", 0)):
         caplog.clear()
         with caplog.at_level(logging.WARNING, "q2_metric"):
-            stages.load_backbone("paper", running=Running(device="cpu", dtype=dtype))
+            stages.load_backbone("paper", config=RuntimeConfig(device="cpu", dtype=dtype))
         assert len(caplog.messages) == told
         assert all("needs 11 GB of memory" in one and "--dtype bfloat16 needs 6 GB" in one
                    for one in caplog.messages)

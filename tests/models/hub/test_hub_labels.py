@@ -23,10 +23,10 @@ from q2_metric.metrics.scale import Scale
 from q2_metric.models import stages
 from q2_metric.models.hub.kinds import entailment_kind
 from q2_metric.models.presets import LABELS, PRESETS
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 
 SNLI = "boychaboy/SNLI_roberta-large"
-CPU = Running(device="cpu")
+CPU = RuntimeConfig(device="cpu")
 PAIR = ("The king sailed north.", "A king was at sea.")
 
 
@@ -53,12 +53,12 @@ def test_the_preset_knows_its_models_classes(
 ) -> None:
     build(SNLI, stand_ins)
     monkeypatch.chdir(stand_ins)
-    nli = stages.load_nli("paper", running=CPU)
+    nli = stages.load_nli("paper", config=CPU)
     (verdict,) = nli.judge([PAIR])
     assert [verdict.entailment, verdict.neutral, verdict.contradiction] == pytest.approx(
         by_hand(nli), abs=1e-6)
     # So does any other preset in which the model is used.
-    again = stages.load_nli("bundled", SNLI, running=CPU)
+    again = stages.load_nli("bundled", SNLI, config=CPU)
     assert again.judge([PAIR]) == [verdict]
 
 
@@ -75,7 +75,7 @@ def test_the_table_is_summacs() -> None:
 ])
 def test_names_in_the_config(tmp_path: Path, config: dict[str, Any], order: Any) -> None:
     snli(tmp_path / "m", **config)
-    nli = stages.load_nli("bundled", str(tmp_path / "m"), running=CPU)
+    nli = stages.load_nli("bundled", str(tmp_path / "m"), config=CPU)
     (verdict,) = nli.judge([PAIR])
     hand = by_hand(nli)
     assert [verdict.entailment, verdict.neutral, verdict.contradiction] == pytest.approx(
@@ -158,7 +158,7 @@ def test_yes_and_no_against_a_hand_computation(name: str, tmp_path: Path) -> Non
     if tied:
         path = tmp_path / "m" / "config.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "tie_word_embeddings": True}))
-    backbone = stages.load_backbone("bundled", str(tmp_path / "m"), running=CPU)
+    backbone = stages.load_backbone("bundled", str(tmp_path / "m"), config=CPU)
     (verdict,) = backbone.judge([PAIR])
     weights = load_file(tmp_path / "m" / "model.safetensors")
     loaded = backbone._loaded  # type: ignore[attr-defined]

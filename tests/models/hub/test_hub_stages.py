@@ -11,10 +11,10 @@ import pytest
 from q2_metric.errors import InputError, ModelError
 from q2_metric.models import stages
 from q2_metric.models.presets import Preset, Stage
-from q2_metric.running import Running
+from q2_metric.runtime_config import RuntimeConfig
 
 NLI = "AutoModelForSequenceClassification"
-CPU = Running(device="cpu")
+CPU = RuntimeConfig(device="cpu")
 THREE = {0: "contradiction", 1: "entailment", 2: "neutral"}
 
 
@@ -62,8 +62,8 @@ def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
     from q2_metric.models.hub.reader import TorchReader
     from q2_metric.models.hub.yes_no import YesNoEntailment
 
-    two = Running(device="cpu", batch_size=2)
-    questions = stages.load_questions(mine, decoding="sample", seed=3, running=two)
+    two = RuntimeConfig(device="cpu", batch_size=2)
+    questions = stages.load_questions(mine, decoding="sample", seed=3, config=two)
     assert isinstance(questions, Seq2SeqQuestions)
     assert questions.batches.budget.rows == 1  # samples are drawn one by one
     assert (questions.template, questions.decoding, questions.seed) == (
@@ -71,10 +71,10 @@ def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
         "sample",
         3,
     )
-    reader = stages.load_reader(mine, threshold=1.5, running=CPU)
+    reader = stages.load_reader(mine, threshold=1.5, config=CPU)
     assert isinstance(reader, TorchReader)
     assert (reader.threshold, reader.batches.budget.rows) == (1.5, None)
-    nli, backbone = stages.load_nli(mine, running=CPU), stages.load_backbone(mine, running=CPU)
+    nli, backbone = stages.load_nli(mine, config=CPU), stages.load_backbone(mine, config=CPU)
     assert isinstance(nli, TorchNli)
     assert isinstance(backbone, YesNoEntailment)
     assert backbone.prompt == PROMPTS["minicheck"].text
@@ -89,19 +89,19 @@ def test_a_replacement_decides_its_own_kind(saved: dict[str, str]) -> None:
     from q2_metric.models.hub.yes_no import YesNoEntailment
 
     for load in (stages.load_nli, stages.load_backbone):
-        assert isinstance(load("bundled", saved["nli"], running=CPU), TorchNli)
-        asked = load("bundled", saved["questions"], running=CPU)
+        assert isinstance(load("bundled", saved["nli"], config=CPU), TorchNli)
+        asked = load("bundled", saved["questions"], config=CPU)
         assert isinstance(asked, YesNoEntailment)
         assert asked.prompt == PROMPTS["scale"].text
-        checked = load("paper", saved["scale"], running=CPU)
+        checked = load("paper", saved["scale"], config=CPU)
         assert isinstance(checked, YesNoEntailment)
         assert checked.prompt == PROMPTS["minicheck"].text
-        chosen = load("paper", saved["scale"], prompt="scale", running=CPU)
+        chosen = load("paper", saved["scale"], prompt="scale", config=CPU)
         assert isinstance(chosen, YesNoEntailment)
         assert chosen.prompt == PROMPTS["scale"].text
-    assert isinstance(stages.load_reader("bundled", saved["reader"], running=CPU), TorchReader)
+    assert isinstance(stages.load_reader("bundled", saved["reader"], config=CPU), TorchReader)
     for path, template in (("questions", "highlight"), ("scale", "answer-context")):
-        questions = stages.load_questions("paper", saved[path], running=CPU)
+        questions = stages.load_questions("paper", saved[path], config=CPU)
         assert isinstance(questions, Seq2SeqQuestions)
         assert questions.template == template
 
@@ -117,9 +117,9 @@ def test_labels_reach_the_classifier(tmp_path: Path) -> None:
 
     folder = str(encoder(tmp_path / "m", "bert", NLI))
     with pytest.raises(ModelError, match="LABEL_0"):
-        stages.load_nli("bundled", folder, running=CPU)
+        stages.load_nli("bundled", folder, config=CPU)
     labelled = stages.load_nli(
-        "bundled", folder, labels=("not_entailment", "entailment"), running=CPU
+        "bundled", folder, labels=("not_entailment", "entailment"), config=CPU
     )
     assert labelled.judge([("a dog", "a cat")])[0].contradiction == 0.0
 
@@ -137,28 +137,28 @@ def test_weights_load_once_for_each_device_and_dtype(
         return real(*arguments)
 
     monkeypatch.setattr(loading, "load_pretrained", counted)
-    first = stages.load_nli(mine, running=CPU)
-    second = stages.load_nli(mine, running=Running(device="cpu", batch_size=2))
+    first = stages.load_nli(mine, config=CPU)
+    second = stages.load_nli(mine, config=RuntimeConfig(device="cpu", batch_size=2))
     assert len(loads) == 1
     assert first._loaded is second._loaded  # type: ignore[attr-defined]
     sizes = [nli.batches.budget.rows for nli in (first, second)]  # type: ignore[attr-defined]
     assert sizes == [None, 2]
-    assert stages.load_backbone("bundled", mine.nli.model, running=CPU).prompt == ""
+    assert stages.load_backbone("bundled", mine.nli.model, config=CPU).prompt == ""
     assert len(loads) == 1
-    stages.load_nli(mine, running=Running(device="cpu", dtype="bfloat16"))
+    stages.load_nli(mine, config=RuntimeConfig(device="cpu", dtype="bfloat16"))
     assert len(loads) == 2
     stages.clear_cache()
-    stages.load_nli(mine, running=CPU)
+    stages.load_nli(mine, config=CPU)
     assert len(loads) == 3
 
 
 def test_one_models_weights_serve_questions_and_yes_no(saved: dict[str, str]) -> None:
-    questions = stages.load_questions("bundled", saved["questions"], running=CPU)
-    backbone = stages.load_backbone("bundled", saved["questions"], running=CPU)
+    questions = stages.load_questions("bundled", saved["questions"], config=CPU)
+    backbone = stages.load_backbone("bundled", saved["questions"], config=CPU)
     before = backbone.judge([("a dog", "a cat")])
     assert questions._loaded is backbone._loaded  # type: ignore[attr-defined]
     assert (
-        stages.load_backbone("bundled", saved["questions"], running=CPU).judge(
+        stages.load_backbone("bundled", saved["questions"], config=CPU).judge(
             [("a dog", "a cat")]
         )
         == before
@@ -168,23 +168,23 @@ def test_one_models_weights_serve_questions_and_yes_no(saved: dict[str, str]) ->
 @pytest.mark.parametrize("batch_size", [0, -1])
 def test_a_batch_size_below_one_is_refused(mine: Preset, batch_size: int) -> None:
     with pytest.raises(InputError, match="batch_size"):
-        stages.load_nli(mine, running=Running(device="cpu", batch_size=batch_size))
+        stages.load_nli(mine, config=RuntimeConfig(device="cpu", batch_size=batch_size))
 
 
 def test_options_that_a_stage_cannot_take_are_refused(mine: Preset) -> None:
     for given in ({"attn_implementation": "sdpa"}, {"compile": True}):
         with pytest.raises(InputError, match="for transformers models"):
-            stages.load_reader("bundled", running=Running(device="cpu", **given))
+            stages.load_reader("bundled", config=RuntimeConfig(device="cpu", **given))
         with pytest.raises(InputError, match="for transformers models"):
-            stages.load_questions("bundled", running=Running(device="cpu", **given))
+            stages.load_questions("bundled", config=RuntimeConfig(device="cpu", **given))
         with pytest.raises(InputError, match="for transformers models"):
-            stages.load_backbone("bundled", running=Running(device="cpu", **given))
+            stages.load_backbone("bundled", config=RuntimeConfig(device="cpu", **given))
     with pytest.raises(InputError, match="the bundled model is an NLI classifier"):
         stages.load_backbone("bundled", prompt="scale")
     with pytest.raises(InputError, match="takes no prompt"):
-        stages.load_nli(mine, prompt="scale", running=CPU)
+        stages.load_nli(mine, prompt="scale", config=CPU)
 
 
 def test_attention_kernels_reach_the_models(mine: Preset) -> None:
-    nli = stages.load_nli(mine, running=Running(device="cpu", attn_implementation="eager"))
+    nli = stages.load_nli(mine, config=RuntimeConfig(device="cpu", attn_implementation="eager"))
     assert nli._loaded.model.config._attn_implementation == "eager"  # type: ignore[attr-defined]

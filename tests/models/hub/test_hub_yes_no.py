@@ -14,7 +14,7 @@ import torch
 from hub_models import LONG, PREMISES, Folders, Load
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.models.hub.loading import Loaded, load_pretrained
+from q2_metric.models.hub.loading import LoadedModel, load_pretrained
 from q2_metric.models.hub.prompts import PROMPTS, Prompt
 from q2_metric.models.hub.two_rows import answer_ids
 from q2_metric.models.hub.yes_no import YesNoEntailment
@@ -122,7 +122,7 @@ class WithBos:
 
 
 def test_bos_is_not_an_answer() -> None:
-    model = Loaded("bos", WithBos(), None, "cpu")
+    model = LoadedModel("bos", WithBos(), None, "cpu")
     assert answer_ids(model, PROMPTS["scale"]) == (ord("Y"), ord("N"))
     with pytest.raises(ModelError, match="same token"):
         answer_ids(model, Prompt("{chunk}{sentence}", "Yes", "Yep"))

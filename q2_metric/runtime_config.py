@@ -11,7 +11,7 @@ from q2_metric.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RuntimeConfig:
     """Where and how the models of a metric run.
 
     Attributes:
@@ -40,15 +40,15 @@ class Running:
             raise InputError(f"batch_size must be at least 1, not {self.batch_size}")
 
     @classmethod
-    def of(cls, keywords: Mapping[str, Any]) -> Running:
+    def of(cls, keywords: Mapping[str, Any]) -> RuntimeConfig:
         """Takes its fields from keywords. A missing or ``None`` keyword means the default."""
-        given = {name: keywords.get(name) for name in RUNNING}
+        given = {name: keywords.get(name) for name in RUNTIME_FIELDS}
         return cls(**{name: value for name, value in given.items() if value is not None})
 
     def keywords(self) -> dict[str, Any]:
         """The fields by name."""
-        return {name: getattr(self, name) for name in RUNNING}
+        return {name: getattr(self, name) for name in RUNTIME_FIELDS}
 
 
-RUNNING = tuple(field.name for field in fields(Running))
+RUNTIME_FIELDS = tuple(field.name for field in fields(RuntimeConfig))
 """Names of its fields."""
