@@ -65,9 +65,8 @@ class _ChunkPair(NamedTuple):
 def resolved(
     preset: Preset, scale_model: str | None, given: Mapping[str, Any]
 ) -> tuple[ScaleSettings, RuntimeConfig]:
-    """The settings and the runtime config from the keywords of a call.
-
-    Missing settings are the preset's, or the paper's with another model.
+    """The settings (missing ones as in the preset, or in the paper with another model) and the
+    runtime config, from the keywords of a call.
 
     Raises:
         InputError: a name is unknown, or a value is wrong.
@@ -165,12 +164,11 @@ class Scale:
 
         Args:
             preset: as for :meth:`Q2.from_preset`.
-            scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model
-                or any NLI cross-encoder.
-            keywords: fields of :class:`ScaleSettings` and of
-                :class:`~q2_metric.runtime_config.RuntimeConfig` (device, dtype, batch_size, …).
-                The default of a setting is the preset's, or the paper's with another
-                ``scale_model``.
+            scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model or any NLI
+                cross-encoder.
+            keywords: fields of :class:`ScaleSettings`, whose defaults are the preset's (the
+                paper's with another ``scale_model``), and of
+                :class:`~q2_metric.runtime_config.RuntimeConfig`.
 
         Raises:
             InputError, MissingExtra, ModelError: as for :meth:`Q2.from_preset`.
@@ -191,9 +189,8 @@ class Scale:
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.
 
-        ``evidence`` holds the judgement of each claim; with ``evidence`` also the sentence of the
-        knowledge that decides it. The value is ``None`` if the response or the knowledge has no
-        sentence.
+        ``Score.evidence`` holds the judgement of each claim; ``evidence=True`` adds the sentence of
+        the knowledge that decides it. The value is ``None`` without a sentence on either side.
         """
         read = [(example, None) if self.settings.markup == "keep" else as_read(example)
                 for example in examples]

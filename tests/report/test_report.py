@@ -243,9 +243,9 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_of_users_are_text(path: Path, text: str) -> None:
     example = Example(text, text, (text,), id=text)
-    evidence = (comparison(example, text, text, Verdict(1.0, 0.0)),)
-    evidence = (judged(text, 0, 1.0, text, 0, 1.0),)
-    scores = {"q2": Score(example, 1.0, evidence), "scale": Score(example, 1.0, evidence)}
+    questions = (comparison(example, text, text, Verdict(1.0, 0.0)),)
+    claims = (judged(text, 0, 1.0, text, 0, 1.0),)
+    scores = {"q2": Score(example, 1.0, questions), "scale": Score(example, 1.0, claims)}
     page = page_of(path, (example, scores), (BadRow(1, text, text), {}), file=text)
     first, second = data(page)
     assert (first["response"], first["knowledge"], first["history"]) == (text, text, [text])
