@@ -1,7 +1,7 @@
 """SCALE: whether large chunks of the knowledge imply each claim of the response.
 
-Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long
-Documents", EMNLP 2023 (arXiv 2310.13189).
+Lattimer et al., "Fast and Accurate Factual Inconsistency Detection Over Long Documents", EMNLP
+2023 (arXiv 2310.13189).
 """
 
 from __future__ import annotations
@@ -295,8 +295,7 @@ class Scale:
         ]
 
     def _chosen(
-        self, asked: Sequence[list[_ChunkPair]], chooser: Entailment
-    ) -> list[list[_ChunkPair]]:
+        self, asked: Sequence[list[_ChunkPair]], chooser: Entailment) -> list[list[_ChunkPair]]:
         """At most ``judged_chunks`` chunks for each claim: those that the chooser finds most
         supportive, and of equal ones the earlier."""
         most = self.settings.judged_chunks
