@@ -1,8 +1,8 @@
-"""Figures of the papers, with the papers' own models, for comparison with ours.
+"""Results that the papers report for their own models, for comparison with ours.
 
-Q2 is Honovich et al., EMNLP 2021; SCALE is Lattimer et al., EMNLP 2023; TRUE is Honovich et
-al., NAACL 2022. Keys are this package's names of metrics; shares and AUCs are in [0, 1].
-Tables 2, 5, 6, 10 and 11 of Q2 are quoted from summaries of the paper, not from the paper.
+Q2 is Honovich et al., EMNLP 2021; SCALE is Lattimer et al., EMNLP 2023; TRUE is Honovich et al.,
+NAACL 2022. The keys are the names of metrics in this package. Shares and AUCs are in [0, 1]. The
+numbers of tables 2, 5, 6, 10 and 11 of Q2 are from summaries of the paper, not from the paper.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 WOW_ACCURACY: Mapping[str, float] = {"q2": 0.773, "q2_no_nli": 0.731, "nli": 0.653}
-"""At 0.5, on the 600 selected responses (Q2, table 3)."""
+"""Accuracy at the threshold 0.5, on the 600 selected responses (Q2, table 3)."""
 
 WOW_SYSTEM_LEVEL: Mapping[str, float] = {
     "q2": 0.9798,
@@ -19,7 +19,7 @@ WOW_SYSTEM_LEVEL: Mapping[str, float] = {
     "bertscore": 0.8467,
     "knowledge_bleu": 0.3051,
 }
-"""Mean Spearman of simulated systems (Q2, table 4)."""
+"""Mean Spearman correlation of simulated systems (Q2, table 4)."""
 
 WOW_AUC: Mapping[str, float] = {
     "q2": 0.809, "scale": 0.843, "bertscore": 0.664, "knowledge_f1": 0.659,
@@ -34,7 +34,7 @@ WOW_MEANS: Mapping[tuple[str, str], tuple[float, float | None, float | None]] = 
     ("memnet", "inconsistent"): (0.135, None, 0.6204),
     ("memnet", "random"): (0.448, None, None),
 }
-"""Q², Q² without NLI, share of unanswerable questions (Q2, table 2)."""
+"""Means of Q² and of Q² without NLI, and the share of unanswerable questions (Q2, table 2)."""
 
 WOW_RANDOM_KNOWLEDGE: Mapping[str, tuple[float, float]] = {
     "same dialogue": (0.02, 0.9102),
@@ -47,7 +47,7 @@ WOW_LENGTH: Mapping[str, tuple[float, float]] = {
     "inconsistent": (70.84, 15.79),
     "random": (69.44, 15.86),
 }
-"""Characters and tokens of dodecaDialogue's responses (Q2, table 11)."""
+"""Mean characters and tokens of dodecaDialogue's responses (Q2, table 11)."""
 
 _SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact",
          "paws", "fever", "vitc")
@@ -63,13 +63,13 @@ TRUE_AUC: Mapping[str, Mapping[str, float]] = {
     "bertscore": _true(80.8, 71.0, 58.0, 75.6, 51.0, 85.2, 66.4, 66.0, 70.8, 55.6, 59.3),
     "knowledge_f1": _true(76.1, 61.4, 46.2, 63.8, 51.1, 86.4, 65.9, 72.3, 51.1, 51.8, 61.4),
 }
-"""ROC-AUC by set (TRUE; SCALE with Flan-T5-large)."""
+"""ROC-AUC by metric and set (TRUE; SCALE with Flan-T5-large)."""
 
 ECE: Mapping[str, float] = {"scale": 0.108}
-"""Average over the sets of TRUE, scores stretched to [0, 1] (SCALE with Flan-T5-large)."""
+"""Mean ECE over the sets of TRUE, scores mapped to [0, 1] (SCALE with Flan-T5-large)."""
 
 DNLI_ACCURACY: Mapping[str, float] = {"q2": 0.7449, "nli": 0.6742}
-"""On the test set's gold part (Q2, table 6; threshold 0.1 for Q²)."""
+"""Accuracy on the gold part of the test set (Q2, table 6; threshold 0.1 for Q²)."""
 
 USR_CORRELATION: Mapping[str, tuple[float, float | None]] = {
     "q2": (0.4579, 0.4698),
@@ -77,7 +77,7 @@ USR_CORRELATION: Mapping[str, tuple[float, float | None]] = {
     "USR": (0.4468, 0.3175),
     "METEOR": (0.3909, 0.3328),
 }
-"""Spearman and Pearson with "Uses Knowledge" (Q2, table 5)."""
+"""Spearman and Pearson correlation with "Uses Knowledge" (Q2, table 5)."""
 
 EVIDENCE_RECALL: Mapping[str, float] = {"scale": 0.471}
-"""Recall of a supporting utterance at 1 on ScreenEval (SCALE with Flan-T5-XL)."""
+"""Recall at 1 of a supporting utterance on ScreenEval (SCALE with Flan-T5-XL)."""

@@ -1,4 +1,4 @@
-"""Topical-Chat: do scores follow people's "Uses Knowledge"? (Q², section 5.2)"""
+"""Topical-Chat: correlation of scores with people's rating "Uses Knowledge" (Q², section 5.2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = 
     """Spearman's and Pearson's correlation of each metric with the ratings.
 
     Raises:
-        InputError: there are fewer than three responses, or all ratings are the same.
+        InputError: there are fewer than three responses, or all ratings are equal.
     """
     ratings = [one.rating for one in rated]
     if len(ratings) < 3 or len(set(ratings)) == 1:
@@ -28,7 +28,7 @@ def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = 
     for metric, column in scores.items():
         numbers = values(column)
         theirs = published.USR_CORRELATION.get(metric, (None, None))
-        if len(set(numbers)) == 1:  # no correlation is defined
+        if len(set(numbers)) == 1:  # the correlation is not defined
             lines.append((title(metric), None, None, theirs[0], None, None, theirs[1]))
             continue
         rank, linear = st.spearman(ratings, numbers), st.pearson(ratings, numbers)

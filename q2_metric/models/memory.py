@@ -1,4 +1,4 @@
-"""What was computed of texts, kept while there is room."""
+"""A cache of bounded size for what is computed from texts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Values by key; the least recently used go when they are too many or of too much text.
+    """Keeps values by key; when it is full, the least recently used are removed.
 
     Args:
-        most: the most values that are kept.
-        characters: of the texts that they are of, at most; the last one put stays in any case.
+        most: the most values that it keeps.
+        characters: the most characters of all texts together that the values were computed from.
+            The newest value is always kept.
     """
 
     def __init__(self, most: int, characters: int) -> None:
@@ -32,17 +33,17 @@ class LruCache(Generic[K, V]):
         self._held = 0
 
     def in_child(self) -> None:
-        """Begins empty where another thread of the parent was changing it."""
+        """Empties the cache after a fork if another thread was changing it."""
         if self._lock.locked():
             self._lock = threading.Lock()
             self._empty()
 
     def __reduce__(self) -> tuple[type[LruCache[K, V]], tuple[int, int]]:
-        """A copy, in another process perhaps, begins empty."""
+        """Copies are empty, also those for another process."""
         return type(self), (self.most, self.characters)
 
     def get(self, key: K) -> V | None:
-        """The value, ``None`` where it is not there."""
+        """The value; ``None`` if there is none."""
         with self._lock:
             found = self._values.get(key)
             if found is None:
@@ -51,7 +52,7 @@ class LruCache(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V, characters: int) -> None:
-        """Keeps a value of a text of so many characters."""
+        """Keeps a value; ``characters`` is the length of the text that it was computed from."""
         with self._lock:
             self._held += characters - self._values.get(key, (None, 0))[1]
             self._values[key] = value, characters

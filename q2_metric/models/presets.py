@@ -1,4 +1,4 @@
-"""The presets: which model does which job of Q², SCALE and the numbers made of them.
+"""The presets: the models of Q², SCALE and groundedness.
 
 Each stage can be replaced by a Hub name or a local folder (:mod:`q2_metric.models.stages`).
 """
@@ -24,12 +24,13 @@ class Stage:
     Args:
         kind: "syntactic" and "bundled" come with the package; "seq2seq", "reader", "nli"
             (sequence classification) and "yes-no" (encoder-decoder) are torch models.
-        model: Hub name or local folder; "" where the package has its own.
-        template: the input format of "seq2seq", the prompt of "yes-no"; "" for the default.
-        networks: of "bundled", which of the package's networks together are the model.
-        labels: of "nli", the classes in the order of the outputs, where the config has no names.
-        millions: of weights, without those of the package.
-        pickled: whether the model had its weights as a pickle alone when this was written.
+        model: Hub name or local folder; "" for the package's own models.
+        template: the input format of "seq2seq" or the prompt of "yes-no"; "" for the default.
+        networks: for "bundled", the package's networks that together are the model.
+        labels: for "nli", the classes in the order of the outputs, if the config does not name
+            them.
+        millions: number of weights in millions; 0 for the package's own models.
+        pickled: whether the model's weights were published only as a pickle (in 2026).
     """
 
     kind: Kind
@@ -41,7 +42,7 @@ class Stage:
     pickled: bool = False
 
     def gigabytes(self, bytes_each: int = 4) -> float:
-        """What its weights take, with so many bytes each (4 in float32, as they are published)."""
+        """Size of its weights. They are published in float32, which has 4 bytes each."""
         return self.millions * bytes_each / 1000
 
 
@@ -50,20 +51,17 @@ class Preset:
     """The models of a Q² or SCALE run.
 
     Args:
-        name: what :func:`preset` knows it by.
+        name: its key in :data:`PRESETS`.
         description: one line for people.
         questions, reader, nli: Q²'s stages.
         scale: SCALE's backbone.
-        scale_settings: of SCALE where they are not the paper's. The bundled model reads a
-            chunk of 200 tokens and a sentence in one window, and each sentence of the best
-            chunk; where two networks judge, they judge the one chunk that the smaller chooses.
-            Three classes tell what is not contradicted from what stands in the knowledge.
-        q2_settings: of Q² where they are not the paper's.
-        recipe: whether these settings are a recipe, which stays with other models; by default they
-            are for the preset's own models.
+        scale_settings: settings of SCALE that differ from the paper's.
+        q2_settings: settings of Q² that differ from the paper's.
+        recipe: whether these settings also apply if a model of the preset is replaced. By default
+            they belong to the preset's own models.
         head: file of the groundedness head that was fitted on these models, if any.
         needs_network: whether models are downloaded at first use.
-        extra: the extra of q2-metric that it needs, "" for none.
+        extra: the extra of q2-metric that it needs; "" for none.
     """
 
     name: str
@@ -80,17 +78,19 @@ class Preset:
     head: Path | None = None
 
     def settings(self, metric: Literal["q2", "scale"], replaced: str | None) -> Mapping[str, Any]:
-        """The settings of a metric that are not the paper's; ``replaced``: the model that is
-        given in place of its own, if any."""
+        """The settings of a metric that differ from the paper's.
+
+        ``replaced`` is the model that replaces the preset's own; ``None`` without one.
+        """
         own = self.q2_settings if metric == "q2" else self.scale_settings
         return own if self.recipe or not replaced else {}
 
     def gigabytes(self, bytes_each: int = 4) -> float:
-        """What the weights of its Hub models take, with so many bytes each."""
+        """Size of the weights of its Hub models, at this many bytes each."""
         return sum(stage.gigabytes(bytes_each) for stage in self.on_the_hub())
 
     def on_the_hub(self) -> list[Stage]:
-        """The stages whose models are on the Hub, in their order."""
+        """The stages whose models are on the Hub, in order."""
         stages = (self.questions, self.reader, self.nli, self.scale)
         return [stage for stage in stages if stage.model]
 
@@ -112,6 +112,8 @@ SMALL = Stage("bundled", networks=("entailment",))
 _SCALE = {"chunk_size": 200, "unit": "claim", "support": "consistent", "chat": "skip",
           "top_chunks": 3, "branches": 64, "markup": "skip",
           "values": "value", "context": "check"}
+"""SCALE's settings with the package's models. They read a chunk of 200 tokens and a sentence in one
+window. If two networks judge, they judge only the chunk that the smaller one chooses."""
 _BUNDLED = Preset(
     name="bundled",
     description="the package's own models: offline, no torch",
@@ -130,8 +132,8 @@ LABELS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((f"tals/albert-{size}-vitaminc{kind}"
                      for size in ("base", "xlarge") for kind in ("", "-mnli")), _ECN),
 }
-"""Orders of the classes of published NLI models, where their configs have no names for them (from
-the table of SummaC, summac/model_summac.py)."""
+"""Class orders of published NLI models whose configs do not name them (from SummaC's table,
+summac/model_summac.py)."""
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
               labels=LABELS["boychaboy/SNLI_roberta-large"])
 _PAPER = Preset(
@@ -186,18 +188,18 @@ DEFAULT = "bundled"
 
 
 def published() -> frozenset[str]:
-    """The names of the models on the Hub that the presets are made of."""
+    """The names of all Hub models in the presets."""
     return frozenset(stage.model for one in PRESETS.values() for stage in one.on_the_hub())
 
 
 def published_stage(model: str) -> Stage | None:
-    """The stage of a preset whose published model this is."""
+    """The stage of a preset with this model; ``None`` if no preset has it."""
     stages = (stage for one in PRESETS.values() for stage in one.on_the_hub())
     return next((stage for stage in stages if stage.model == model), None)
 
 
 def preset(name: str | Preset = DEFAULT) -> Preset:
-    """The preset of that name (a :class:`Preset` is given back as it is).
+    """The preset with this name. A :class:`Preset` is returned unchanged.
 
     Raises:
         InputError: no preset has this name; the message lists them.

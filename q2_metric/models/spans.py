@@ -1,4 +1,4 @@
-"""The span that a reader's logits point at: start and end chosen together."""
+"""Chooses the best span from a reader's logits, start and end together."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ if TYPE_CHECKING:
 
 
 class Best(NamedTuple):
-    """Tokens [first, last], the sum of their start and end logits, and the highest such sum of
-    other tokens (-inf if there are none)."""
+    """The best span: tokens ``first`` to ``last``, both included.
+
+    ``score`` is its start logit plus its end logit, and ``rival`` that sum for the best other span
+    (-inf if there is none).
+    """
 
     first: int
     last: int
@@ -22,10 +25,10 @@ class Best(NamedTuple):
 def best_span(
     start: NDArray[Any], end: NDArray[Any], longest: int, allowed: Sequence[bool] | None = None
 ) -> Best:
-    """The tokens with the highest ``start[first] + end[last]``, added in the logits' own type.
+    """The span with the highest ``start[first] + end[last]``, added in the type of the logits.
 
-    ``first <= last < first + longest``, and both are ``allowed``. Of equals the shortest,
-    then the earliest. Without any the score is -inf.
+    ``first <= last < first + longest``, and both are ``allowed``. Of equal spans the shortest
+    wins, then the earliest. If no span is possible, the score is -inf.
 
     Args:
         start, end: (tokens,) logits, of which at least one.

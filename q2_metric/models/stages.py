@@ -1,7 +1,6 @@
-"""Loading the stages of a preset.
+"""Loads the stages of a preset.
 
-Weights are loaded once for each (kind, model, device, dtype, …) of a process, whatever is built
-on them.
+A process loads the same weights (equal class, model, device, dtype, …) once, and stages share them.
 """
 
 from __future__ import annotations
@@ -50,12 +49,12 @@ _LOG = logging.getLogger(__name__)
 
 
 def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
-    """Check the models of several stages, before the weights of one are downloaded.
+    """Checks the models of several stages before any weights are downloaded.
 
     Args:
-        chosen: preset.
-        replaced: by the stage's keyword (a key of ``presets.STAGES``) the model that is used in
-            place of the preset's; ``None`` for that.
+        chosen: the preset.
+        replaced: the model of each stage, by its keyword (a key of ``presets.STAGES``); ``None``
+            for the preset's model.
 
     Raises:
         MissingExtra, ModelError: as ``hub.loading.check_models``.
@@ -71,11 +70,11 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
 def load_spans(
     chosen: str | Preset = DEFAULT, question_model: str | None = None, *, authors: bool = False
 ) -> SpanFinder:
-    """Named entities and noun chunks (spaCy) and, where rules ask about them, comparatives.
+    """Named entities, noun chunks and, for syntactic questions, comparatives (spaCy).
 
     Args:
         chosen, question_model: as for :func:`load_questions`.
-        authors: the spans of the authors' program.
+        authors: find the spans that the authors' program finds.
 
     Raises:
         InputError: see :func:`preset`.
@@ -98,7 +97,7 @@ def load_sentences() -> SentenceSplitter:
 
 
 def load_claims() -> ClaimFinder:
-    """The finder of claims of every preset (spaCy).
+    """The claim finder of every preset (spaCy).
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -109,7 +108,7 @@ def load_claims() -> ClaimFinder:
 
 
 def load_personal(*, authors: bool = False) -> PersonalFilter:
-    """The filter of personal questions of every preset (spaCy), or that of the authors' program.
+    """The filter of personal questions of every preset (spaCy), or the authors' filter.
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -132,7 +131,7 @@ def load_answers() -> Stated:
 
 
 def load_stances() -> Stances:
-    """What compares the stances of two sentences, of every preset (spaCy).
+    """Compares the stances of two sentences, in every preset (spaCy).
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -151,7 +150,7 @@ def load_coreference(model: str | None = None) -> CoreferenceResolver:
 
     Raises:
         MissingExtra: coreferee is not installed.
-        ModelError: coreferee's English model is not installed, or not for this pipeline.
+        ModelError: coreferee's English model is not installed, or does not fit this pipeline.
     """
     from q2_metric.models.english.coreference import CorefereeResolver
 
@@ -175,13 +174,12 @@ def load_questions(
     """The question generator of a preset.
 
     Args:
-        chosen: preset.
-        model: Hub name or folder of an encoder-decoder model to use instead.
-        running: where and how to run.
-        template: its input format (a key of ``hub.templates.TEMPLATES``); by default the
-            preset's own for the preset's model, else what the tokenizer suggests.
-        decoding, seed, reading: see ``Seq2SeqQuestions``; syntactic questions have none, and
-            are made from the sentence alone.
+        chosen: the preset.
+        model: Hub name or folder of an encoder-decoder model that replaces the preset's.
+        config: where and how the model runs.
+        template: input format of the model (a key of ``hub.templates.TEMPLATES``). The default is
+            the preset's for the preset's model; for another model, the tokenizer decides.
+        decoding, seed, reading: see ``Seq2SeqQuestions``; syntactic questions ignore them.
         authors: decode questions as the authors' program does.
 
     Raises:
@@ -218,10 +216,10 @@ def load_reader(
     """The reader of a preset.
 
     Args:
-        chosen, running: as for :func:`load_questions`.
+        chosen, config: as for :func:`load_questions`.
         model: Hub name or folder of an extractive question answering model.
-        threshold: how far above "no answer" an answer must score (torch models; the
-            bundled reader has its own, tuned one).
+        threshold: an answer counts if its score, in logits, is more than this above that of "no
+            answer" (torch models; the bundled reader has a tuned threshold of its own).
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
         authors: read as the authors' program does (torch models).
 
@@ -254,7 +252,8 @@ def load_nli(
     """The NLI model of a preset; arguments as for :func:`load_backbone`.
 
     Raises:
-        InputError: also for ``labels`` of a model that is no Hub model.
+        InputError, MissingExtra, ModelError: as for :func:`load_backbone`.
+        InputError: also for ``labels`` of a bundled model.
     """
     stage = preset(chosen).nli
     if options.get("labels") and stage.kind == "bundled" and model is None:
@@ -271,14 +270,13 @@ def load_backbone(
     """The SCALE backbone of a preset.
 
     Args:
-        chosen, running: as for :func:`load_questions`.
-        model: Hub name or folder; its config says whether it is a sequence classifier or
-            an encoder-decoder model to be asked Yes or No.
-        options: ``labels``, class names in the order of a classifier's logits, where its
-            config has none (other models have no use for them); ``prompt``, the Yes/No prompt
-            (a key of ``hub.prompts.PROMPTS``, or a ``Prompt``), by default the preset's own, else
-            "minicheck" for MiniCheck models and "scale"; ``runtime``, as for
-            :func:`load_reader`.
+        chosen, config: as for :func:`load_questions`.
+        model: Hub name or folder. Its config tells whether it is a sequence classifier or an
+            encoder-decoder model, which is asked a Yes/No question.
+        options: ``labels``: class names in the order of a classifier's logits, if its config has
+            none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS`` or a ``Prompt``);
+            the default is the preset's for the preset's model, "minicheck" for other MiniCheck
+            models, and otherwise "scale". ``runtime``: as for :func:`load_reader`.
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -287,7 +285,7 @@ def load_backbone(
 
 
 def load_chooser(config: RuntimeConfig = DEFAULT_RUNTIME) -> Entailment:
-    """The package's small entailment network, which chooses chunks for SCALE's backbone."""
+    """The package's small entailment network. It chooses chunks for SCALE's backbone."""
     return _entailment(SMALL, None, config)
 
 
@@ -341,16 +339,16 @@ def _transformers_only(config: RuntimeConfig) -> None:
 
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
-    """The stage, or one of another model where that is asked for."""
+    """The stage, or a stage of this kind with another model if one is given."""
     name = _name(model)
     return stage if name in (None, stage.model) else Stage(kind, name or "")
 
 
 def _name(model: object) -> str | None:
-    """The name of a model that is asked for; a path may be given as one.
+    """The name of a model as a string; it may be given as a path.
 
     Raises:
-        InputError: it is of another type.
+        InputError: it has another type.
     """
     if model is None or isinstance(model, str):
         return model
@@ -363,15 +361,15 @@ def _weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> Loaded
     from q2_metric.models.hub.loading import require, resolve_device
 
     require(f"the model {model!r}")
-    # "auto" and the device that it stands for are the same weights, and so is any batch.
+    # Equal weights have equal keys: "auto" becomes the device, and the batch size does not count.
     device = resolve_device(config.device)
-    dtype = "float32" if config.dtype == "auto" else config.dtype  # 8 bits are the package's own
+    dtype = "float32" if config.dtype == "auto" else config.dtype  # only bundled models have 8 bits
     return _cached_weights(
         auto_class, model, replace(config, device=device, dtype=dtype, batch_size=None))
 
 
 LARGE = 8.0
-"""Gigabytes of weights of which a line tells before they are loaded."""
+"""From this many gigabytes of weights, a warning tells the size before they are loaded."""
 
 
 def _say_size(model: str, dtype: str) -> None:
@@ -394,5 +392,5 @@ def _cached_weights(auto_class: AutoClass, model: str, config: RuntimeConfig) ->
 
 
 def clear_cache() -> None:
-    """Forget the loaded torch models, so that their memory can be freed."""
+    """Forgets the loaded torch models, so that their memory can be freed."""
     _cached_weights.cache_clear()

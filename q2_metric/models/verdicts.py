@@ -1,4 +1,4 @@
-"""Joining the verdicts of a long premise's windows."""
+"""Combines the verdicts on the windows of a long premise."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from q2_metric.types import Verdict
 
 OVERLAP = 0.25
-"""Share of a window that the next one repeats, where a premise is too long for one."""
+"""Share of a window that the next window repeats, if a premise needs several."""
 
 
 def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int) -> list[Verdict]:
-    """For each of ``count`` items the verdict with the highest P(entailment)."""
+    """The verdict with the highest P(entailment) for each of ``count`` items.
+
+    ``items[i]`` is the item of ``verdicts[i]``. An item without a verdict is left out.
+    """
     best: list[Verdict | None] = [None] * count
     for item, verdict in zip(items, verdicts, strict=True):
         known = best[item]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from q2_metric.metrics.bootstrap import bootstrap_interval
 
 How = Literal["id", "number", "knowledge", "order"]
-"""How rows were matched; "number" stands for ids that only count the rows of their files."""
+"""How rows were matched. "number" means by ids that are only row numbers."""
 
 SAME = 0.0005
 """Scores that differ by less count as the same, because three digits are shown."""
@@ -20,11 +20,10 @@ SAME = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """A metric's paired difference: the mean, over the pairs, of second minus first.
+    """The mean difference of a metric between two systems, second minus first, over pairs of rows.
 
-    ``interval`` is the 95 % bootstrap percentile interval of that mean, pairs drawn with
-    replacement. ``better``, ``worse`` and ``same`` count pairs and add up to ``n``; pairs
-    without a score on one side are left out.
+    ``interval`` is its 95 % bootstrap percentile interval over pairs. ``better``, ``worse`` and
+    ``same`` count pairs and add up to ``n``. A pair with a missing score is left out.
     """
 
     metric: str
@@ -43,7 +42,7 @@ class PairedDifference:
 
 @dataclass(slots=True)
 class SystemValues:
-    """The values of a system's rows that matching and comparing need, in order."""
+    """The values of a system's rows, in order, that are needed to match and compare them."""
 
     ids: list[str] = field(default_factory=list)
     contexts: list[int | None] = field(default_factory=list)
@@ -62,13 +61,14 @@ class SystemValues:
 
 
 def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[int, int]]] | None:
-    """Pairs of rows that answer the same turn, by index in each system; ``None`` if there are none.
+    """Pairs of rows that answer the same turn, as indexes; ``None`` if no row can be matched.
 
-    Rows are matched by id if ids are unique and some are shared. Ids that only count the rows of
-    their files are weak: they are used only if most rows that share one also share their
-    knowledge, question and history. Otherwise rows are matched by these texts, duplicates in
-    order. Otherwise they are matched by order, if the numbers of rows are equal and texts are
-    unknown.
+    The first way that works is used:
+
+    1. by id, if ids are unique and some are shared. Ids that are only row numbers count if most
+       rows that share one also share their knowledge, question and history;
+    2. by these texts, duplicates in order;
+    3. by order, if all texts are unknown and both systems have equally many rows.
     """
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):
         places = {id_: place for place, id_ in enumerate(first.ids)}
@@ -86,7 +86,7 @@ def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[in
 
 
 def _counts(column: SystemValues) -> bool:
-    """Whether the ids are the row numbers, as for a file without ids."""
+    """Whether the ids are the row numbers, as in the output for a file without ids."""
     return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
 
 

@@ -67,9 +67,9 @@ def json_rows(
 ) -> Iterator[str]:
     """Each row as one line of JSON: the numbers that the list needs, and the whole row.
 
-    The page reads the numbers of all rows, and the rest only of the rows that it shows. The numbers
-    are: index of the system, flags, people's label (1, 0 or null), the support of the worst claim
-    that is not supported (null without one), the scores, the values by which rows are grouped.
+    The page parses the numbers of all rows, but whole rows only when it shows them. The numbers
+    are: index of the system, flags, people's label (1, 0 or null), lowest support of an unsupported
+    claim (null without one), scores, and values of the groupings as bits.
 
     Args:
         rows: rows of the output.
@@ -96,7 +96,7 @@ def json_rows(
 
 
 def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item without the parts that the page does not need: nulls, and words that the row has."""
+    """An item without what the page does not need: nulls, and sentences that the row also has."""
     return {name: value for name, value in item.items() if value is not None and name != "plain"}
 
 
@@ -119,5 +119,5 @@ def _clean(value: object) -> object:
 
 
 def source_hash(text: str) -> str:
-    """A source expression that makes the content security policy allow this text."""
+    """The source expression that allows this text in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

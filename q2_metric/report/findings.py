@@ -1,10 +1,10 @@
 """The findings behind a score, and how often people agree with such findings.
 
-A finding is the result of one question of Q² or one sentence of SCALE: "contradiction, 0.60 to
-0.80". For each kind of finding, ``reliability.json`` has the share of its responses that people
-call supported. It was measured on human-labelled sets with the bundled models
-(``python -m tools.training.reliability``). Marks follow these shares. Scores of other models or
-settings were not measured: their marks follow the finding itself, and the page says so.
+A finding is the result of one question of Q² or one claim of SCALE, such as "contradiction, 0.60
+to 0.80". ``reliability.json`` has, for each kind of finding, the share of responses with it that
+people call supported. It was measured on human-labelled sets with the bundled models
+(``python -m tools.training.reliability``), and the marks on the page follow it. For other models or
+settings nothing was measured: there the marks follow the finding itself, and the page says so.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EDGES = (0.6, 0.8)
 """Edges of the bands of an entailment model's probability for its predicted class."""
 
 SENTENCE_EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)
-"""Edges of the bands of a sentence's score, or of a whole response's if nothing was asked."""
+"""Edges of the bands of a claim's support, or of a whole response's if nothing was asked."""
 
 NO_SUPPORT = 0.5
 """A sentence of the knowledge with a lower score is not called support."""
@@ -45,11 +45,11 @@ NO_SUPPORT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of the responses with a finding that people call supported.
+    """Of the responses with a finding, the share that people call supported.
 
-    A response with several findings counts for each in part. ``low`` and ``high`` are the ends of
-    the 95 % interval, ``n`` is the number of responses. All sets have the same weight, and in each
-    set supported and other responses have the same weight: 0.5 carries no information.
+    A response with k findings counts as 1/k for each. ``low`` and ``high`` are the ends of the 95 %
+    interval, ``n`` is the number of responses. All sets have the same weight. Within a set,
+    supported and other responses have the same weight, so that 0.5 carries no information.
     """
 
     share: float
@@ -70,8 +70,8 @@ class Reliability:
     Attributes:
         signatures: signatures of the measured metrics.
         findings: shares by name of the kind.
-        ranked: by column of a metric, how often the supported one of two responses, one supported
-            and one not, has the higher score.
+        ranked: by column of a metric, how often a supported response scores higher than an
+            unsupported one.
     """
 
     signatures: Mapping[str, str] = field(default_factory=dict)
@@ -81,14 +81,14 @@ class Reliability:
     def of(self, signature: str) -> bool:
         """Whether scores with this signature were measured.
 
-        The package's version may differ; models and settings must be the same.
+        Models and settings must be the same; the version of the package may differ.
         """
         try:
             metric, settings = parse(of_metric(signature))
             _, measured = parse(self.signatures[metric])
         except (InputError, KeyError):
             return False
-        settings.pop(SETTING, None)  # a calibration changes numbers, not what was found
+        settings.pop(SETTING, None)  # a calibration changes scores, not findings
         return {**settings, "version": ""} == {**measured, "version": ""}
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
@@ -136,20 +136,20 @@ def of_sentence(sentence: Mapping[str, Any]) -> str:
 
 
 def of_fallback(row: Mapping[str, Any]) -> str:
-    """The kind of a response without questions, by the judgement of the whole response."""
+    """The kind of a response without questions, by the score of the whole response."""
     return _banded("fallback", whole(row), SENTENCE_EDGES)
 
 
 def whole(row: Mapping[str, Any]) -> float | None:
-    """The judgement of the whole response, if nothing was asked."""
+    """The score of the whole response, for a response without questions."""
     columns = [column.name for one in METRICS.values() if one.details == "questions"
                for column in one.columns]
-    # No calibration changes the last of them.
+    # A calibration does not change the last column, so it is tried first.
     return next((row[name] for name in reversed(columns) if row.get(name) is not None), None)
 
 
 def state_of(kind: str) -> State:
-    """What a kind suggests by itself, if nothing was measured."""
+    """What a kind of finding suggests by its name alone, if nothing was measured."""
     name, _, band = kind.partition(", ")
     if name in ("equal", "entailment"):
         return "supported"
@@ -175,7 +175,7 @@ def _banded(name: str, value: float | None, edges: tuple[float, ...]) -> str:
 
 
 def kinds_of(row: Mapping[str, Any]) -> dict[str, float]:
-    """The kinds of a row's findings, each with its share of those of its metric."""
+    """The kinds of a row's findings, each with its share of the findings of its metric."""
     asked = Counter(map(of_question, row.get("questions") or ()))
     if row.get("fallback"):
         asked[of_fallback(row)] += 1

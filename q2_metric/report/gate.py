@@ -1,4 +1,4 @@
-"""A release gate: which responses fail, and which of them are new since an earlier run."""
+"""A release gate: which responses fail, and which of them did not fail in an earlier run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Case:
     """One response at the gate.
 
     Attributes:
-        id: of the row.
-        response: its text, "" where the file holds no texts.
-        score: in [0, 1], or ``None`` without a score.
-        before: the baseline's score of the same row, if it has one.
+        id: id of the row.
+        response: its text; "" if the file has no texts.
+        score: its score in [0, 1], if it has one.
+        before: the score of the same row in the baseline, if it has one.
         outcome: see :data:`Outcome`.
         why: one line for people.
-        findings: a line for each claim that is not supported, where the file has claims.
+        findings: one line for each claim that is not supported, if the file has claims.
     """
 
     id: str
@@ -47,12 +47,12 @@ class Gate:
     """What the gate decided.
 
     Attributes:
-        name: of the scored file.
-        metric, threshold: a response below ``threshold`` fails.
-        cases: in the order of the rows.
-        allowed: how many failures still pass.
-        change: the paired change of the mean since the baseline, if there is a baseline.
-        matched: rows that were found in the baseline.
+        name: name of the scored file.
+        metric, threshold: a response whose score is below ``threshold`` fails.
+        cases: the responses, in the order of the rows.
+        allowed: the most failures with which the gate still passes.
+        change: the paired change of the mean since the baseline, if there is one.
+        matched: number of rows that are also in the baseline.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether the release may go out. If no response has a score, it may not."""
+        """Whether the gate passes. It fails if no response has a score."""
         known = not self.cases or any(case.score is not None for case in self.cases)
         return known and len(self.of("failed", "error")) <= self.allowed and not self.worse
 
@@ -113,13 +113,14 @@ def gate(
 ) -> Gate:
     """Decides on the responses of one scored file.
 
-    Without a baseline every response below ``threshold`` fails. With one, a response fails only
-    if it passed there, is not in it, or had a score there and claims nothing now. In the change
-    of the mean, a response that claims nothing counts as the files say (``no_claim``).
+    Without a baseline, every response below ``threshold`` fails. With a baseline, it fails only if
+    it passed there or is not in it; a response also fails if it had a score there and claims
+    nothing now. In the change of the mean, a response that claims nothing counts as in the files
+    (``no_claim``).
 
     Raises:
-        InputError: a file has no such metric or several systems, the two were scored by different
-            models or settings, or no row of one is in the other.
+        InputError: a file has no such metric or has several systems, the files were scored by
+            different models or settings, or no row can be matched.
     """
     name, rows = _one(scored, metric)
     before: dict[int, float | None] = {}
@@ -152,7 +153,7 @@ def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow]]:
 
 
 def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> None:
-    # How a mean counts rows does not change the rows, and the gate compares rows.
+    # The gate compares rows, so the settings of the mean need not be equal.
     signed = [of_metric({score.name: score.signature for score in one.runs[0].scores}[metric])
               for one in (scored, baseline)]
     if all(signed) and signed[0] != signed[1]:

@@ -16,9 +16,9 @@ from q2_metric.scoring.verdict import VerdictCounts
 MOST = 30
 """Maximum number of values of a column; the page keeps a row's values as bits of one number."""
 LONGEST = 60
-"""Maximum characters of a value; longer values are texts, which are not used for groups."""
+"""Maximum characters of a value. A column with longer values holds texts, not groups."""
 USUAL = ("model", "system")
-"""Columns that rows are grouped by if none was asked for, because they distinguish systems."""
+"""Columns that the page is grouped by if the run asked for none."""
 
 
 @dataclass(slots=True)
@@ -32,10 +32,10 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A column with its values, in order, and the results of their rows.
+    """A column with its sorted values, and the results of their rows.
 
-    For each system and value, ``lines`` has the number of rows, of judged rows, of rows with an
-    unsupported claim, of rows with a contradicted claim, and the mean of each column.
+    For each system and value, ``lines`` has the indexes of both, the number of rows, of judged
+    rows, of rows with an unsupported claim and of rows with a contradicted claim, and the means.
     """
 
     column: str
@@ -54,13 +54,14 @@ class Grouping:
 def groupings(
     runs: Sequence[SystemRun], rows: Iterable[OutputRow], names: Sequence[str],
 ) -> list[Grouping]:
-    """The columns that the rows can be grouped by: few short values, some in several rows.
+    """The columns that rows can be grouped by.
 
-    Columns that a run was grouped by are always included, if they have few values.
+    They have short values: at least two, fewer than there are rows, and at most :data:`MOST`. A
+    column that a run was grouped by may also have one value, or a different one in each row.
 
     Args:
         runs: the systems.
-        rows: rows of all systems, one system after the other; rows of old files with verdicts.
+        rows: rows of all systems, one system after the other, with a verdict on each claim.
         names: names of the metrics' columns.
     """
     asked = asked_for(runs)

@@ -1,11 +1,16 @@
-"""Writes the page: one HTML file that needs nothing else.
+"""Writes the page: one HTML file that needs no other file.
 
-The page's head has the systems' scores; the rows follow as JSON: ``marks.js`` marks texts,
-``explain.js`` shows a response and what its scores rest on, ``browse.js`` the list of them,
-``agree.js`` agreement with people's labels, ``groups.js`` the values of a column side by side
-and ``runs.js`` how numbers change over the checkpoints of a run.
-Rows wait in a :class:`~q2_metric.report.spool.Spool` on disk and are written one by one. Memory
-does not grow with the number of rows, except for ids and scores if systems are compared.
+The systems' scores come first, and the rows follow as JSON. The scripts show them:
+
+- ``marks.js`` marks passages in texts;
+- ``explain.js`` shows a response with the evidence of its scores;
+- ``browse.js`` lists the responses;
+- ``agree.js`` shows agreement with people's labels;
+- ``groups.js`` compares the values of a column;
+- ``runs.js`` shows how numbers change over the checkpoints of a run.
+
+Rows wait on disk in a :class:`~q2_metric.report.spool.Spool` and are written one by one, so that
+memory does not grow with their number. Only a comparison of systems keeps all ids and scores.
 """
 
 from __future__ import annotations
@@ -54,11 +59,11 @@ _CHUNK = 64
 
 @contextmanager
 def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
-    """Collects the rows, and writes the page at the end, unless there was an error.
+    """Collects rows, and writes the page at the end if there was no error.
 
     Args:
         path: file to write.
-        results: read when the page is written; may be filled until then.
+        results: the results of the files. They are read at the end, so the caller can add to them.
 
     Raises:
         InputError: the file cannot be written.
@@ -71,7 +76,7 @@ def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool
 
 
 def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> None:
-    """Writes the page; a page that is already there stays until the new one is complete.
+    """Writes the page. An existing page is replaced only when the new one is complete.
 
     Args:
         path: file to write.
@@ -96,7 +101,7 @@ _MADE_BY = b'<meta name="generator" content="q2-metric">'
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
-    """A page with a single response, opened, for a frame in another page.
+    """A page that shows a single response, for a frame in another page.
 
     Args:
         row: row of the output, with its texts.
@@ -115,7 +120,7 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
 
 
 def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
-    """The page in pieces; a row is taken only when its turn comes."""
+    """The page in pieces. Each row is read when it is written."""
     steps = series([run.name for run in runs], [run.date for run in runs])
     comparisons = compare_runs(runs, rows, neighbours=steps is not None)
     with_first = [one for one in comparisons if one.against == 0]
@@ -255,7 +260,7 @@ def _mixed(runs: Sequence[SystemRun]) -> list[str]:
 
 
 def _reach(comparisons: Sequence[SideBySide]) -> float:
-    """The end of the differences' axis, chosen so that all intervals fit."""
+    """The end of the axis of differences, so that all intervals fit."""
     ends = [abs(end) for c in comparisons for d in c.differences for end in d.interval or ()]
     return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
 

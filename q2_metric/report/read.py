@@ -44,7 +44,7 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ScoreFiles:
-    """The systems of some files of scores, and their rows one after another."""
+    """The systems of some files of scores, and their rows, one system after the other."""
 
     runs: tuple[SystemRun, ...]
     rows: tuple[Spool, ...]
@@ -67,16 +67,16 @@ def read_scores(
     Args:
         paths: outputs of ``q2 score --out`` (.jsonl, .csv, .parquet; ``-`` for stdin).
         open_files: closes the temporary files that hold the rows.
-        texts: the files that were scored, in the same order, for rows without texts.
-        columns: columns of those files.
+        texts: the scored files, in the same order, for outputs without texts.
+        columns: column names of those files.
         form: format of the files whose suffix does not determine it, one of
             :data:`q2_metric.rows.formats.FORMS`.
         systems_by: a kept column whose values name the systems.
 
     Raises:
-        InputError: a file cannot be read or is something else; ``texts`` do not fit it; or no row
-            has the column ``systems_by``.
-        MissingExtra: parquet without pyarrow.
+        InputError: a file cannot be read or is no output, ``texts`` do not fit it, or a row lacks
+            the column ``systems_by``.
+        MissingExtra: a parquet file needs pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
     sources = _sources(texts, columns, form)
@@ -216,7 +216,7 @@ def _no_claim(path: str) -> NoClaim:
 
 
 def _strangers(path: str) -> list[str]:
-    """Metrics of the run that can have a column in outputs, registered here or not."""
+    """The metrics of the run, also those that are not registered here, without reserved names."""
     recorded = _setting(path, "metrics")
     if not isinstance(recorded, list):
         return []
@@ -230,7 +230,7 @@ def _setting(path: str, name: str) -> object:
 
 
 def _value(value: object, field: Field, where: str) -> Any:
-    """The value of a field; in csv, it is read from text.
+    """The value of a field. In csv files it is parsed from text.
 
     Raises:
         InputError: the value has another type; ``where`` names its place.

@@ -1,4 +1,4 @@
-"""Rows of the output on disk, while the page waits for the last of them."""
+"""Keeps the rows of a page on disk until the last one has arrived."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spool:
 
     def __iter__(self) -> Iterator[OutputRow]:
         with _errors():
-            self._file.seek(0)  # writes what waits
+            self._file.seek(0)  # flushes the buffer
         for line in self._file:
             yield json.loads(line)
 

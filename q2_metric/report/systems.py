@@ -22,12 +22,17 @@ Point = list[float | None]
 
 @dataclass(frozen=True, slots=True)
 class SystemRun:
-    """A system on the page: rows, rows that could not be scored, scores by metric.
+    """A system on the page.
 
-    A score whose signature is "" has none on record. ``without_texts`` counts scored rows
-    whose texts are not known; ``complete`` is false for scores of a run that has not ended.
-    ``group_by`` are the columns that its means were also taken by, and ``date`` is the day on
-    which it ended (ISO 8601, "" where it is not known).
+    Attributes:
+        name: its file, or the value of the column that names systems.
+        rows: number of its rows.
+        failed: rows that could not be scored.
+        scores: its scores by metric; a signature of "" means that it is unknown.
+        without_texts: scored rows whose texts are unknown.
+        complete: whether the run has ended.
+        group_by: columns that its means were also grouped by.
+        date: the day on which the run ended (ISO 8601); "" if unknown.
     """
 
     name: str
@@ -88,7 +93,7 @@ def compare_runs(
 
 @dataclass(frozen=True, slots=True)
 class RunSeries:
-    """Runs of one system in time: ``steps`` rise, and ``labels`` say what they are."""
+    """Runs of one system over time: the rising ``steps`` and a label for each."""
 
     kind: Literal["checkpoint", "date"]
     steps: list[int]
@@ -96,9 +101,10 @@ class RunSeries:
 
 
 def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
-    """The checkpoints whose names differ in one number, or runs that ended on different days.
+    """The series that at least three runs form: checkpoints, whose names differ in one number, or
+    runs that ended on different days.
 
-    ``None`` for others, and for systems that are not in this order (:func:`in_order`).
+    ``None`` for other runs, and for runs that are not in this order (see :func:`in_order`).
 
     >>> series(["runs/step-500.jsonl", "runs/step-1000.jsonl", "runs/step-1500.jsonl"]).steps
     [500, 1000, 1500]
@@ -118,7 +124,7 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
 
 
 def _checkpoints(names: Sequence[str]) -> list[int] | None:
-    """The numbers that the names differ in, if each name has one of them and they rise."""
+    """The numbers of the names, if the names differ in one number only and it rises."""
     cut = [re.split(r"(\d+)", name) for name in names]
     if len({len(parts) for parts in cut}) > 1:
         return None
@@ -147,7 +153,7 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
 def curves(
     runs: Sequence[SystemRun], verdicts: Sequence[VerdictCounts]
 ) -> list[tuple[str, list[Point]]]:
-    """[mean, low, high] of each system, by column; nulls if the system has no score.
+    """A curve for each column: the [mean, low, high] of each system, with ``None`` for no score.
 
     The first curve, named "", is the share of judged responses with an unsupported claim.
     """

@@ -1,7 +1,8 @@
-"""A row of the output for readers: the findings in words, and the words without a question.
+"""Adds to a row of the output what people read: its findings in words, and the words that no
+question is about.
 
-It is made from rows, not from scores, so that the page and ``q2 explain`` treat an old file and a
-response that was just scored in the same way.
+It works on rows, not on scores, so that the page and ``q2 explain`` show a file and a response that
+was just scored in the same way.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from q2_metric.text.sentences import split_sentences
 
 _WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 _NEGATED = re.compile(r"\b[^\W\d_]+n?\s?['’]\s?t\b")
-"""An auxiliary with its "not": no content."""
+"""An auxiliary with "not", such as "didn't". It is not a content word."""
 
 DROPPED = {
     "personal": "it is about the speakers",
@@ -55,7 +56,7 @@ PARTS = {
 """Titles of the parts of a combined score, by name."""
 
 _SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
-"""Words for how much a part moves the score, each from this change of the logit."""
+"""Words for how much a part moves the score, with the least change of the logit for each."""
 
 
 def contribution_words(part: Mapping[str, Any]) -> str:
@@ -70,19 +71,20 @@ def contribution_words(part: Mapping[str, Any]) -> str:
 
 
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
-    """The row with what its findings suggest.
+    """The row with what its findings suggest. These fields are added:
 
-    Each question has ``kind``, ``state`` and ``plain``; each claim ``kind``, ``state``, ``form``
-    (the kind of the claim itself), ``verdict`` and ``against``, the [start, end] in the knowledge
-    of what contradicts it, ``None`` for nothing. Each part has ``title`` and ``plain``.
-    The row has ``plain``, sentences for people, and ``unasked``, the content words that are in no
-    question, each with its place. If nothing was asked, it also has ``kind``, ``state`` and
-    ``whole``, the judgement of the whole response.
+    - to a question: ``kind`` and ``state`` of its finding, and ``plain``, a sentence;
+    - to a claim: ``kind`` and ``state`` of its finding, ``form`` (the kind of claim), ``verdict``,
+      and ``against``, the [start, end] in the knowledge that contradicts it, or ``None``;
+    - to a part of a combined score: ``title`` and ``plain``;
+    - to the row: ``plain``, sentences, and ``unasked``, the [start, word] of the content words that
+      no question is about; without questions also ``kind``, ``state`` and ``whole``, the score of
+      the whole response.
 
     Args:
-        row: of the output.
-        measured: the details ("questions", "sentences") whose marks follow the shipped table
-            (:meth:`~q2_metric.report.findings.Reliability.covers`); of others by kind alone.
+        row: a row of the output.
+        measured: the details ("questions", "sentences") whose states follow the shipped table
+            (:meth:`~q2_metric.report.findings.Reliability.covers`). Other states follow the kind.
     """
     questions = [_asked(one, "questions" in measured) for one in row.get("questions") or ()]
     shown = {**row, "questions": questions}
@@ -114,14 +116,14 @@ def _asked(question: Mapping[str, Any], measured: bool) -> OutputRow:
 
 def _mark(kind: str, measured: bool) -> dict[str, str]:
     state: State = state_of(kind)
-    if measured:  # a kind with few measurements says little
+    if measured:  # a kind that was hardly measured stays open
         known = shipped().findings.get(kind)
         state = known.state if known else "open"
     return {"kind": kind, "state": state}
 
 
 def in_words(row: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences about the response: what is wrong with it, or that nothing is.
+    """Sentences about the response: what is wrong with it, or that nothing is wrong.
 
     Args:
         row: a row with the states of :func:`view`.

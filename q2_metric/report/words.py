@@ -1,4 +1,4 @@
-"""The words for the numbers of a system, the same in the terminal, on the page and in the docs."""
+"""What the numbers of a system mean, in the same words in the terminal, page and docs."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ WORDS: Mapping[str, str] = {
     "no claim": "share of responses that claim nothing",
     "n": "responses that count in the mean",
 }
-"""What each number says, by its title."""
+"""What each number means, by its title."""

@@ -1,4 +1,4 @@
-"""A record -> an example, or a row that cannot be scored, with the reason."""
+"""Makes an example of a record, or a bad row if it cannot be scored."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class ExampleReader:
 
     Attributes:
         columns: the column of each field; ``None`` for a field without a column.
-        needs: for response and knowledge, whether each row must have it.
-        blank: whether a row with a blank response or blank knowledge is valid.
-        named_label: whether the caller named the label's column; otherwise it was recognised.
-        group_by: columns that are also kept in ``other``, even if they hold a field.
+        needs: for "response" and "knowledge", whether each row must have it.
+        blank: whether a response or knowledge may be blank.
+        named_label: whether the caller named the label's column. If not, it was recognised by its
+            name, and unknown labels are no error.
+        group_by: columns that are kept in ``other`` even if they hold a field.
     """
 
     columns: Mapping[str, str | None]
@@ -119,7 +120,7 @@ class ExampleReader:
             elif place is not None and place == len(turns) - 1 and (
                     column.strip().lower() not in _BEFORE
                     or turns[place].text == value_of(fields, self.columns["response"] or "")):
-                turns = turns[:-1]  # the response, or the turn that it replaces
+                turns = turns[:-1]  # without the response, or the turn that it replaces
         said = [turn.text for turn in turns if turn.role not in ("system", "tool")]
         return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
 
@@ -142,14 +143,15 @@ class ExampleReader:
 
 
 _BEFORE = ("history", "chat_history")
-"""Columns that hold only what was said before the response."""
+"""Columns that end before the response."""
 
 
 def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:
     """The joined text of several passages, and the place of each passage in it.
 
     Args:
-        passages: text and id of each; a missing text keeps its number.
+        passages: text and id of each. A missing text stays in the list, so that the numbers of
+            the others do not change.
 
     >>> joined([("Rome.", "a"), (None, None), ("Oslo.", None)])[0]
     'Rome.\\nOslo.'
@@ -164,7 +166,7 @@ def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tupl
 
 
 def no_label(value: object) -> bool:
-    """Whether a row has no label; tables of text write NaN as a word."""
+    """Whether a row has no label. Text files write NaN as a word."""
     return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
 
 
@@ -182,7 +184,7 @@ def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) ->
 def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
     """A row's id; ``None`` if the file has no ids.
 
-    If only this row lacks an id, it does not get a plain number, which may be another row's id.
+    If only this row lacks an id, it gets "(row 3)": a plain number could be another row's id.
     """
     value = value_of(fields, column) if column else None
     if missing(value) or value == "":

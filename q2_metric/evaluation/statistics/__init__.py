@@ -1,9 +1,8 @@
-"""Every statistic of the experiments, on plain arrays, from numpy, scipy and scikit-learn.
+"""The statistics of the experiments, on plain arrays (numpy, scipy, scikit-learn).
 
-``truth`` is true where people found a response consistent; ``scores`` rise with
-consistency. What is drawn at random is drawn with :data:`SEED`.
-
-Raises throughout: InputError where a statistic is not defined, as an AUC of one class.
+``truth`` is true if people found a response consistent. Higher ``scores`` mean more consistent. All
+random draws use :data:`SEED`. All functions raise InputError if a statistic is not defined, such as
+the AUC of a single class.
 """
 
 from q2_metric.evaluation.statistics.auc import (

@@ -1,4 +1,4 @@
-"""Areas under curves: of one metric with an interval, and the difference of two."""
+"""Areas under curves: of one metric, with an interval, and the difference between two metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from q2_metric.evaluation.statistics.values import (
 from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, resampled
 
 _RANKED_AT_ONCE = 1 << 21
-"""Values ranked at a time (about 50 MB with their ranks)."""
+"""Most values that are ranked in one call (about 50 MB with their ranks)."""
 
 
 def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
@@ -30,13 +30,16 @@ def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
 
 
 def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the precision-recall curve of consistent responses, as a step function."""
+    """Average precision of finding consistent responses, in [0, 1].
+
+    It is the area under the precision-recall curve as a step function.
+    """
     labels, values = checked(truth, scores)
     return float(sklearn_metrics().average_precision_score(labels, values))
 
 
 def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
-    """ROC-AUC with its bootstrap percentile interval over responses.
+    """ROC-AUC with its 95 % bootstrap percentile interval over responses.
 
     Resamples with only one class are drawn again.
     """
@@ -49,9 +52,9 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class AucDifference:
-    """AUC of one metric minus that of another on the same responses.
+    """The AUC of one metric minus the AUC of another on the same responses.
 
-    ``interval`` is the paired bootstrap's, ``p`` the two-sided permutation test's.
+    ``interval`` is from the paired bootstrap, ``p`` from the two-sided permutation test.
     """
 
     interval: Interval
@@ -59,10 +62,10 @@ class AucDifference:
 
 
 def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> AucDifference:
-    """AUC of ``first`` minus AUC of ``second``, and whether chance explains it.
+    """The AUC of ``first`` minus the AUC of ``second``, and whether chance explains it.
 
-    The test exchanges the two metrics' ranks of a response at random (Bandos, Rockette
-    and Gur, 2005); ``p`` cannot fall under ``1 / (N_BOOTSTRAP + 1)`` times two.
+    The permutation test swaps the two metrics' ranks of random responses (Bandos, Rockette and
+    Gur, 2005). The lowest possible ``p`` is ``2 / (N_BOOTSTRAP + 1)``.
     """
     labels, one = checked(truth, first)
     _, other = checked(truth, second)
@@ -79,7 +82,7 @@ def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
     """The p-value of the permutation test."""
 
     def difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
-        # The labels belong to the positions, which the permutation keeps.
+        # The permutation swaps values within a response, so the labels stay in place.
         kept = [np.moveaxis(ranks, axis, -1) for ranks in (a, b)]
         first, second = (aucs(np.broadcast_to(labels, ranks.shape), ranks) for ranks in kept)
         return first - second
@@ -99,7 +102,10 @@ def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
 def aucs(labels: Bools, values: Floats) -> Floats:
     """ROC-AUC of each row: the share of pairs in the right order (Mann and Whitney).
 
-    scikit-learn has it of one row at a time, thousands of times slower over resamples.
+    scikit-learn computes one row at a time, which is thousands of times slower for resamples.
+
+    Args:
+        labels, values: (rows, responses) or (responses,).
     """
     ranks = scipy_stats().rankdata(values, axis=-1)
     positive = labels.sum(axis=-1)
@@ -110,7 +116,7 @@ def aucs(labels: Bools, values: Floats) -> Floats:
 
 
 def _both_classes(labels: Bools) -> Callable[[Places], Bools]:
-    """Tells which resamples of these labels hold both classes."""
+    """A function that tells which resamples of these labels contain both classes."""
 
     def both(rows: Places) -> Bools:
         positive = labels[rows].sum(axis=1)

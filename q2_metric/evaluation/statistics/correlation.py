@@ -1,4 +1,4 @@
-"""Do scores rise with people's ratings?"""
+"""Correlations of scores with people's ratings."""
 
 from __future__ import annotations
 

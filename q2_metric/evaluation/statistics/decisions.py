@@ -1,4 +1,4 @@
-"""Telling consistent from inconsistent: at one threshold, and over all of them."""
+"""How well scores separate consistent from inconsistent: at one threshold, and over all."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from q2_metric.evaluation.statistics.values import checked, sklearn_metrics
 
 THRESHOLD = 0.5
-"""Above it a response counts as consistent; 0.5 itself is inconsistent (Q², section 5.1)."""
+"""A response with a higher score counts as consistent; 0.5 does not (Q², section 5.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """Decisions at a threshold: shares in [0, 1], precision 0 where nothing is found."""
+    """Quality of decisions at a threshold, in [0, 1]; a precision is 0 if nothing was found."""
 
     accuracy: float
     balanced_accuracy: float
@@ -26,7 +26,7 @@ class Decisions:
 
 
 def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
-    """How well ``score > threshold`` tells consistent from inconsistent responses."""
+    """How well ``score > threshold`` separates consistent from inconsistent responses."""
     labels, values = checked(truth, scores)
     found = values > threshold
     precision, recall, _, _ = sklearn_metrics().precision_recall_fscore_support(
@@ -46,7 +46,7 @@ def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD)
 class Curve:
     """Points of a curve over all thresholds.
 
-    ``threshold[i]`` belongs to the point ``i``: what scores at least it is found.
+    Point ``i`` is for the responses with a score of at least ``threshold[i]``.
     """
 
     x: tuple[float, ...]
@@ -64,8 +64,7 @@ def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
     """Recall (x) and precision (y) of finding one class, over all thresholds.
 
-    ``consistent=False`` finds inconsistent responses by low scores: what scores at most
-    the threshold is found.
+    ``consistent=False`` finds inconsistent responses: those with a score of at most the threshold.
     """
     labels, values = checked(truth, scores)
     sign = 1 if consistent else -1

@@ -1,4 +1,4 @@
-"""A figure with its interval."""
+"""A value with its interval."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Interval:
 
 
 def around(value: float, drawn: Floats) -> Interval:
-    """A value with the middle 95 % of what was drawn, at least one of it."""
+    """A value with the middle 95 % of the drawn values, of which there must be one."""
     return Interval(value, *percentiles(drawn))
 
 
 def share_interval(hits: ArrayLike) -> Interval:
-    """A mean (of shares, of zeros and ones) with its bootstrap percentile interval.
+    """A mean, for example of zeros and ones, with its 95 % bootstrap percentile interval.
 
     Raises:
         InputError: there is no value.

@@ -1,4 +1,4 @@
-"""Are scores probabilities? Reliability curves and calibration errors."""
+"""Reliability curves and calibration errors, which show whether scores are probabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from q2_metric.evaluation.statistics.values import Floats
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One bin of a reliability curve: responses in it, their mean score, share consistent."""
+    """A bin [low, high) of a reliability curve: its responses, their mean score, and the share that
+    is consistent."""
 
     low: float
     high: float
@@ -23,13 +24,13 @@ class Bin:
 
 
 N_BINS = 10
-"""Of the reliability curve, equally wide on [0, 1] (the code of SCALE's authors)."""
+"""Number of bins of equal width on [0, 1] (code of SCALE's authors)."""
 
 
 def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> list[Bin]:
-    """Bins of equal width on [0, 1] that hold a response; the last includes 1.
+    """The bins with at least one response; the last bin includes 1.
 
-    Scores outside [0, 1] are refused: see :func:`min_max`.
+    Scores outside [0, 1] are an error; :func:`min_max` maps them to [0, 1].
     """
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(values) and (values.min() < 0 or values.max() > 1):
@@ -52,9 +53,10 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
 
 
 def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
-    """Expected calibration error, in [0, 1]: |share consistent - mean score| by bin, weighted.
+    """Expected calibration error, in [0, 1] (Naeini, Cooper and Hauskrecht, AAAI 2015).
 
-    Naeini, Cooper and Hauskrecht (AAAI 2015), with bins of equal width.
+    It is the mean of |share consistent - mean score| over bins of equal width, weighted by the
+    number of responses in each.
     """
     found = reliability(truth, scores, bins=bins)
     n = sum(one.n for one in found)
@@ -64,7 +66,10 @@ def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
 
 
 def min_max(scores: ArrayLike) -> Floats:
-    """The scores stretched to [0, 1], as SCALE's authors do before an ECE; all equal: 0.5."""
+    """The scores mapped linearly to [0, 1], as SCALE's authors do before the ECE.
+
+    Equal scores become 0.5.
+    """
     values = np.asarray(scores, np.float64)
     width = np.ptp(values) if len(values) else 0.0
     if width == 0:

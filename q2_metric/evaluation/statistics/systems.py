@@ -1,4 +1,4 @@
-"""Systems of a known quality, simulated out of labelled responses (Q², section 5)."""
+"""Simulates systems of known quality from labelled responses (Q², section 5)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from q2_metric.metrics.bootstrap import SEED
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What is drawn.
+    """How systems are simulated.
 
     Attributes:
-        shares: of inconsistent responses, one simulated system for each, in [0, 1].
+        shares: share of inconsistent responses of each system, in [0, 1].
         size: responses of a system.
         repeats: how often all systems are drawn.
     """
@@ -29,28 +29,28 @@ class Simulation:
 
 
 SYSTEMS = Simulation((0.05, 0.10, 0.15, 0.20, 0.25), size=350)
-"""Of the system level (Q², section 5.1)."""
+"""The simulation for the correlation at system level (Q², section 5.1)."""
 
 ROBUSTNESS = Simulation(tuple(i / 10 for i in range(11)), size=400)
-"""Of the robustness curve (Q², section 5.4; the authors' code)."""
+"""The simulation for the robustness curve (Q², section 5.4; the authors' code)."""
 
 
 def system_correlation(
     consistent: ArrayLike, inconsistent: ArrayLike, drawn: Simulation = SYSTEMS
 ) -> Interval:
-    """Spearman between a simulated system's score and its share of consistent responses.
+    """Spearman's correlation of the scores of simulated systems with their quality.
 
-    Each repeat draws ``size`` contexts with replacement, the same for all its systems, as in
-    the authors' code (sys_level.py); for each share c, the inconsistent response is taken in
-    ``round(c * size)`` of them, drawn anew, and the consistent one in the others. The system's
-    score is the mean. Where all scores of a repeat are equal, the correlation is taken as 0.
+    As in the authors' code (sys_level.py), each repeat draws ``size`` contexts with replacement,
+    the same for all systems. For a share c, the system has the inconsistent response in
+    ``round(c * size)`` random contexts and the consistent response in the others. Its score is the
+    mean. If all systems of a repeat have equal scores, the correlation counts as 0.
 
     Args:
         consistent, inconsistent: scores of the two responses of each context, in the same
             order of contexts.
 
     Returns:
-        The mean over the repeats, and the 2.5th and 97.5th percentile of the repeats.
+        The mean over the repeats, with their 2.5th and 97.5th percentile.
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if len(good) != len(bad) or not len(good):
@@ -77,8 +77,8 @@ def robustness(
 ) -> list[Interval]:
     """Mean score of simulated systems, for each share of inconsistent responses.
 
-    A system is ``size`` responses drawn with replacement, ``round(share * size)`` from the
-    inconsistent ones (Q², section 5.4; the authors' code).
+    A system has ``size`` responses, drawn with replacement; ``round(share * size)`` of them are
+    inconsistent (Q², section 5.4; the authors' code).
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if not len(good) or not len(bad):

@@ -1,4 +1,4 @@
-"""Labels and scores as arrays, and the libraries that come with the extra [meta]."""
+"""Labels and scores as arrays, and the libraries of the extra [meta]."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
     """Labels and scores as arrays.
 
     Raises:
-        InputError: not as many of both, one class only, or a score that is not finite.
+        InputError: their numbers differ, all labels are equal, or a score is not finite.
     """
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(labels) != len(values):

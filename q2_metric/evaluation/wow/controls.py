@@ -1,4 +1,4 @@
-"""Controls: knowledge of other turns, length (Q², appendices C and D, tables 10 and 11)."""
+"""Control experiments: knowledge of other turns, and length (Q², appendices C and D)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from q2_metric.types import Example
 def random_knowledge(
     columns: ScoreColumns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
 ) -> Table:
-    """Scores of consistent responses beside the knowledge of other turns (Q², table 10)."""
+    """Scores of consistent responses against the knowledge of other turns (Q², table 10)."""
     consistent = [row.example for row in selected if row.consistent]
     kinds = {
         "own": consistent,
@@ -63,7 +63,10 @@ def other_knowledge(
     same_dialogue: bool,
     seed: int = SEED,
 ) -> list[Example]:
-    """The examples with another turn's knowledge; those for which there is none are left out."""
+    """The examples with the knowledge of another turn.
+
+    Examples for which there is no such turn are left out.
+    """
     by_dialogue: dict[str, list[str]] = {}
     for row in annotated:
         found = by_dialogue.setdefault(_dialogue(row.example), [])
@@ -84,12 +87,12 @@ def other_knowledge(
 
 
 def _dialogue(example: Example) -> str:
-    """The episode of an id ``episode-round-system``."""
+    """The episode in an id of the form ``episode-round-system``."""
     return (example.id or "").split("-")[0]
 
 
 def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
-    """How long the responses are, and what length alone tells (Q², table 11)."""
+    """Length of the responses, and how well length alone separates them (Q², table 11)."""
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:
         own = [row for row in selected if row.system == system]

@@ -1,11 +1,11 @@
 """Wizard of Wikipedia: the experiments of the Q² paper, for any metric.
 
-On 600 selected responses (two systems, 150 consistent and 150 inconsistent each) and on
-1,088 annotated ones (544 contexts, a response of each system; the 600 are among them).
-Differences to the paper, all because of what was published:
+People annotated 1,088 responses: one of each of two systems in 544 contexts. The paper selected 600
+of them: 150 consistent and 150 inconsistent ones of each system. Two things differ from the paper:
 
-- its random sample of responses was not; ours is 150 of each system's annotated responses;
-- its overlap leaves out stop words, ours is the token F1 of TRUE's and SCALE's tables.
+- The paper's random sample of responses is not published. Ours has 150 annotated responses of each
+  system.
+- The paper's word overlap ignores stop words. Ours is the token F1 of the tables of TRUE and SCALE.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from q2_metric.types import Example
 
 
 def rows() -> list[Labelled]:
-    """The 1,088 annotated responses, which all others are among."""
+    """The 1,088 annotated responses, which include the selected ones."""
     return read_annotated()
 
 
 def experiment(columns: ScoreColumns, *, control: bool = True) -> Report:
-    """All of the paper's tables on Wizard of Wikipedia.
+    """All tables of the paper on Wizard of Wikipedia.
 
     Args:
         columns: the metrics.
-        control: also score consistent responses with knowledge of other turns, which asks
-            the metrics for about 440 further scores; foreign metrics have none.
+        control: also score consistent responses against the knowledge of other turns, about 440
+            more scores. Metrics from a file have no such scores.
 
     Raises:
         DataError: the data set is not there.

@@ -1,4 +1,4 @@
-"""The paper's tables: who is above whom, absolute scores, system level, robustness."""
+"""The paper's tables: absolute scores, system level, robustness; and which metrics beat which."""
 
 from __future__ import annotations
 
@@ -30,9 +30,12 @@ _MEASURES = (
 
 
 def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
-    """Which baselines our metrics are above, in words, so that a page cannot leave it out."""
+    """Which baselines each of our metrics beats, in words; ``None`` without metrics or baselines.
+
+    ``tables`` must include the tables of :data:`_MEASURES`.
+    """
     by_name = {table.name: table for table in tables}
-    # Ours say what their scores rest on; metrics of others in a file are neither.
+    # Our metrics have evidence, baselines have none. Metrics from a file are left out.
     baselines = [title(name) for name in names if name in METRICS and not entry(name).details]
     lines: list[tuple[Cell, ...]] = []
     for own in (title(name) for name in names if entry(name).details):
@@ -96,7 +99,7 @@ def absolute(
 
 
 def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
-    """Rank correlation of simulated systems with their quality (Q², section 5.1, table 4)."""
+    """Rank correlation of the scores of simulated systems with their quality (Q², table 4)."""
     good, bad = pairs(annotated)
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
@@ -117,7 +120,7 @@ def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
 
 
 def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
-    """Mean scores of systems that get worse (Q², section 5.4, figure 4)."""
+    """Mean scores of simulated systems with more and more inconsistent responses (Q², figure 4)."""
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         lines.append((title(metric), *(one.value for one in falling(selected, column))))
@@ -132,7 +135,7 @@ def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
 
 
 def falling(selected: Sequence[Labelled], column: Sequence[ScoreSummary | None]) -> list[Interval]:
-    """The robustness curve of one metric."""
+    """The robustness curve of a metric: its mean score at each share of inconsistent responses."""
     numbers = values(column)
     good = [number for row, number in zip(selected, numbers, strict=True) if row.consistent]
     bad = [number for row, number in zip(selected, numbers, strict=True) if not row.consistent]

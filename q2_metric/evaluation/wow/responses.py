@@ -1,4 +1,4 @@
-"""The annotated responses: samples, pairs, and what is said of a group of them."""
+"""Samples and pairs of the annotated responses, and numbers about groups of them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell
 
 RANDOM_SAMPLE = 150
-"""Responses of a system's random sample, as many as of each selected class."""
+"""Size of a system's random sample, the same as of its consistent and inconsistent responses."""
 
 SYSTEM_NAMES = {"dodeca": "dodecaDialogue", "memnet": "MemNet"}
 
 
 def truths(rows: Sequence[Labelled]) -> list[bool]:
-    """Whether people found each consistent."""
+    """For each row, whether people found it consistent."""
     return [row.consistent for row in rows]
 
 
 def sample(annotated: Sequence[Labelled], system: str, seed: int = SEED) -> list[int]:
-    """Places of a system's random sample among its annotated responses, in order."""
+    """The random sample of a system, as sorted indexes of ``annotated``."""
     own = [i for i, row in enumerate(annotated) if row.system == system]
     return sorted(Random(seed).sample(own, min(RANDOM_SAMPLE, len(own))))
 
 
 def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
-    """Places of the consistent and of the inconsistent response of the contexts with both."""
+    """Indexes of the consistent and the inconsistent response of each context that has both."""
     good, bad = [], []
     for first in range(0, len(annotated), len(SYSTEMS)):
         one, other = first, first + 1
@@ -40,14 +40,14 @@ def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
 
 
 def mean(numbers: Sequence[float]) -> Cell:
-    """Their mean, ``None`` of none."""
+    """The mean; ``None`` if there are no numbers."""
     return sum(numbers) / len(numbers) if numbers else None
 
 
 def asked(scores: Scores) -> tuple[Cell, Cell, Cell]:
-    """Number of questions, share unanswerable, share of responses with a question.
+    """Number of questions, share of unanswerable questions, share of responses with a question.
 
-    Of the first metric that asks any; ``None`` where there is none.
+    They are of the first metric that asks questions; ``None`` if no metric does.
     """
     for column in scores.values():
         known = [item for item in column if item is not None and item.questions is not None]

@@ -1,9 +1,11 @@
 """SentencePiece tokenizers that cut texts as SentencePiece does.
 
-transformers 5 builds a tokenizer anew from the pieces of a SentencePiece model, and some of its
-classes leave the rest out. DeBERTa-v2's and v3's leaves out the normaliser ("…", "ﬁ" and "½" are
-then unknown). ALBERT's cuts at every "." and "-", which its model keeps as pieces of their own, as
-if a new word began behind it, and does not part a comma from the number before it.
+transformers 5 rebuilds a tokenizer from the pieces of a SentencePiece model. Some of its classes
+lose the other settings of the model:
+
+- DeBERTa-v2 and v3 lose the normaliser, so that "…", "ﬁ" and "½" are unknown.
+- ALBERT starts a new word after every "." and "-", although its model has them as normal pieces.
+- ALBERT does not separate a comma from the number before it.
 """
 
 from __future__ import annotations
@@ -14,23 +16,24 @@ from pathlib import Path
 from typing import Any
 
 USER_DEFINED = 4
-"""Type of the pieces that a SentencePiece model was told to keep."""
+"""The type of pieces that the training of a SentencePiece model was told to keep whole."""
 
 COMMA_CLASSES = ("AlbertTokenizer", "XLNetTokenizer")
-"""Tokenizers that part a comma from the number before it ("1994," is "1994" and ",")."""
+"""Tokenizers that separate a comma from the number before it ("1994," is "1994" and ",")."""
 COMMA_PENALTY = 100.0
-"""Taken from the score of a piece that ends in a digit and a comma (transformers 4)."""
+"""Subtracted from the score of a piece that ends in a digit and a comma (as transformers 4)."""
 
 State = dict[str, Any]
-"""A tokenizer as its ``tokenizer.json`` has it."""
+"""A tokenizer in the format of ``tokenizer.json``."""
 
 
 def restore(tokenizer: Any, saved: str | None) -> None:
-    """Restores what the files of a loaded tokenizer say and its class has left out.
+    """Restores the settings that are in the files of a tokenizer but that its class has lost.
 
     Args:
-        tokenizer: of transformers, as it was loaded; it is changed.
-        saved: its ``tokenizer.json``, where there is one; its pieces then come from there.
+        tokenizer: a loaded transformers tokenizer; it is changed in place.
+        saved: path of its ``tokenizer.json``, if there is one. That file already has the right
+            pieces.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or type(backend.model).__name__ != "Unigram":
@@ -55,7 +58,7 @@ def restore(tokenizer: Any, saved: str | None) -> None:
 
 
 def _sentencepiece_model(tokenizer: Any) -> Any:
-    """The parsed SentencePiece model that a tokenizer was made from, if it was."""
+    """The parsed SentencePiece model of a tokenizer; ``None`` if it was not made from one."""
     file = getattr(tokenizer, "vocab_file", None)
     if not isinstance(file, str) or not file.endswith(".model") or not Path(file).is_file():
         return None
@@ -73,14 +76,15 @@ def _normalizers(state: State) -> list[State]:
 
 
 def _charsmap(state: State) -> str | None:
-    """The compiled normaliser of a SentencePiece model in a tokenizer, if it has one."""
+    """The compiled SentencePiece normaliser of a tokenizer, if it has one."""
     maps = [one["precompiled_charsmap"] for one in _normalizers(state)
             if one["type"] == "Precompiled"]
     return maps[0] if maps else None
 
 
 def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:
-    """Pieces that were kept are pieces and no marks; numbers let go of their commas."""
+    """Makes kept pieces normal pieces instead of special tokens, and separates commas from
+    numbers."""
     named = {str(one) for one in tokenizer.special_tokens_map.values()}
     kept = {one.piece for one in model.pieces if one.type == USER_DEFINED} - named
     state["added_tokens"] = [one for one in state["added_tokens"] if one["content"] not in kept]

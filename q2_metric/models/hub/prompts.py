@@ -1,4 +1,4 @@
-"""Yes/No prompts, by which an encoder-decoder model is asked about entailment."""
+"""Yes/No prompts that ask an encoder-decoder model about entailment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from q2_metric.errors import InputError
 class Prompt:
     """A question to an encoder-decoder model, and its two answers.
 
-    ``text`` holds ``{chunk}`` and then ``{sentence}``, once each.
+    ``text`` contains ``{chunk}`` and then ``{sentence}``, once each.
     """
 
     text: str
@@ -19,10 +19,10 @@ class Prompt:
     no: str
 
     def parts(self) -> tuple[str, str, str]:
-        """The prompt before, between and after its two places.
+        """The text before, between and after the two placeholders.
 
         Raises:
-            InputError: a place is missing, repeated, or they are the other way round.
+            InputError: a placeholder is missing or repeated, or they are in the wrong order.
         """
         before, *rest = self.text.split("{chunk}")
         between, *after = "".join(rest).split("{sentence}") if len(rest) == 1 else [""]
@@ -31,7 +31,7 @@ class Prompt:
         return before, between, after[0]
 
     def fill(self, chunk: str, sentence: str) -> str:
-        """The prompt with its places filled; braces in the texts mean nothing.
+        """The prompt with both texts in place. Braces in the texts have no meaning.
 
         >>> PROMPTS["minicheck"].fill("a {sentence}", "b")
         'predict: a {sentence}</s>b'
@@ -45,12 +45,12 @@ PROMPTS: dict[str, Prompt] = {
     "scale": Prompt(
         '{chunk} Question: does this imply "{sentence}"? Yes or no?', yes="Yes", no="No"
     ),
-    # The package scale-score, the authors' own.
+    # The authors' package, scale-score.
     "scale-score": Prompt(
         '{chunk} Question: Does this imply that "{sentence}"? Yes or No?', yes="Yes", no="No"
     ),
-    # MiniCheck's published inference.py; it reads the logits of tokens 209 ("1") and
-    # 3 (the blank that begins "0"), the first tokens of these two words.
+    # MiniCheck's published inference.py. It reads the logits of the first tokens of "1" (209) and
+    # of "0" (3, the blank before it).
     "minicheck": Prompt("predict: {chunk}</s>{sentence}", yes="1", no="0"),
 }
 """Prompts by name."""

@@ -29,15 +29,15 @@ MAX_INPUT = 512
 """Longest input in tokens; T5's training length."""
 
 CPU_TOKENS = 32_768
-"""Budget of a batch on a CPU: about 35 spans of short responses, with beams and questions (of
-16, 32 and 64 spans, 32 were the quickest with a T5-small)."""
+"""Most tokens of a batch on a CPU, over all beams, input and output together: about 35 spans of
+short responses. (With T5-small, batches of 32 spans were faster than 16 and 64.)"""
 
 QUESTION_PREFIX = "question:"
-"""Written before its questions by mrm8488's model."""
+"""The model by mrm8488 writes this before each question."""
 
 _JOINED = {" .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'", " n't": "n't", " 'm": "'m",
            " 's": "'s", " 've": "'ve", " 're": "'re"}
-"""What transformers 3 wrote for parts of a decoded text, in this order."""
+"""Replacements in decoded texts by transformers 3, in its order."""
 
 
 class Seq2SeqQuestions:
@@ -45,21 +45,22 @@ class Seq2SeqQuestions:
 
     Args:
         model: tokenizer and weights.
-        template: input format, a key of :data:`TEMPLATES`; ``None`` takes "highlight"
-            where the tokenizer knows ``<hl>``, else "answer-context".
+        template: input format, a key of :data:`TEMPLATES`. ``None`` means "highlight" if the
+            tokenizer has ``<hl>``, otherwise "answer-context".
         decoding: "beam" (5 beams, 5 questions), "greedy" (1 question) or "sample"
             (top-k 50, top-p 0.95, 5 questions).
-        seed: seed of "sample". Each input is sampled alone, seeded by ``seed`` and its own
-            text, so that its questions depend on nothing else in the batch.
-        reading: whether the model reads the sentence of a span with its "neighbours", or the
-            whole "response".
-        authors: decode the questions as the authors' program does, repeated and empty ones too.
-        batch_size: spans at a time ("sample" takes one); ``None`` for as many as fit
+        seed: seed of "sample". Each input is sampled alone, with a seed made of ``seed`` and its
+            text, so that the rest of the batch does not change its questions.
+        reading: what the model reads: the span's sentence with its "neighbours", or the whole
+            "response".
+        authors: decode questions as the authors' program does, which keeps repeated and empty
+            ones.
+        batch_size: spans in one batch ("sample" always takes one); ``None`` takes as many as fit
             (see ``Batches``).
         max_input: longest input in tokens; a longer text is cut around its span.
 
     Raises:
-        InputError: an unknown template or decoding.
+        InputError: the template or the decoding is unknown.
         ModelError: the model's tokenizer lacks the template's marks.
     """
 
@@ -104,11 +105,11 @@ class Seq2SeqQuestions:
         self._loaded = model
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        """Candidate questions for each span, the best first, none twice.
+        """Candidate questions for each span, best first, without repetitions.
 
-        Spans whose model inputs are equal are asked about once. ``span.start`` counts in
-        the response; where the span is not there (it was found in a resolved text), its
-        first occurrence is taken, and without one the span is set before the response.
+        Spans with equal model inputs are asked about once. ``span.start`` is a position in the
+        response. If the span is not there, because it was found in a coreference-resolved text,
+        its first occurrence is used; without an occurrence, the span is put before the response.
         """
         if self.reading == "neighbours":
             spans = in_passages(spans)
@@ -123,9 +124,9 @@ class Seq2SeqQuestions:
         build = TEMPLATES[self.template]
         tokenizer = self._loaded.tokenizer
         whole = build(text, start, end)
-        if len(whole.encode()) < self.max_input:  # tokens are no shorter than a byte
+        if len(whole.encode()) < self.max_input:  # a token has at least one byte
             return whole
-        # EOS is added later; the template's own words are counted with an empty text.
+        # The tokens of the template alone, and one for EOS, which is added later.
         frame = len(token_ids(tokenizer, build(text[start:end], 0, end - start))) + 1
         lo, hi = around(raw_offsets(tokenizer, text), start, end, self.max_input - frame)
         if (lo, hi) != (0, 0):
@@ -133,7 +134,7 @@ class Seq2SeqQuestions:
         return build(text, start, end)
 
     def _without_marks(self, text: str, start: int, end: int) -> tuple[str, int, int]:
-        """The text without the model's special tokens, which a user's text may contain."""
+        """The text and the span's place, without special tokens of the model in a user's text."""
         before, answer, after = text[:start], text[start:end], text[end:]
         for mark in {HIGHLIGHT, *self._loaded.tokenizer.all_special_tokens}:
             before, answer, after = (part.replace(mark, "") for part in (before, answer, after))
@@ -191,9 +192,10 @@ class Seq2SeqQuestions:
 
 
 class _NoNan:
-    """Refuses a first step that is not a number: what follows would be noise, and look like text.
+    """Raises an error if the outputs of the first step are NaN.
 
-    Half precision brings this about in some models, in the encoder and so from the start.
+    Otherwise the model would write noise that looks like text. This happens in the encoder of some
+    models in half precision, so the first step shows it.
     """
 
     def __init__(self, name: str) -> None:
@@ -207,16 +209,16 @@ class _NoNan:
 
 
 def _cache_name(model: Any) -> str:
-    """What this version of transformers calls a cache that is given to ``generate``."""
+    """The keyword for the cache in ``generate`` of the installed transformers."""
     known = inspect.signature(model.prepare_inputs_for_generation).parameters
     return "cache" if "cache" in known else "past_key_values"
 
 
 def _beam_cache() -> Any:
-    """A cache whose part for the encoder stays as it is when beams change places.
+    """A cache that does not copy the encoder's part when beams are reordered.
 
-    The beams of a span read the same input, and beams never leave their span. The parts of
-    long inputs are large: copying them took a sixth of the time of a batch on a CPU.
+    All beams of a span read the same input, and beams are reordered only within a span. The
+    encoder's part is large for long inputs: copying it took a sixth of a batch's time on a CPU.
     """
     from transformers import DynamicCache, EncoderDecoderCache
 
@@ -228,7 +230,7 @@ def _beam_cache() -> Any:
 
 
 def clean(texts: Sequence[str]) -> list[str]:
-    """Decoded outputs to questions: prefix off, blanks trimmed, empty and repeated ones out.
+    """Questions from decoded outputs, without prefix, outer blanks, empty and repeated ones.
 
     >>> clean(["question: Who?", "Who?", " "])
     ['Who?']
@@ -238,8 +240,8 @@ def clean(texts: Sequence[str]) -> list[str]:
 
 
 def by_authors(texts: Sequence[str]) -> list[str]:
-    """The same as the authors' program does it, none left out. Marks are joined to the word
-    before, as transformers 3 did.
+    """Questions as in the authors' program, which leaves none out. Marks are joined to the word
+    before them, as in transformers 3.
 
     >>> by_authors(["question: Who does n't know , and why ?"])
     ["Who doesn't know, and why?"]
@@ -250,7 +252,7 @@ def by_authors(texts: Sequence[str]) -> list[str]:
 
 
 def place(span: Span) -> tuple[str, int]:
-    """The text to ask about, and where the span starts in it."""
+    """The text to ask about, and the start of the span in it."""
     text, start = span.example.response, span.start
     if text[start : start + len(span.text)] == span.text:
         return text, start
@@ -261,7 +263,7 @@ def place(span: Span) -> tuple[str, int]:
 
 
 def around(offsets: Sequence[tuple[int, int]], start: int, end: int, limit: int) -> tuple[int, int]:
-    """Characters of at most ``limit`` tokens around ``[start, end)``; (0, 0) for all of them.
+    """The characters of at most ``limit`` tokens around ``[start, end)``; (0, 0) means all.
 
     >>> around([(0, 1), (2, 3), (4, 5), (6, 7)], 4, 5, 2)
     (2, 5)

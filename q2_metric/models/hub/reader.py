@@ -1,7 +1,7 @@
 """Extractive question answering with a torch model (Q², section 2.2).
 
-The reference code takes the best start and the best end independently and rebuilds the
-answer from sub-words; here they are chosen together, and the answer is cut from the text.
+The reference code chooses start and end independently and rebuilds the answer from sub-words.
+Here they are chosen together, and the answer is cut from the text.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ MAX_WINDOW = 384
 OVERLAP = 128
 MAX_QUESTION = 64
 MAX_ANSWER = 30
-"""Tokens of a window, shared by two, of a question, of an answer (SQuAD's scripts)."""
+"""Most tokens of a window, of the overlap of two windows, of a question and of an answer (from the
+SQuAD scripts)."""
 MIN_WINDOW = 16
-"""Fewest tokens of a window that leave room for a question, a context and the marks."""
+"""The smallest window with room for a question, a context and the special tokens."""
 
 
 class TorchReader:
@@ -34,14 +35,15 @@ class TorchReader:
 
     Args:
         model: tokenizer and weights.
-        threshold: an answer must score more than this above "no answer" (logits).
-        batch_size: windows at a time; ``None`` for as many as fit (see ``Batches``).
-        max_length: tokens of a window; less where the model reads less.
+        threshold: an answer counts if its score, in logits, is more than this above that of "no
+            answer".
+        batch_size: windows in one batch; ``None`` takes as many as fit (see ``Batches``).
+        max_length: most tokens of a window; the model's own limit may be lower.
         overlap: tokens that neighbouring windows of a long context share.
         max_answer: longest answer in tokens.
 
     Raises:
-        InputError: a limit below its least.
+        InputError: a limit is too low.
     """
 
     def __init__(
@@ -67,11 +69,11 @@ class TorchReader:
         self._loaded = model
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context), ``None`` where there is none.
+        """An answer for each (question, context); ``None`` if there is none.
 
-        Equal pairs are read once. A long question is cut (64 tokens, at most half a
-        window); an empty question or context has no answer. Over the windows of a context,
-        "no answer" has the least of their scores and the answer is the best of all.
+        Equal pairs are read once. A question is cut to 64 tokens, or to half a window if that is
+        less. An empty question or context has no answer. A long context is read in windows: the
+        answer is the best of all windows, and the score of "no answer" is the lowest of them.
         """
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
         limit = min(MAX_QUESTION, self.max_length // 2)
@@ -98,7 +100,7 @@ class TorchReader:
     def _read(
         self, window: EncodedPair, start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> tuple[Best, float]:
-        """A window's best answer, and the score of none."""
+        """A window's best answer, and its score of "no answer"."""
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]

@@ -1,4 +1,4 @@
-"""Input formats of question generators: where the text says which answer is meant."""
+"""Input formats of question generators: how the input marks the answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def answer_context(text: str, start: int, end: int) -> str:
 
 
 def highlight(text: str, start: int, end: int) -> str:
-    """lmqg's models: the answer between ``<hl>`` marks, the text around it untouched.
+    """lmqg's models: the answer between ``<hl>`` marks, the text around it unchanged.
 
     >>> highlight("A red dog.", 2, 5)
     'generate question: A <hl> red <hl> dog.'
@@ -41,4 +41,4 @@ TEMPLATES: dict[str, Template] = {
     "highlight": highlight,
     "highlight-spaced": highlight_spaced,
 }
-"""Input formats by name: (text, start, end) of a span to the model's input."""
+"""Input formats by name. Each takes a text and the start and end of the answer in it."""

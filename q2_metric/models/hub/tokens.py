@@ -1,4 +1,4 @@
-"""Texts as tokens: their places, cutting, and pairs in windows."""
+"""Tokens of texts: their offsets, cutting to a length, and pairs in overlapping windows."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.loading import LoadedModel
 
 NO_LIMIT = 1_000_000
-"""Tokenizers without a length limit announce a number far above this one."""
+"""A tokenizer without a length limit reports a number far above this."""
 
 DEFAULT_WINDOW = 512
-"""Window in tokens where neither tokenizer nor config names one (T5, BERT: 512)."""
+"""Tokens of a window if neither tokenizer nor config names a limit (T5, BERT: 512)."""
 
 SEGMENTED = frozenset({"funnel", "xlnet"})
-"""Types of model that tell two texts apart by segments, though their config counts none."""
+"""Model types that read segments although their config does not count them."""
 _NOT_INPUTS = frozenset({"offset_mapping", "overflow_to_sample_mapping"})
 
 
 def has_segments(config: Any) -> bool:
-    """Whether a model reads which of two texts a token belongs to (``token_type_ids``).
+    """Whether a model reads ``token_type_ids``, which say to which of two texts a token belongs.
 
-    The tokenizers of transformers 5 do not say so for every model that does (ALBERT, XLNet,
-    RemBERT …), and without it such a model reads both texts as one.
+    Some tokenizers of transformers 5 (ALBERT, XLNet, RemBERT …) do not make them although the
+    model needs them: without them it reads both texts as one.
     """
     segments = getattr(config, "type_vocab_size", None) or 0
     return segments > 1 or config.model_type in SEGMENTED
 
 
 def window_size(loaded: LoadedModel) -> int:
-    """How many tokens, special ones included, the model can read at once."""
+    """The most tokens that the model can read at once, special tokens included."""
     config, limits = loaded.model.config, []
     announced = getattr(loaded.tokenizer, "model_max_length", NO_LIMIT)
     if announced < NO_LIMIT:
         limits.append(int(announced))
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
-        # RoBERTa and its kin number positions from padding_idx + 1, so 514 hold 512 tokens.
+        # RoBERTa models count positions from padding_idx + 1, so 514 positions hold 512 tokens.
         offset = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
         limits.append(positions - offset)
     return min(limits) if limits else DEFAULT_WINDOW
 
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
-    """The text's tokens without special ones, however the text is written."""
+    """The ids of the text's tokens. A special token written in the text is read as plain text."""
     encoded = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
     ids: list[int] = encoded["input_ids"]
     return ids
@@ -63,7 +63,7 @@ def many_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """(start, end) characters of the text's tokens; blanks trimmed, blank tokens dropped.
+    """(start, end) characters of the text's tokens, without blanks and blank tokens.
 
     >>> token_offsets(roberta, "a dog")  # its second token is " dog"  # doctest: +SKIP
     [(0, 1), (2, 5)]
@@ -73,7 +73,7 @@ def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
 
 
 def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """(start, end) characters of all of the text's tokens, those of mere blanks included."""
+    """(start, end) characters of all tokens of the text, blank tokens included."""
     encoded = tokenizer(
         text,
         add_special_tokens=False,
@@ -99,7 +99,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
-    """The beginning of each text that has at most ``limit`` tokens."""
+    """Each text, cut after ``limit`` tokens."""
     lengths = dict.fromkeys(texts, 0)
     for text, ids in zip(lengths, many_ids(tokenizer, [*lengths]), strict=True):
         lengths[text] = len(ids)
@@ -113,9 +113,9 @@ def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
 class EncodedPair:
     """Model inputs for one pair of texts, or for a part of its longer text.
 
-    ``item`` is the pair's index. ``inputs`` maps the tokenizer's names to lists of the same
-    length. ``offsets[i]`` is the place of token ``i`` in the long text, blanks trimmed, or
-    ``None`` where it belongs elsewhere.
+    ``item`` is the pair's index. ``inputs`` holds the tokenizer's outputs by name, lists of equal
+    length. ``offsets[i]`` are the characters of token ``i`` in the longer text, without blanks;
+    ``None`` if the token is not of that text.
     """
 
     item: int
@@ -131,21 +131,21 @@ def encode_pairs(
     max_length: int,
     overlap: int,
 ) -> list[EncodedPair]:
-    """Encode pairs of texts, the longer of the two in overlapping windows.
+    """Encodes pairs of texts; a longer text is cut into overlapping windows.
 
     Args:
         loaded: tokenizer and model.
         pairs: the texts, in the model's order.
-        long: which of the two may be cut into windows (0 or 1); the other must leave
-            room for it.
-        max_length: tokens of a window, special ones included.
-        overlap: tokens that neighbouring windows share; less where the room is small.
+        long: which text of a pair may be cut into windows (0 or 1). The other one must leave room
+            for it.
+        max_length: most tokens of a window, special tokens included.
+        overlap: tokens that two neighbouring windows share, at most half of the room.
     """
     tokenizer = loaded.tokenizer
     specials = tokenizer.num_special_tokens_to_add(pair=True)
     short = {pair[1 - long]: 0 for pair in pairs}
     short = {text: len(ids) for text, ids in zip(short, many_ids(tokenizer, [*short]), strict=True)}
-    # Pairs that share a stride are encoded in one call; where there is room, that is all.
+    # Pairs with the same stride are encoded in one call; usually all pairs have the same.
     by_stride: dict[int, list[int]] = {}
     for item, pair in enumerate(pairs):
         room = max_length - specials - short[pair[1 - long]]

@@ -1,4 +1,4 @@
-"""An encoder-decoder model that computes the logits of two answers and no others."""
+"""Restricts the output head of an encoder-decoder model to the logits of two answers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from q2_metric.models.hub.tokens import token_ids
 
 
 def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
-    """The first tokens of the two answers, special tokens (a BOS) passed over.
+    """The first token of each answer that is not a special token (such as BOS).
 
     Raises:
-        ModelError: an answer has no tokens that the model knows, or both begin alike.
+        ModelError: the model knows no token of an answer, or both answers begin with the same one.
     """
     tokenizer = loaded.tokenizer
     first = []
@@ -34,7 +34,7 @@ def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
 
 
 def decoder_start(loaded: LoadedModel) -> int:
-    """The token that a decoder begins with.
+    """The token that the decoder starts with.
 
     Raises:
         ModelError: the config does not name one.
@@ -48,11 +48,10 @@ def decoder_start(loaded: LoadedModel) -> int:
 
 
 def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
-    """A view of ``model`` whose output head has only the given rows of the vocabulary.
+    """A copy of ``model`` whose output head has only the given rows of the vocabulary.
 
-    It shares all other weights with ``model``, which stays as it is. What the model does
-    before its head (T5 scales its output where the head is tied to the embeddings) is thus
-    the model's own code.
+    It shares all other weights with ``model``, which is not changed. It also keeps the model's own
+    code before the head: T5 scales its output if the head is tied to the embeddings.
     """
     import torch
 
@@ -63,12 +62,12 @@ def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
     if full.bias is not None:
         head.bias = torch.nn.Parameter(full.bias.detach()[chosen], requires_grad=False)
     view = copy.copy(model)
-    # A shallow copy shares these two dictionaries, and a new head must not reach the model.
+    # A shallow copy shares these dictionaries; without copies the new head would change ``model``.
     view._modules = dict(model._modules)
     view._buffers = dict(model._buffers)
     view.set_output_embeddings(head)
     if getattr(model, "_compiled_call_impl", None) is not None:
-        view.compile(dynamic=True)  # the copied one would still call the model itself
+        view.compile(dynamic=True)  # the copied compiled call would still run ``model``
     if "final_logits_bias" in view._buffers:  # BART adds it to the logits
         view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]
     return view

@@ -16,26 +16,26 @@ from q2_metric.text.windows import authors_windows, window_bounds
 from q2_metric.types import Verdict
 
 MAX_INPUT = 2048
-"""Longest prompt in tokens: T5 has no limit of its own; MiniCheck's code uses this one."""
+"""Longest prompt in tokens, as in MiniCheck's code. (T5 has no limit.)"""
 MIN_INPUT = 64
-"""Fewest tokens that leave room for the prompt's own words, a sentence and a chunk."""
+"""The lowest limit with room for the prompt's own words, a sentence and a chunk."""
 
 
 class YesNoEntailment:
     """SCALE's backbone: an encoder-decoder model asked a Yes/No question.
 
-    P(entailment) is the softmax of the logits of the two answers' first tokens at the first
-    decoder step: one forward pass, and of the output head only two rows are computed.
+    P(entailment) is the softmax over the first tokens of the two answers at the first decoder
+    step. It takes one forward pass and two rows of the output head.
 
     Args:
         model: tokenizer and weights (left unchanged).
         prompt: a key of :data:`PROMPTS`, or a :class:`Prompt`.
-        batch_size: prompts at a time; ``None`` for as many as fit (see ``Batches``).
-        max_length: longest prompt in tokens; longer chunks are read in windows.
+        batch_size: prompts in one batch; ``None`` takes as many as fit (see ``Batches``).
+        max_length: longest prompt in tokens. Longer chunks are read in windows.
 
     Raises:
-        InputError: an unknown prompt, a ``max_length`` below 64.
-        ModelError: the model's tokenizer begins both answers alike.
+        InputError: the prompt is unknown, or ``max_length`` is below 64.
+        ModelError: both answers begin with the same token.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class YesNoEntailment:
         self._model = with_head_rows(model.model, answer_ids(model, prompt))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (chunk, sentence): "No" counts as ``neutral``.
+        """A verdict for each (chunk, sentence); P("No") is ``neutral``.
 
-        Equal pairs are judged once. A chunk that does not fit is read in windows that
-        overlap by a quarter, and the highest P(entailment) is taken; a sentence is cut only
-        where it would fill more than half the prompt.
+        Equal pairs are judged once. A chunk that is too long is read in windows that overlap by a
+        quarter, and the window with the highest P(entailment) counts. A sentence is cut if it
+        would fill more than half of the prompt.
         """
         asked = list(dict.fromkeys(pairs))
         parts = self._clean(asked)
@@ -84,15 +84,14 @@ class YesNoEntailment:
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
     ) -> list[Verdict]:
-        """A verdict for each (document, sentence): that of its best chunk, cut as by scale-score.
+        """A verdict for each (document, sentence), from the best chunk, cut as in scale-score.
 
-        ``chunk_size`` counts the tokens of the whole prompt, its end mark included, and the
-        windows over the document's tokens are exactly those of :func:`authors_windows`. Where
-        a sentence leaves less than a step of room, it is cut to half of ``chunk_size``
-        (scale-score fails there).
+        ``chunk_size`` is the length of the whole prompt in tokens, EOS included. The windows over
+        the document's tokens are those of :func:`authors_windows`. A sentence that leaves no room
+        for a step is cut to half of ``chunk_size`` (scale-score fails on it).
 
         Raises:
-            InputError: the prompt's own words fill ``chunk_size``.
+            InputError: the prompt's own words leave no room in ``chunk_size``.
         """
         asked = list(dict.fromkeys(pairs))
         documents = {document: self._without_specials(document) for document, _ in asked}
@@ -113,7 +112,8 @@ class YesNoEntailment:
         rows: Sequence[Row],
         items: Sequence[int],
     ) -> list[Verdict]:
-        """The verdicts of the pairs, from the rows of those that were asked."""
+        """The verdict of each pair. ``rows`` are the prompts, and ``items`` the index of each in
+        ``asked``, the pairs without repetitions."""
         found = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
         by_pair = dict(zip(asked, found, strict=True))
         return [by_pair[pair] for pair in pairs]
@@ -121,7 +121,7 @@ class YesNoEntailment:
     def _authors_rows(
         self, document: str, body: list[int], sentence: str, chunk_size: int, overlap: float
     ) -> list[Row]:
-        """The prompts for a document, of which ``body`` are the tokens."""
+        """The prompts for a document with the tokens ``body``."""
         sentence = self._without_specials(sentence)
         before, between, after = self._prompt.parts()
         if len(body) < chunk_size:
@@ -146,15 +146,15 @@ class YesNoEntailment:
         return token_offsets(self._loaded.tokenizer, text)
 
     def _clean(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The pairs without special tokens, and without the ends of very long sentences."""
+        """The pairs without special tokens; very long sentences are cut."""
         chunks = [self._without_specials(chunk) for chunk, _ in pairs]
         sentences = [self._without_specials(sentence) for _, sentence in pairs]
         limit = self.max_length // 2
         return list(zip(chunks, cut(self._loaded.tokenizer, sentences, limit), strict=True))
 
     def _windows(self, chunk: str, sentence: str) -> list[str]:
-        """The prompts for the windows of a chunk that is too long for one."""
-        # A window's first and last words may be cut differently: leave room for two tokens.
+        """The prompts for the windows of a chunk that is too long for one prompt."""
+        # At the edges of a window, words may be cut into more tokens: leave room for two.
         frame = len(self._rows([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
         spans = raw_offsets(self._loaded.tokenizer, chunk)
         size = max(1, self.max_length - frame)
@@ -165,13 +165,13 @@ class YesNoEntailment:
         ]
 
     def _without_specials(self, text: str) -> str:
-        """The text without the model's special tokens, whose meaning it must not take on."""
+        """The text without special tokens of the model, which must not act as such."""
         for mark in self._loaded.tokenizer.all_special_tokens:
             text = text.replace(mark, " ")
         return text
 
     def _rows(self, texts: Sequence[str]) -> list[Row]:
-        """The inputs for each text, its end mark included."""
+        """The model inputs of each text, EOS included."""
         if not texts:
             return []
         encoded = self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]

@@ -1,4 +1,4 @@
-"""A clause and a gap in it as the text of a question."""
+"""Writes the question about a gap in a clause."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _ENDS = re.compile(r"^[\s,;:.\-–—]+|[\s,;:.!\-–—]+$")
 
 
 def tidy(parts: Iterable[str]) -> str:
-    """One line with a capital and a question mark, no stray commas, brackets or quotes."""
+    """Joins the parts into one question.
+
+    It has a capital letter, a question mark, and no stray commas, brackets or quotes.
+    """
     text = " ".join(part for part in parts if part)
     text = re.sub(r"\(\s*\)|\"\s*\"", " ", text)
     if text.count('"') % 2:
@@ -32,7 +35,10 @@ def tidy(parts: Iterable[str]) -> str:
 
 
 def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
-    """The clause as a question about the gap."""
+    """The clause as a question about the gap; ``None`` if no form of "do" fits the verb.
+
+    ``full`` keeps clauses and asides that a short question leaves out (:func:`dropped`).
+    """
     verb = clause.verb
     inside = tree.below[verb.i] & ~gap.bits & ~clause.subject_bits & ~clause.auxiliary_bits
     inside &= ~dropped(tree, clause, gap, full)
@@ -71,7 +77,7 @@ def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
 
 
 def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
-    """Whether what stands before the subject can follow the clause instead."""
+    """Whether the words before the subject can move to the end of the question."""
     if not before:
         return False
     tops = [w for w in before if w.head == verb.i and w.dep != "punct"]
@@ -81,7 +87,7 @@ def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
 def subject_question(
     tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str
 ) -> str | None:
-    """ "Who founded Ford?": the subject is asked for where it stands."""
+    """A question for the subject, which keeps the word order ("Who founded Ford?")."""
     verb = clause.verb
     parts: list[str] = []
     carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
@@ -109,7 +115,8 @@ def subject_question(
 
 
 def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
-    """ "The symptoms of what are recurring?", "What is Paris the capital of?"."""
+    """A question for a word inside the subject: "The symptoms of what are recurring?", or "What is
+    Paris the capital of?"."""
     subject = tree.members(clause.subject_bits & ~gap.bits)
     place = (gap.bits & -gap.bits).bit_length() - 1
     before = [word for word in subject if word.i < place]

@@ -1,4 +1,4 @@
-"""Questions that need no clause."""
+"""Questions that are not made from the span's clause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from q2_metric.models.questions.words import is_person
 
 
 def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
-    """ "How does Alaska compare to Texas?": for "bigger" in "Alaska is bigger than Texas"."""
+    """The question for a comparative.
+
+    For "bigger" in "Alaska is bigger than Texas" it is "How does Alaska compare to Texas?".
+    """
     than = next((c for c in tree.children[root.i] if c.dep == "prep" and c.lower == "than"), None)
     other = tree.child(than, ("pobj",)) if than is not None else None
     if root.dep != "acomp" or root.head != clause.verb.i or other is None or not clause.subject:
@@ -27,7 +30,7 @@ def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
 
 
 def direct_questions(tree: Tree, root: Word, label: str) -> Iterator[str]:
-    """Questions that need no clause: for an example of a noun, or an apposition to one."""
+    """Questions for an example of a noun ("countries such as Peru") and for an apposition."""
     top = top_of(tree, root)
     head = tree.words[top.head]
     noun = tree.words[head.head]

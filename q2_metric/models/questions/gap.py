@@ -9,9 +9,10 @@ from dataclasses import dataclass
 class Gap:
     """What a question asks for.
 
-    ``bits`` are the words that are taken out, ``wh`` is put first, with no inversion where
-    ``subject`` is set. ``after`` is put last ("besides red"). With ``echo`` the question
-    word takes the gap's place ("The symptoms of what are recurring?").
+    ``bits`` are the words that the question takes out of the clause. The question word ``wh``
+    comes first; if the gap is the ``subject``, the word order stays. ``after`` comes last
+    ("besides red"). With ``echo``, the question word stands in the gap ("The symptoms of what are
+    recurring?").
     """
 
     wh: str

@@ -1,4 +1,4 @@
-"""The gaps that a span leaves in its clause: what a question asks for, and where."""
+"""Finds the gaps that a span can leave in its clause: what a question asks for, and where."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
 def modifier_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Gaps for what modifies a noun, asked where the noun is."""
+    """Gaps for a modifier of a noun; the question asks with the noun ("how many types")."""
     noun = tree.words[top.head]
     if label == "NORP" and noun.dep == "attr" and about_person(tree, clause, noun):
         yield Gap("what nationality", phrase_bits(tree, noun))
@@ -80,7 +80,7 @@ def modifier_gaps(
 
 
 def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps inside the subject, which only an echo can ask for."""
+    """Gaps inside the subject, which only an echo question can ask for."""
     if tree.words[top.head].lower in ("of", "for", "in", "from", "by", "about"):
         wh = plain_wh(tree, root, label, text)
         wh = "whom" if wh == "who" else wh
@@ -91,7 +91,7 @@ def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Itera
 def adverbial_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Gaps for times and measures with no preposition: "last year", "6 feet tall"."""
+    """Gaps for times and measures without a preposition: "last year", "6 feet tall"."""
     timed = label in ("DATE", "TIME")
     often = bool(FREQUENCY.search(text))
     holder = tree.words[top.head]
@@ -112,7 +112,7 @@ def adverbial_gaps(
 def object_gaps(
     tree: Tree, members: Sequence[Word], root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Gaps for the object of the verb, or what somebody is called."""
+    """Gaps for the object of the verb, or for the name that somebody is called by."""
     wh = plain_wh(tree, root, label, text)
     whole = phrase_bits(tree, top)
     called = top.dep == "oprd"
@@ -132,13 +132,13 @@ def object_gaps(
 
 
 def is_mislabelled(root: Word, label: str) -> bool:
-    """Ordinals, and adjectives that are taken for names."""
+    """Whether the span is an ordinal, or an adjective with the label of a name."""
     adjective = root.tag[:2] == "JJ" and label not in ("NORP", "DATE", "LANGUAGE", "")
     return label == "ORDINAL" or adjective
 
 
 def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
-    """Whether an entity is a part of a phrase: "tales" of "fairy tales", "bc" of "400 bc"."""
+    """Whether the span is cut out of a phrase: "tales" of "fairy tales", "bc" of "400 bc"."""
     if any(child.lower == "new" and child.i < members[0].i for child in tree.children[root.i]):
         return True
     torn = "nummod" if root.lower in ("bc", "ad") else "compound"

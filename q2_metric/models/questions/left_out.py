@@ -1,4 +1,4 @@
-"""What a question about a gap leaves out of the clause."""
+"""The words of a clause that a question about a gap leaves out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from q2_metric.models.questions.nouns import own_phrase
 
 
 def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
-    """The words of the clause that the question leaves out, beside the gap."""
+    """The words of the clause, besides the gap, that the question leaves out.
+
+    ``full`` keeps later clauses, relative clauses and asides.
+    """
     verb = clause.verb
     gone = 0
     for child in tree.children[verb.i]:
@@ -38,7 +41,7 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
 
 
 def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
-    """Whether a question about something else leaves out this dependent of the verb."""
+    """Whether a question leaves out this dependent of the verb, which does not hold the gap."""
     before = child.i < clause.verb.i
     if child.dep == "advcl":
         return before or not full
@@ -48,10 +51,9 @@ def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
 
 
 def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
-    """What is coordinated with a noun phrase that holds the gap.
+    """The words that are coordinated with a noun phrase that holds the gap.
 
-    From "it results in illness and cirrhosis of GAP" only "it results in cirrhosis of GAP"
-    can be asked.
+    "It results in illness and cirrhosis of GAP" is asked as "it results in cirrhosis of GAP".
     """
     inner = next((w for w in tree.members(gap.bits) if not gap.bits >> w.head & 1), None)
     gone = 0

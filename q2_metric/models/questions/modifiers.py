@@ -1,4 +1,4 @@
-"""Gaps for what modifies a noun, asked with the rest of the noun's phrase."""
+"""Gaps for modifiers of a noun; the question keeps the rest of the noun phrase."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from q2_metric.models.questions.gap import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
-"""What stands around a noun and is not asked with it."""
+"""Dependents of a noun that the question about its modifier leaves out."""
 
 
 def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Gap | None:
-    """A gap for what modifies a noun, asked with the rest of the noun's phrase.
+    """A gap for a modifier of a noun; the question keeps the rest of the noun phrase.
 
     "three types of guitar": how many types of guitar; "ford's cars": whose cars.
     """
@@ -40,7 +40,7 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
 
 
 def _rest(tree: Tree, noun: Word, top: Word) -> int:
-    """The bits of the noun's phrase, without what modifies it or stands loosely beside it."""
+    """The bits of the noun phrase, without ``top`` and without looser dependents."""
     rest = tree.below[noun.i] & ~tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -54,7 +54,7 @@ def _rest(tree: Tree, noun: Word, top: Word) -> int:
 
 
 def _gone(tree: Tree, noun: Word, top: Word, rest: int) -> int:
-    """The bits of all that the question leaves out of the sentence."""
+    """The bits of all words that the question takes out of the sentence."""
     gone = rest | tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -66,7 +66,7 @@ def _gone(tree: Tree, noun: Word, top: Word, rest: int) -> int:
 
 
 def _asked(noun: Word, top: Word, label: str) -> str:
-    """What asks for a modifier with this label, before its noun; "" for nothing."""
+    """The question words for a modifier with this label; "" if it is not asked for."""
     if (
         top.dep == "nummod"
         and label in ("CARDINAL", "QUANTITY", "")
@@ -74,7 +74,7 @@ def _asked(noun: Word, top: Word, label: str) -> str:
     ):
         return "how many"
     if label in AMOUNTS or label in ("", "PERSON") or noun.tag in ("NNP", "NNPS"):
-        return ""  # of a proper noun it is a part of the name
+        return ""  # a modifier of a proper noun is part of the name
     if top.dep not in ("amod", "compound", "nmod"):
         return ""
     return "what" if noun.lower in ("language", "country", "city", "state") else "what kind of"

@@ -1,4 +1,4 @@
-"""What belongs to a noun: coordination, examples, complements."""
+"""Words that belong to a noun: coordination, examples, complements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from q2_metric.models.english.vocabulary import NOUN_TAGS
 
 
 def phrase_bits(tree: Tree, noun: Word) -> int:
-    """The words of a noun phrase, without clauses that are coordinated with it."""
+    """The bits of a noun phrase, without clauses that are coordinated with it."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep == "conj" and is_verb(child):
@@ -24,7 +24,10 @@ def top_of(tree: Tree, root: Word) -> Word:
 
 
 def besides(tree: Tree, root: Word) -> str:
-    """ "besides X and Y", where the span is a member of a coordination, X and Y the others."""
+    """The text "besides X and Y", where X and Y are the other members of the span's coordination.
+
+    "" if the span is in no coordination of two to five nouns.
+    """
     conjuncts = [top_of(tree, root)]
     while following := tree.child(conjuncts[-1], ("conj",)):
         conjuncts.append(following)
@@ -47,7 +50,7 @@ def besides(tree: Tree, root: Word) -> str:
 
 
 def own_phrase(tree: Tree, noun: Word) -> int:
-    """A coordinated noun's phrase without the nouns after it, and without asides."""
+    """The bits of a coordinated noun's phrase, without the next members and without asides."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod") or (
@@ -58,7 +61,7 @@ def own_phrase(tree: Tree, noun: Word) -> int:
 
 
 def is_example(tree: Tree, preposition: Word) -> bool:
-    """ "such as", "like" or "including" after a noun."""
+    """Whether a preposition introduces examples: "such as", "like" or "including" after a noun."""
     before = tree.words[preposition.i - 1].lower if preposition.i else ""
     if preposition.lower == "as":
         return before == "such"
@@ -67,7 +70,8 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 
 
 def kept_modifiers(tree: Tree, top: Word) -> int:
-    """Prepositional phrases after a noun that make sense without it ("for collectors")."""
+    """The bits of prepositional phrases after a noun that a question can keep ("for
+    collectors")."""
     bits = 0
     for child in tree.children[top.i]:
         if child.dep == "prep" and child.i > top.i and child.lower not in ("of", "like", "as"):
@@ -76,7 +80,7 @@ def kept_modifiers(tree: Tree, top: Word) -> int:
 
 
 def has_complement(tree: Tree, noun: Word) -> bool:
-    """Whether "of ..." follows the noun and belongs to it."""
+    """Whether the noun needs the words after it: "of ...", an infinitive or a close apposition."""
     for child in tree.children[noun.i]:
         infinitive = child.dep == "acl" and tree.words[child.i - 1].lower == "to"
         if infinitive and noun.lemma in ("ability", "right", "attempt", "tendency", "need"):

@@ -1,4 +1,4 @@
-"""Gaps for the object of a preposition: when, where, or a stranded preposition."""
+"""Gaps for the object of a preposition: when, where, or who and what with the preposition kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from q2_metric.models.questions.words import plain_wh, time_wh
 
 
 def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps for the object of a preposition: when, where, or a stranded preposition."""
+    """Gaps for the object of a preposition, best first."""
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     around = _around(tree, preposition, holder)
@@ -44,7 +44,7 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
-    """The bits of the prepositional phrase, with the adverb that it belongs to."""
+    """The bits of the prepositional phrase and of the adverb before it ("far back as 1272")."""
     around = tree.below[preposition.i]
     if holder.tag == "RB" and holder.lower in ("back", "early", "far", "late", "long", "recently"):
         around |= tree.below[holder.i]  # "as far back as 1272"
@@ -56,7 +56,7 @@ def _around(tree: Tree, preposition: Word, holder: Word) -> int:
 def _time_gap(
     tree: Tree, root: Word, top: Word, around: int, label: str, text: str
 ) -> Gap | None:
-    """When; ``None`` where the object is no time."""
+    """A gap that asks when; ``None`` if the object is not a time."""
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     prep = preposition.lower
@@ -77,7 +77,7 @@ def _time_gap(
 
 
 def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> Iterator[Gap]:
-    """Where."""
+    """Gaps that ask where."""
     prep, whole, after = tree.words[top.head].lower, tree.below[top.i], besides(tree, root)
     inner = tree.child(root, ("appos", "npadvmod"))
     if inner is not None and inner.label in LOCATIONS and prep in ("in", "at"):
@@ -93,7 +93,7 @@ def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> I
 
 
 def _object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Who or what, with the preposition left where it is."""
+    """Gaps that ask who or what; the preposition keeps its place."""
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     whole, after = tree.below[top.i], besides(tree, root)

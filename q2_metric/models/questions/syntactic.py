@@ -1,15 +1,15 @@
-"""Questions from the dependency parse, with no weights.
+"""Makes questions from the dependency parse, without a model of its own.
 
-A span is taken out of its clause, and the clause is turned into a question about the gap::
+A span is taken out of its clause, and the clause becomes a question about the gap::
 
     i ' m not sure , but i know it was created by matt groening .
                                [ it was created by GAP ]            the span's clause
     Who + was + it + created by                                     asked
 
-The clause is the nearest one around the span, so that chit-chat around it ("i know that",
-"i'm not sure, but") is never asked about. What the gap is decides the question word, and
-where it is decides the order: a subject is replaced in place ("Who founded Ford?"),
-anything else is asked for with the auxiliary, or with "do", before the subject.
+Only the nearest clause around the span is used, so that chit-chat ("i know that", "i'm not sure,
+but") stays out of the question. The kind of the span decides the question word. Its place decides
+the word order: a question for the subject keeps it ("Who founded Ford?"), and any other question
+puts the auxiliary, or "do", before the subject.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from q2_metric.text.normalise import normalise
 from q2_metric.types import Span
 
 MAX_QUESTIONS = 5
-"""Candidates for one span (as many as the papers' beam returns)."""
+"""Most candidates for one span (the paper's beam search returns 5)."""
 MAX_WORDS = 30
-"""Longer questions are not asked: their parse is rarely right."""
+"""Longer questions are dropped, because their parse is rarely right."""
 _STUTTER = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 
 
 def is_sound(question: str, span: str) -> bool:
-    """Whether the question can be asked: it is short, says something, and hides its answer."""
+    """Whether a question has 3 to :data:`MAX_WORDS` words, no repeated word, and not its answer."""
     asked, answer = normalise(question), normalise(span)
     length = len(question.split())
     return (
@@ -48,7 +48,10 @@ def is_sound(question: str, span: str) -> bool:
 
 
 def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[str]:
-    """Candidate questions for the words [first, last) of the sentence, best first."""
+    """Candidate questions for the words [first, last) of the sentence, best first.
+
+    ``label`` is the entity type of these words ("" for none), and ``text`` how they are written.
+    """
     members = tree.words[first:last]
     inside = range(first, last)
     root = next((w for w in members if w.head not in inside or w.head == w.i), None)
@@ -87,9 +90,9 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
 
 
 class SyntacticQuestions:
-    """Asks about spans by rearranging the clause around them; the bundled generator.
+    """The bundled question generator: it rearranges the clause around a span.
 
-    Pronouns, and spans in questions, conditions, denials or fragments, get no question.
+    Pronouns get no question, nor do spans in questions, conditions, denials or fragments.
     """
 
     name = "syntactic"
@@ -99,7 +102,7 @@ class SyntacticQuestions:
         self.parser = parser or default_parser()
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        """Candidate questions for each span, the best first; may be empty."""
+        """Candidate questions for each span, best first; the list may be empty."""
         parses = self.parser.parse(
             [span.example.response for span in spans], [span.example.knowledge for span in spans]
         )

@@ -1,4 +1,4 @@
-"""The form of a verb, or of "do", that a question needs."""
+"""Forms of verbs, and of "do", in questions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from q2_metric.models.english.tree import Word
 
 
 def do_form(verb: Word, plural: bool, subject: str) -> str | None:
-    """The form of "do" that has the tense and number of the verb."""
+    """The form of "do" with the tense and number of the verb; ``None`` for other verb forms."""
     if verb.tag in ("VBD", "VBN"):
         return "did"
     if verb.tag == "VBZ":
@@ -18,12 +18,12 @@ def do_form(verb: Word, plural: bool, subject: str) -> str | None:
 
 
 def third_person(verb: Word) -> str:
-    """The form after "who" or "what" of a present-tense verb."""
+    """The form of a verb after "who" or "what": the third person in the present tense."""
     if verb.tag != "VBP" or verb.lemma == "be":
         return verb.lower
     return third("have" if verb.lower == "'ve" else verb.lower)
 
 
 def base_form(verb: Word) -> str:
-    """The verb after "do"."""
+    """The form of a verb after "do"."""
     return "have" if verb.lower == "'ve" else verb.lemma

@@ -1,4 +1,4 @@
-"""The question word that a span is asked for with."""
+"""Chooses the question word for a span."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from q2_metric.models.english.vocabulary import (
 
 
 def is_person(tree: Tree, root: Word, label: str) -> bool:
-    """Whether the span is asked for with "who"."""
+    """Whether the span is a person, so that the question word is "who"."""
     if label:
         return label == "PERSON"
     if tree.child(root, ("nummod",)):
-        return False  # "about 2 million people" is what a city has a population of
+        return False  # of "about 2 million people", the number is asked for
     return root.label == "PERSON" or root.lemma.lower() in PEOPLE
 
 
 def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
-    """Who, what, when or how, where nothing but the span itself decides."""
+    """The question word by the span alone: who, what, when or how."""
     if is_person(tree, root, label):
         return "who"
     if AGE.search(text):
@@ -54,7 +54,10 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
 
 
 def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
-    """The question word for a time after a preposition, and whether it replaces it."""
+    """The question word for a time after a preposition, and whether it replaces the preposition.
+
+    ``None`` if the object is not a time.
+    """
     if AGE.search(text):
         return ("at what age" if preposition == "at" else "how old"), True
     if preposition == "over" and DURATION.search(text):
@@ -77,7 +80,7 @@ def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool]
 
 
 def with_part(tree: Tree, root: Word, wh: str) -> str:
-    """ "how many of his opponents", where the span is the number alone."""
+    """The question word with the "of" phrase of a number ("how many of his opponents")."""
     part = tree.child(root, ("prep",))
     if wh in ("how many", "how much", "what percentage") and part and part.lower == "of":
         return f"{wh} {spell(tree, tree.members(tree.below[part.i]))}"
