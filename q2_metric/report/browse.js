@@ -36,7 +36,8 @@ const inGroup = (item, {group, value}) => !group || value === ""
   || item.places.some((place) => groups.has(place, group, Number(value)));
 const anyPlace = (wanted) => (item, state) => item.places.some((place) => wanted(place, state));
 const judged = numbers.some((one) => known(one[WORST]));
-const labelled = numbers.some((one) => known(one[LABEL]));
+const isLabelled = (place) => known(numbers[place][LABEL]);
+const labelled = () => numbers.some((_, place) => isLabelled(place));
 // Above the threshold a response is consistent; the threshold itself is not (Q², section 4.2).
 const above = (place, metric, state) => scoreAt(place, metric) > Number(state.threshold);
 const scored = (place, metric) => known(scoreAt(place, metric));
@@ -52,7 +53,8 @@ const KINDS = {
     const [a, b] = item.places.map((place) => scoreAt(place, metric));
     return known(a) && known(b) && (a > Number(threshold)) !== (b > Number(threshold));
   }],
-  label: ["metric and label disagree", anyPlace((place, state) => known(numbers[place][LABEL])
+  labelled: ["with a label", anyPlace(isLabelled)],
+  label: ["metric and label disagree", anyPlace((place, state) => isLabelled(place)
     && scored(place, state.metric)
     && above(place, state.metric, state) !== (numbers[place][LABEL] === 1))],
   disagree: [`${facts.titles[one]} and ${facts.titles[other]} disagree`,
@@ -69,11 +71,12 @@ const KINDS = {
   error: ["not scored", flagged("error")],
 };
 const OF_PAIRS = ["better", "worse", "crossed"];
+const OF_LABELS = ["labelled", "label"];
 const OF_CLAIMS = ["unsupported", "contradicted", "miscited"];
 const OF_QUESTIONS = ["differs", "unanswered", "supported", "fallback"];
 const kindsOf = (view) => Object.keys(KINDS)
   .filter((name) => (paired.has(view) || !OF_PAIRS.includes(name))
-  && (name !== "label" || labelled) && (name !== "disagree" || (one && other && one !== other))
+  && (!OF_LABELS.includes(name) || labelled()) && (name !== "disagree" || (one && other && one !== other))
   && (asking.length || !OF_QUESTIONS.includes(name))
   && (judged || !OF_CLAIMS.includes(name)));
 
@@ -141,7 +144,9 @@ const INITIAL = {
   metric: metrics[0] || "",
   text: "", group: facts.grouped, value: "",
   min: "", max: "", sort: "", size: SIZES[0], page: "1", open: "", threshold: "0.5",
+  mine: "",
 };
+const SELDOM = ["metric", "min", "max", "threshold", "size"];
 // The first is what an empty `sort` stands for.
 const sorts = (view) => paired.has(view)
   ? {change: "largest change", high: "largest gain", low: "largest loss", order: "as in the file"}
@@ -162,6 +167,8 @@ function read() {
   const check = (name, values) => {
     if (!values.includes(state[name])) state[name] = INITIAL[name];
   };
+  label.read(state.mine);
+  state.mine = label.words();
   check("view", VIEWS.map(([value]) => value));
   check("show", kindsOf(state.view));
   check("sort", Object.keys(sorts(state.view)));
@@ -217,7 +224,7 @@ function showControls() {
   const items = itemsOf(state.view);
   options("show", kindsOf(state.view).map((name) => {
     const n = once(`${state.view} ${state.metric} ${state.threshold} ${state.group} ${state.value
-    } ${name}`,
+    } ${state.mine} ${name}`,
     () => items.filter((item) => KINDS[name][1](item, state) && inGroup(item, state)).length);
     return [name, `${KINDS[name][0]} (${count(n)})`];
   }));
@@ -266,6 +273,8 @@ function more(here) {
   for (; made < until; made++) {
     const item = here[made];
     const li = card(item, remember);
+    li.querySelector(".id").replaceWith(link(item));
+    label.add(li, item, relabelled);
     byId("list").append(li);
     if (opened.has(item.key)) {
       setOpen(li.querySelector("details"), true);
@@ -279,6 +288,22 @@ function more(here) {
   waitingForEnd.observe(byId("list").lastChild);
 }
 
+// The address of the page with this response first, and open.
+function link(item) {
+  const {id} = rowAt(item.places[0]);
+  const view = state.view === INITIAL.view ? {} : {view: state.view};
+  return element("a", {class: "id", title: "link to this response",
+    href: `#${new URLSearchParams({...view, text: id, open: item.key, mine: state.mine})}`},
+  element("bdi", {}, id));
+}
+
+function relabelled() {
+  state.mine = label.words();
+  write(false);
+  showControls();
+  showNumbers();
+}
+
 function showOpenAll() {
   const all = [...document.querySelectorAll("#list details")];
   const every = all.length && all.every((one) => one.open);
@@ -288,8 +313,8 @@ function showOpenAll() {
 // "at 0.50: 12 of 15 above it are supported": precision at the threshold, by people's labels.
 function precision(name) {
   const places = shown.flatMap((item) => item.places)
-    .filter((place) => known(numbers[place][LABEL]) && scored(place, name));
-  if (!labelled || !places.length) return null;
+    .filter((place) => isLabelled(place) && scored(place, name));
+  if (!places.length) return null;
   const taken = places.filter((place) => above(place, name, state));
   const right = taken.filter((place) => numbers[place][LABEL] === 1).length;
   const all = places.filter((place) => numbers[place][LABEL] === 1).length;
@@ -348,7 +373,7 @@ function histogram(name) {
 function showAgreement() {
   const name = state.metric;
   const pairs = shown.flatMap((item) => item.places)
-    .filter((place) => known(numbers[place][LABEL]) && scored(place, name))
+    .filter((place) => isLabelled(place) && scored(place, name))
     .map((place) => [scoreAt(place, name), numbers[place][LABEL]]);
   byId("agreement").replaceChildren(...(pairs.length
     ? agree.shown(pairs, name, Number(state.threshold),
@@ -372,8 +397,22 @@ function show() {
   showControls();
   showGroups();
   showList();
+  showNumbers();
+}
+
+function showNumbers() {
   byId("histograms").replaceChildren(...metrics.map(histogram));
   showAgreement();
+}
+
+// Shows what the address says.
+function arrive() {
+  read();
+  show();
+  if (state.group && !matchMedia("(max-width: 40rem)").matches) byId("groups").open = true;
+  if (SELDOM.some((name) => state[name] !== INITIAL[name])) byId("filters").open = true;
+  const opened = document.querySelector("#list details[open]");
+  if (opened) opened.scrollIntoView({block: "center"});
 }
 
 // --- what people do -----------------------------------------------------------------------------
@@ -395,7 +434,7 @@ form.addEventListener("reset", (event) => {
   event.preventDefault();
   clearTimeout(waiting);
   for (const name of TYPED) form.elements[name].value = "";
-  update({...INITIAL, view: state.view, group: state.group});
+  update({...INITIAL, view: state.view, group: state.group, mine: state.mine});
 });
 byId("pages").addEventListener("click", (event) => {
   const button = event.target.closest("button");
@@ -418,13 +457,9 @@ byId("open-all").addEventListener("click", () => {
   showOpenAll();
 });
 byId("list").addEventListener("toggle", showOpenAll, true);
-addEventListener("hashchange", () => {
-  read();
-  show();
-});
-if (matchMedia("(max-width: 40rem)").matches) {
-  byId("filters").open = byId("groups").open = false;
-}
+byId("list").addEventListener("keydown", label.keys);
+byId("save").addEventListener("click", () => label.save(shown.flatMap((item) => item.places)));
+addEventListener("hashchange", arrive);
 
 const claimed = numbers.some((_, place) => has(place, "claimed"));
 if (claimed || asking.length) {
@@ -448,8 +483,5 @@ if (facts.series) {
     byId("count").scrollIntoView();
   }));
 }
-read();
-show();
-const opened = document.querySelector("#list details[open]");
-if (opened) opened.scrollIntoView({block: "center"});
+arrive();
 })();

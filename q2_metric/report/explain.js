@@ -337,7 +337,9 @@ const shownAs = (value) => typeof value === "string" ? value : JSON.stringify(va
 const otherOf = (row, long) => Object.entries(row.other || {})
   .map(([name, value]) => [name, shownAs(value)])
   .filter(([, words]) => words && words !== "null" && (words.length > SHORT) === long);
-const others = (row) => otherOf(row, false).map(([name, words]) =>
+const others = (row) => otherOf(row, false)
+  .filter(([, words]) => !several || words !== facts.systems[row.system]) // stands there already
+  .map(([name, words]) =>
   element("span", {class: "other"}, `${name}: `, element("bdi", {}, words)));
 function longOthers(row) {
   const list = otherOf(row, true).map(([name, words]) => answer(name, words));

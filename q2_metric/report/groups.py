@@ -90,9 +90,18 @@ def groupings(
                 group.aggregate.add(outcomes)
                 group.verdict.add(row)
     kept = {column: values for column, values in found.items()
-            if column in asked or 1 < len(values) < n}
+            if (column in asked or 1 < len(values) < n) and not _names_systems(values, runs)}
     return [_grouping(column, kept[column], names)
             for column in sorted(kept, key=lambda one: _rank(one, asked))]
+
+
+def _names_systems(
+    values: Mapping[str, Mapping[int, _Group]], runs: Sequence[SystemRun]
+) -> bool:
+    """Whether each value is the name of the only system that has it."""
+    names = {runs[place].name: place for place in range(len(runs))}
+    return len(runs) > 1 and all(list(there) == [names.get(value)]
+                                 for value, there in values.items())
 
 
 def _grouping(

@@ -6,6 +6,7 @@ The systems' scores come first, and the rows follow as JSON. The scripts show th
 - ``explain.js`` shows a response with the evidence of its scores;
 - ``browse.js`` lists the responses;
 - ``agree.js`` shows agreement with people's labels;
+- ``label.js`` keeps the reader's own labels, and saves rows;
 - ``groups.js`` compares the values of a column;
 - ``runs.js`` shows how numbers change over the checkpoints of a run.
 
@@ -52,6 +53,9 @@ MATCHED_BY: Mapping[How, str] = {
 }
 
 _NONE = "–"
+
+_MOST_VERDICTS = 4
+"""Number of systems whose verdicts are shown before anything is opened."""
 
 _CHUNK = 64
 """Number of pieces of the page that are written at a time."""
@@ -144,6 +148,9 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         alone=False,
         runs=runs,
         verdicts=verdicts,
+        # The newest of dated runs or checkpoints comes first.
+        order=list(range(len(runs)))[::-1 if steps else 1],
+        most=_MOST_VERDICTS,
         several=len(runs) > 1,
         matched_by=MATCHED_BY,
         comparisons=with_first,
@@ -217,7 +224,7 @@ def _parts(facts: Mapping[str, Any]) -> dict[str, Any]:
         files(__package__).joinpath(name).read_text(encoding="utf-8")
         for name in ("report.css", "marks.js", "explain.js",
                      *(() if facts.get("alone") else
-                       ("runs.js", "agree.js", "groups.js", "browse.js")))
+                       ("runs.js", "agree.js", "groups.js", "label.js", "browse.js")))
     )
     return {
         "scripts": [Markup(script) for script in scripts],

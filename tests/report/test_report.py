@@ -253,7 +253,7 @@ def test_texts_of_users_are_text(path: Path, text: str) -> None:
     assert second["error"] == text
     assert page.texts("bdi")[0] == text
     # The two blocks of data and the page's own scripts: nothing of the texts ran into markup.
-    assert len(page.texts("script")) == 8
+    assert len(page.texts("script")) == 9
     assert "img" not in {tag for tag, _, _ in page.elements}
     assert "<!--" not in path.read_text(encoding="utf-8")
 

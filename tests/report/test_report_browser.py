@@ -187,6 +187,7 @@ def test_filter_and_sort(tab: Tab, address: str) -> None:
     assert tab.ids() == [HOSTILE, "first", "rtl", "emoji", "none", "bad"]  # no score: last
     page.get_by_label("Sort").select_option("highest first")
     assert tab.ids()[:3] == ["emoji", "none", "rtl"]
+    page.get_by_text("More filters").click()
     page.locator("[name=metric]").select_option("SCALE")
     assert tab.ids()[0] == "emoji"
     page.get_by_label("lowest score").fill("0.2")
@@ -437,6 +438,7 @@ def test_labels_and_the_threshold(tab: Tab, tmp_path: Path) -> None:
     page.get_by_label("Show").select_option("Q² and SCALE disagree (2)")
     assert tab.ids() == ["b", "c"]
     page.get_by_label("Show").select_option("all (5)")
+    page.get_by_text("More filters").click()
     slider = page.get_by_label("Threshold")
     slider.focus()
     for _ in range(20):  # 0.5 to 0.7 in steps of 0.01
@@ -473,6 +475,7 @@ def test_all_on_one_page_are_made_as_they_come_into_view(tab: Tab, tmp_path: Pat
     write_page(path, [run("many.jsonl", many)], many)
     page = tab.page
     page.goto(path.as_uri())
+    page.get_by_text("More filters").click()
     page.get_by_label("On a page").select_option("all")
     assert 50 <= page.locator("#list > li").count() < 200
     page.keyboard.press("End")

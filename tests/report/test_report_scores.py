@@ -382,7 +382,8 @@ def test_checkpoints_are_put_in_order(tmp_path: Path) -> None:
     assert run("report", *files, "-o", page).exit_code == 0
     text = page.read_text()
     assert '"steps":[500,1000,1500]' in text
-    assert text.index("step-500.jsonl</bdi>") < text.index("step-1000.jsonl</bdi>")
+    # The page begins with the last one.
+    assert text.index("step-1500.jsonl</bdi>") < text.index("step-500.jsonl</bdi>")
     # Each beside the first, and beside the one before it.
     assert re.findall(r'"system":(\d),"against":(\d)', text) == [("1", "0"), ("2", "0"), ("2", "1")]
     other = scored(tmp_path, name="other.jsonl")

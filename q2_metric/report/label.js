@@ -1,0 +1,92 @@
+"use strict";
+// The reader's own labels. They stand in the page's address, count before those of the file, and
+// are written with the rows that the reader saves.
+const label = (() => {
+const {element, units} = marks;
+const {facts, numbers, rowAt, several} = explain;
+const LABEL = 2; // of a row's numbers; as in encode.py
+const given = numbers.map((one) => one[LABEL]);
+const mine = new Map();
+
+function set(place, said) {
+  if (said === null) mine.delete(place);
+  else mine.set(place, said);
+  numbers[place][LABEL] = said ?? given[place];
+}
+
+// "3y7n": row 3 is supported, row 7 is not.
+const words = () => [...mine].map(([place, said]) => `${place}${said ? "y" : "n"}`).join("");
+
+function read(text) {
+  for (const place of [...mine.keys()]) set(place, null);
+  for (const [, place, said] of text.matchAll(/(\d+)([yn])/g)) {
+    if (numbers[place]) set(Number(place), said === "y" ? 1 : 0);
+  }
+}
+
+function buttons(place, changed) {
+  const made = [[1, "✓", "supported"], [0, "✗", "not supported"]].map(([said, sign, meaning]) => {
+    const button = element("button", {type: "button", title: "keys: y, n; j and k move",
+      "aria-label": `your label: ${meaning}`}, sign);
+    button.addEventListener("click", () => {
+      set(place, mine.get(place) === said ? null : said);
+      press();
+      changed();
+    });
+    return [said, button];
+  });
+  const press = () => made.forEach(
+    ([said, button]) => button.setAttribute("aria-pressed", `${mine.get(place) === said}`));
+  press();
+  return element("span", {class: "label"}, "your label", ...made.map(([, button]) => button));
+}
+
+// Buttons beside the id of each response of a card; `changed` is told of each new label.
+function add(card, item, changed) {
+  const headings = card.querySelectorAll(".said .heading");
+  item.places.forEach((place, i) => {
+    if (!rowAt(place).error) headings[i].append(buttons(place, changed));
+  });
+}
+
+// A row as q2 score and q2 calibrate read it.
+function plain(place) {
+  const row = rowAt(place);
+  const at = units(row.knowledge || "");
+  const passages = (row.passages || []).map(({start, end, id}) => {
+    const text = row.knowledge.slice(at(start), at(end));
+    return id === null || id === undefined ? text : {id, text};
+  });
+  const said = numbers[place][LABEL];
+  return {id: row.id, ...(several ? {system: facts.systems[row.system]} : {}),
+    ...(row.question ? {question: row.question} : {}),
+    ...((row.history || []).length ? {history: row.history} : {}),
+    response: row.response,
+    ...(passages.length ? {contexts: passages} : {knowledge: row.knowledge}),
+    ...(said === null ? {} : {label: said}), ...row.other};
+}
+
+// Downloads the rows as a file of lines.
+function save(places) {
+  const lines = places.map((place) => `${JSON.stringify(plain(place))}\n`);
+  const url = URL.createObjectURL(new Blob(lines, {type: "application/jsonl"}));
+  element("a", {href: url, download: "rows.jsonl"}).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+// In the list: j and k go to the next and the previous response, y and n label it.
+function keys(event) {
+  const card = event.target.closest("li.card");
+  if (!card || event.ctrlKey || event.metaKey || event.altKey) return;
+  const next = {j: "nextElementSibling", k: "previousElementSibling"}[event.key];
+  if (next && card[next]) {
+    const summary = card[next].querySelector("summary");
+    summary.focus({preventScroll: true});
+    card[next].scrollIntoView({block: "center"});
+  }
+  const two = card.querySelectorAll(".label button");
+  if ("yn".includes(event.key) && two.length === 2) two[event.key === "y" ? 0 : 1].click();
+}
+
+return {add, keys, read, save, words};
+})();
