@@ -163,6 +163,7 @@ table, and "answer" a short answer that is read with its question."""
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """Whether the knowledge supports a claim, contradicts it, does not mention it, or was not read."""
 
+Rule = Literal["values", "stance"]
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
 """Whether a cited passage supports the claim, only other passages do, none does, or nothing is
 cited."""
@@ -191,7 +192,8 @@ class Judgement:
     before the search). ``passage_start`` is its first character in the knowledge,
     ``passage_number`` its line (from 1, without blank lines), and ``passage_support`` how far it
     alone supports the claim. ``questions`` are Q²'s questions about the claim. ``cites`` names the
-    passages that the claim cites. ``citation`` is ``None`` if the response cites nothing.
+    passages that the claim cites. ``citation`` is ``None`` if the response cites nothing. ``rule``
+    names the rule that decided the claim; it is ``None`` if the network did.
     """
 
     claim: Claim
@@ -204,6 +206,7 @@ class Judgement:
     questions: tuple[Comparison, ...] = ()
     cites: tuple[str, ...] = ()
     citation: Citation | None = None
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True)

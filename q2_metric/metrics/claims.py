@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from q2_metric.errors import InputError
-from q2_metric.text.answers import decides
+from q2_metric.text.answers import decides, is_short
 from q2_metric.text.claims import has_claim
 from q2_metric.text.excerpts import Excerpt, with_tables
 from q2_metric.text.given import all_text, encodable, is_blank, kind
@@ -124,10 +124,10 @@ def is_verdict(example: Example) -> bool:
 def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
     """The claims of short answers, read with their questions. A yes or no has no claims if no rule
     can turn its question into a statement."""
-    asked = [example for example in examples if example.question]
+    asked = [example for example in examples if example.question and is_short(example.response)]
     found = finder.find(asked) if asked else []
     return {example: claims for example, claims in zip(asked, found, strict=True)
-            if not claims or claims[0].kind == "answer"}
+            if is_verdict(example) or [one.kind for one in claims] == ["answer"]}
 
 
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:

@@ -16,10 +16,15 @@ from q2_metric.text.nearest import WordIndex
 from q2_metric.text.overlap import stems
 from q2_metric.text.sentences import split_sentences
 from q2_metric.text.values import (
+    REFERRING,
     by_row,
     combines,
+    compare_values,
     contradicted_values,
     follows,
+    may_be_meant,
+    of_another,
+    respectively,
     values_in,
     without_values,
     worked_out,
@@ -89,12 +94,14 @@ def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> l
                 for one in found]
     opposed: dict[int, bool] = {}
     if stances:
-        pairs = {i: (one.judged.claim.text, _nearest(one.judged.claim.text, one.chunk)[0])
+        pairs = {i: (one.judged.claim.text, _nearest(one.judged.claim.text, one.chunk))
                  for i, one in enumerate(found) if verdicts[i] is None}
-        asked = {i: pair for i, pair in pairs.items() if _may_deny(pair[1], pair[0])}
+        asked = {i: (claim, near[0]) for i, (claim, near) in pairs.items()
+                 if _may_deny(near, claim)}
         opposed = dict(zip(asked, stances.opposed(list(asked.values())), strict=True))
     return [
-        replace(one.judged, support=min(one.judged.support, OPPOSED), verdict="contradicted")
+        replace(one.judged, support=min(one.judged.support, OPPOSED), verdict="contradicted",
+                rule="stance")
         if opposed.get(i) else _with(one.judged, verdicts[i])
         for i, one in enumerate(found)
     ]
@@ -104,8 +111,10 @@ def _with(judged: Judgement, verdict: bool | None) -> Judgement:
     if verdict is None:
         return judged
     if verdict:
-        return replace(judged, support=max(judged.support, HELD), verdict="supported")
-    return replace(judged, support=min(judged.support, REFUTED), verdict="contradicted")
+        return replace(judged, support=max(judged.support, HELD), verdict="supported",
+                       rule="values")
+    return replace(judged, support=min(judged.support, REFUTED), verdict="contradicted",
+                   rule="values")
 
 
 def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
@@ -124,15 +133,36 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
         affirmed = _affirmed(claim)
         if affirmed is not None:
             return _denied(affirmed, by_values(affirmed, chunk, knowledge))
-        if any(follows(claim, sentence) for sentence in near):
-            return True
-        row = by_row(claim, _parts(knowledge)[0])
-        if row is not None:
-            return row
+        held = _held(claim, near, _parts(knowledge)[0])
+        if held is not None:
+            return held
     worked = _worked_out(claim, near, chunk, knowledge)
     if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
         return worked
     return False if contradicted_values(claim, near[0], knowledge) else None
+
+
+def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | None:
+    """What the sentences of the knowledge say about a claim with values."""
+    if any(follows(claim, sentence) for sentence in near):
+        return True
+    for rule in (respectively, by_row):
+        verdict = rule(claim, sentences)
+        if verdict is not None:
+            return verdict
+    if of_another(claim, sentences):
+        return False
+    return None if stems(without_values(claim)) else _only_value(claim, sentences)
+
+
+def _only_value(claim: str, sentences: Sequence[str]) -> bool | None:
+    """Whether the only value of its kind agrees with a claim that says nothing else: "It was minus
+    12 degrees"."""
+    values = values_in(claim)
+    known = [other for sentence in sentences for other in values_in(sentence)
+             if may_be_meant(values[0], other)]
+    alone = len(values) == len(known) == 1 and values[0].kind in ("quantity", "money", "share")
+    return compare_values(values[0], known[0]) if alone else None
 
 
 def _denied(affirmed: str, held: bool | None) -> bool | None:
@@ -171,12 +201,20 @@ def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> 
     return worked_out(claim, _parts(knowledge)[0], knowledge)
 
 
-def _may_deny(sentence: str, claim: str) -> bool:
-    """Whether a sentence is about the claim and at most one of the two contains a denial.
+def _may_deny(near: Sequence[str], claim: str) -> bool:
+    """Whether the nearest sentence is about the claim and at most one of the two contains a denial.
 
-    Two denials may mean the same: "it was no match" / "it did not match"."""
+    Two denials may mean the same: "it was no match" / "it did not match". The sentence is not about
+    the claim if another sentence is about a thing of the claim that this one does not name: "The
+    hotel allows no pets. Pets are welcome at the inn." / "The inn allows pets."."""
+    sentence, *others = near
     both = _DENIES.search(sentence) and _DENIES.search(claim)
-    return not both and _is_about(sentence, claim, ABOUT)
+    if both or not _is_about(sentence, claim, ABOUT):
+        return False
+    said = stems(claim)
+    missing = said - stems(sentence)
+    return bool(REFERRING.search(sentence)) or not any(
+        missing & stems(other) and len(said & stems(other)) > 1 for other in others)
 
 
 def _is_about(sentence: str, claim: str, share: float) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+LONGEST = 14
+"""Maximum words of a short answer."""
+
 Verdict = Literal["yes", "no"]
 """The answer of a response to a yes/no question."""
 
@@ -25,6 +28,11 @@ _ASKS_FOR_YES = re.compile(
 _ASKING = re.compile(
     r"(?:who|what|which|when|where|how|in (?:which|what)|is|are|was|were|does|do|did|has|can)\s",
     re.IGNORECASE)
+
+
+def is_short(response: str) -> bool:
+    """Whether a response may be a short answer, which is read with its question."""
+    return len(response.split()) <= LONGEST
 
 
 def verdict_of(response: str) -> Verdict | None:

@@ -42,8 +42,40 @@ SHOP = "A cabin costs 120 euros and a bunk costs 45 euros."
     ("He did not win 3 medals.", "He won 4 medals.", None),
     ("The room does not have 12 beds.", "The inn has 12 rooms and 30 beds.", None),
     ("The museum has 14 rooms.", "The museum has 12 rooms. A ticket costs 14 euros.", False),
+    ("It was minus 12 degrees Celsius.", "Temperatures fell to -12 °C.", True),
+    ("It was plus 12 degrees Celsius.", "Temperatures fell to -12 °C.", False),
+    ("It was 12 degrees Celsius.", "It was 3 °C at night and 12 °C by day.", None),
+    ("The museum is open on Wednesday.", "The museum is open Monday to Friday.", True),
+    ("The museum is closed on Sunday.", "The museum is open Monday to Friday.", None),
+    ("He resigned on Tuesday.", "He resigned on Monday.", False),
 ])
 def test_values_decide_about_a_claim(claim: str, knowledge: str, held: bool | None) -> None:
+    assert by_values(claim, knowledge, knowledge) is held
+
+
+TWO = "The inn has 12 rooms. The hotel next door has 80 rooms and allows no pets."
+MIRRORS = ("The Hale telescope was completed in 1948. The Keck telescope has a mirror of 10 metres. "
+           "The Hale telescope has a mirror of 5.1 metres.")
+OWNERS = "Brill and Penguin own 25 % and 75 % of the house, respectively."
+AGES = "Ana, Ben and Cleo are 31, 34 and 29 years old, respectively."
+
+
+@pytest.mark.parametrize(("claim", "knowledge", "held"), [
+    ("The inn has 12 rooms.", TWO, True), ("The inn has 80 rooms.", TWO, False),
+    ("The hotel has 12 rooms.", TWO, False),
+    ("The hotel has 12 rooms.", "It has 12 rooms. The hotel has 80 rooms.", None),
+    ("The hotel has 12 rooms.", "The hotel in Bern has 12 rooms. The hotel in Kiel has 80 rooms.",
+     True),
+    ("The Hale telescope has a 10-metre mirror.", MIRRORS, False),
+    ("The Keck telescope has a 10-metre mirror.", MIRRORS, True),
+    ("Brill owns 25% of the house.", OWNERS, True), ("Brill owns 75% of it.", OWNERS, False),
+    ("Penguin owns 75% of the house.", OWNERS, True), ("Penguin holds 25 %.", OWNERS, False),
+    ("They own 25 % of the house.", OWNERS, None), ("Brill sold 25 %.", OWNERS, None),
+    ("Ana is 31 years old.", AGES, True), ("Ana is 29 years old.", AGES, False),
+    ("Ben is 34.", AGES, None), ("Cleo is 29 years old.", AGES, True),
+    ("Cleo is 31 years old.", AGES, False),
+])
+def test_a_value_belongs_to_one_thing(claim: str, knowledge: str, held: bool | None) -> None:
     assert by_values(claim, knowledge, knowledge) is held
 
 
@@ -59,6 +91,22 @@ def test_a_value_of_another_row_is_none_of_this_one(claim: str, held: bool | Non
 def test_json_is_read_with_names() -> None:
     known = with_tables('{"items": [{"name": "lamp", "price": 19.5}]}').text
     assert "The price of lamp is 19.5." in known
+
+
+@pytest.mark.parametrize(("field", "read"), [
+    ('"has_pool": false', "Mar has no pool. The has pool of Mar is false, not true."),
+    ('"has_pool": true', "Mar has pool. The has pool of Mar is true."),
+    ('"is_open": false', "Mar is not open. "), ('"open": true', "Mar is open. "),
+    ('"pets_allowed": false', "Pets are not allowed. "), ('"breakfast_included": true',
+                                                         "Breakfast is included. "),
+    ('"wifi": true', "The name is Mar.\nThe wifi of Mar is true."),
+])
+def test_json_says_what_is_true_or_false_in_a_sentence(field: str, read: str) -> None:
+    text = '{"name": "Mar", ' + field + "}"
+    known = with_tables(text)
+    assert read in known.text
+    value = field.split()[-1]
+    assert text[known.place(known.text.rindex(value)) :].startswith(value)
 
 
 @pytest.mark.slow

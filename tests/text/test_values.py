@@ -65,6 +65,11 @@ def test_a_claim_against_a_passage(
     ("Twenty-five of 40 came.", "25 people came.", "25 of 40 came."),
     ("She moved in the 1970s.", "She moved in 1972.", "She moved in the 1970s."),
     ("It costs €210.", "It costs 120 euros.", "It costs €210."),
+    ("It opens on Friday.", "It opens Tuesday to Sunday.", "It opens on Tuesday to Sunday."),
+    ("It opens on Friday.", "Open Tuesday to Sunday, closed on Friday.", "It opens on Friday."),
+    ("It's been around since 1881.", "It was founded in 1881.", "It started in 1881."),
+    ("It's been around since 1881.", "It has been around since 1881.",
+     "It's been around since 1881."),
 ])
 def test_a_claim_in_the_notation_of_the_knowledge(
     claim: str, knowledge: str, judged: str

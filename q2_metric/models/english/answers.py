@@ -15,13 +15,11 @@ from q2_metric.models.english.parser import Parsed, Parser, default_parser
 from q2_metric.models.english.phrases import expand, spell
 from q2_metric.models.english.tree import Tree, Word, bits_of
 from q2_metric.models.english.vocabulary import FINITE
-from q2_metric.text.answers import Verdict, last_question, verdict_of
+from q2_metric.text.answers import Verdict, is_short, last_question, verdict_of
 from q2_metric.text.claims import has_claim
 from q2_metric.text.normalise import words
 from q2_metric.types import Example
 
-LONGEST = 14
-"""Maximum words of a short answer."""
 _FRONTED = words("do does did is are was were has have had can could will would shall should may "
                  "might must")
 _ASKING = words("who whom what which when where how")
@@ -81,8 +79,8 @@ class EnglishAnswers:
         """The statement that each response makes with its question.
 
         ``None`` if the response is not a short answer, or if no rule applies."""
-        short = [(i, one) for i, one in enumerate(examples) if one.question
-                 and len(one.response.split()) <= LONGEST and last_question(one.question)]
+        short = [(i, one) for i, one in enumerate(examples)
+                 if one.question and is_short(one.response) and last_question(one.question)]
         found: list[str | None] = [None] * len(examples)
         questions = self.parser.parse([last_question(one.question or "") for _, one in short])
         answers = self.parser.parse([one.response for _, one in short])

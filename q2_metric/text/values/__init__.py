@@ -3,8 +3,9 @@
 One value has many notations ("25", "twenty-five"; "3 km", "3,000 metres"; "4 May 2021",
 "2021-05-04"). :func:`values_in` finds the values of a text, :func:`compare_values` says whether two
 values agree, :func:`compare_answers` compares two answers to one question, and
-:func:`contradicted_values` compares a claim with a passage. :func:`follows`, :func:`by_row` and
-:func:`worked_out` say what values decide about a claim as a whole.
+:func:`contradicted_values` compares a claim with a passage. :func:`follows`, :func:`by_row`,
+:func:`of_another`, :func:`respectively` and :func:`worked_out` say what values decide about a claim
+as a whole.
 """
 
 from q2_metric.text.values.arithmetic import combines, worked_out
@@ -14,12 +15,14 @@ from q2_metric.text.values.compare import (
     compare_values,
     contradicted_values,
     in_notation_of,
+    may_be_meant,
     stated,
 )
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.follows import by_row, follows
+from q2_metric.text.values.owner import REFERRING, of_another, respectively
 from q2_metric.text.values.value import Value
 
-__all__ = ["Disagreement", "Value", "by_row", "combines", "compare_answers", "compare_values",
-           "contradicted_values", "follows", "in_notation_of", "stated", "values_in",
-           "without_values", "worked_out"]
+__all__ = ["REFERRING", "Disagreement", "Value", "by_row", "combines", "compare_answers",
+           "compare_values", "contradicted_values", "follows", "in_notation_of", "may_be_meant",
+           "of_another", "respectively", "stated", "values_in", "without_values", "worked_out"]

@@ -52,6 +52,8 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
         return one.unit == other.unit
     if one.unit and other.unit and one.unit != other.unit and one.kind == "money":
         return None if "KRONE" in (one.unit, other.unit) else False
+    if one.kind == "weekday":
+        return _weekdays(one, other)
     slack = _SLACK if one.kind == "quantity" and one.step != other.step else _PAPER
     own, others = _widened(one, slack), _widened(other, slack)
     if _holds(own, (other.low, other.high)) and not other.open_ended:
@@ -67,6 +69,13 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
     if own[0] <= others[1] and others[0] <= own[1]:
         return None
     return _rounded(one, other)
+
+
+def _weekdays(claimed: Value, known: Value) -> bool | None:
+    """Whether known days of the week include the claimed days."""
+    days, those = ({day % 7 for day in range(int(one.low), int(one.high) + 1)}
+                   for one in (claimed, known))
+    return True if days <= those else None if days & those else False
 
 
 def _rounded(claimed: Value, known: Value) -> bool | None:
@@ -186,16 +195,25 @@ def _beside(text: str, values: Sequence[Value]) -> set[str]:
             if word not in _HEDGES and any(map(str.isalpha, word))}
 
 
+_AROUND = re.compile(r"(?: has| have|['’]s|['’]ve)? been around since(?= (?:the )?\d{4})",
+                     re.IGNORECASE)
+
+
 @functools.lru_cache(maxsize=1024)
 def in_notation_of(knowledge: str, claim: str) -> str:
     """The claim with its values in the knowledge's notation, for models that read only texts.
 
+    What "has been around since" a year also "started in" it, which networks of this size can read.
+
     >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
     'The bus leaves at 23:10.'
     """
+    if " around " not in knowledge:
+        claim = _AROUND.sub(" started in", claim)
     known = values_in(knowledge) if values_in(claim) else ()
     for value in reversed(values_in(claim)):
-        same = next((other for other in known if _one_value(value, other)), None)
+        same = next((other for is_same in (_one_value, _one_of_days) for other in known
+                     if is_same(value, other)), None)
         if same is not None:
             written = knowledge[same.start : same.end]
             claim = claim[: value.start] + written + claim[value.end :]
@@ -206,6 +224,11 @@ def _one_value(value: Value, other: Value) -> bool:
     """Whether two values are equal. It is not enough that one contains the other."""
     alike = value.kind == other.kind and (value.low == value.high) == (other.low == other.high)
     return alike and compare_values(value, other) is True and compare_values(other, value) is True
+
+
+def _one_of_days(value: Value, other: Value) -> bool:
+    """Whether a day of the week is one of a range of days: "Monday to Friday"."""
+    return value.kind == other.kind == "weekday" and compare_values(value, other) is True
 
 
 def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[Disagreement]:
@@ -222,11 +245,12 @@ def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[D
                   for text in (claim, passage))
     found = []
     for value in own:
-        counted = _counted(claim, value)
-        others = [other for other in known if _may_be_meant(value, other) and (
-            not counted or value.kind != "number" or counted & _counted(passage, other))]
-        if len(others) != 1 or sum(_may_be_meant(value, one) for one in own) > 1:
+        others = [other for other in known if may_be_meant(value, other)
+                  and of_one_thing(claim, value, passage, other)]
+        if len(others) != 1 or sum(may_be_meant(value, one) for one in own) > 1:
             continue
+        if value.kind == "weekday" and others[0].low < others[0].high:
+            continue  # "closed on Sunday" does not contradict "open Monday to Friday"
         if compare_values(value, others[0]) is False and not _elsewhere(
             claim, value, passage) and not _elsewhere(claim, value, knowledge):
             found.append(Disagreement(
@@ -245,8 +269,16 @@ def _elsewhere(claim: str, value: Value, text: str) -> bool:
         for other in values_in(text))
 
 
-def _may_be_meant(value: Value, other: Value) -> bool:
+def may_be_meant(value: Value, other: Value) -> bool:
+    """Whether two values are of one kind and one dimension."""
     return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
+
+
+def of_one_thing(claim: str, value: Value, text: str, other: Value) -> bool:
+    """Whether two numbers count the same thing. A claimed number that counts nothing may count
+    anything."""
+    counted = _counted(claim, value) if value.kind == "number" else set()
+    return not counted or bool(counted & _counted(text, other))
 
 
 def _counted(text: str, value: Value) -> set[str]:

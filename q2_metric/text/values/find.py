@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from q2_metric.text.values.times import century, clocks_in, dates_in, year
+from q2_metric.text.values.times import century, clocks_in, dates_in, weekdays_in, year
 from q2_metric.text.values.units import UNITS, currency_around, in_base, step_in_base, unit_after
 from q2_metric.text.values.value import Value
 from q2_metric.text.values.words import Number, numbers_in
@@ -54,7 +54,8 @@ _LESS = re.compile(r"(?:\b(?:under|less than|fewer than|below|at most|up to|no m
 _BELOW = re.compile(r"almost|nearly|under|less|close", re.IGNORECASE)
 _ABOVE = re.compile(r"just over|little over|slightly (?:over|more)", re.IGNORECASE)
 _OR_MORE = re.compile(r" or (more|over|above|less|fewer|under|below)\b|\+(?!\w)", re.IGNORECASE)
-_MINUS = re.compile(r"(?:(?<![\w\d])[-−–]|\b(?:minus|negative)[ ])$", re.IGNORECASE)
+_SIGN = re.compile(r"(?:((?<![\w\d])[-−–]|\b(?:minus|negative)[ ])|\bplus[ ])$", re.IGNORECASE)
+_BELOW_ZERO = re.compile(r" below (?:zero|freezing)\b", re.IGNORECASE)
 _TO = re.compile(r"[ ]?(?:-|–|—|to|until|till|through|and)[ ]?", re.IGNORECASE)
 ALLOWED = 0.1
 """How far a value may be from a number with "about", as a share of the number."""
@@ -72,7 +73,7 @@ def values_in(text: str) -> tuple[Value, ...]:
     found: list[Value] = []
     taken = [False] * (len(text) + 1)
     makers: tuple[Callable[[str], Iterator[Value]], ...] = (
-        _codes, _durations, _shares, clocks_in, dates_in, _numbers)
+        _codes, weekdays_in, _durations, _shares, clocks_in, dates_in, _numbers)
     for make in makers:
         for value in make(text):
             if not any(taken[value.start : value.end]):
@@ -83,7 +84,8 @@ def values_in(text: str) -> tuple[Value, ...]:
 
 
 _WORDED = re.compile(
-    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|teen|twent|thirt|fort|fift"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekday|weekend|every day"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|teen|twent|thirt|fort|fift"
     r"|an? (?:hour|day|week|month|year|decade|century|minute)|dozen|hundred|thousand|illion"
     r"|first|second|third|half|quarter|noon|midday|midnight|ninth|tenth|twelfth|[½¼¾⅓⅔⅕]",
     re.IGNORECASE)
@@ -133,9 +135,9 @@ def _numbers(text: str) -> Iterator[Value]:
     """Percentages, money, quantities, centuries, ordinals and plain numbers."""
     for number in numbers_in(text):
         value, start, end = number.value, number.start, number.end
-        minus = _MINUS.search(text[max(0, start - 10) : start])
-        if minus and not number.ordinal:
-            value, start = -value, start - len(minus[0])
+        sign = _SIGN.search(text[max(0, start - 10) : start])
+        if sign and not number.ordinal:
+            value, start = -value if sign[1] else value, start - len(sign[0])
         if number.ordinal or _is_century(text, number):
             yield century(text, start, end, value) or Value("ordinal", value, value, start, end)
             continue

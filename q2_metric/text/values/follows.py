@@ -18,7 +18,7 @@ from q2_metric.text.values.compare import compare_values
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.value import Kind, Value
 
-_OPEN = re.compile(
+OPEN = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|barely|scarcely|rarely"
     r"|cannot|may|might|could|would|should|if|unless|whether|perhaps|maybe|possibly|allegedly"
     r"|supposedly|reportedly|probably|fail\w*|refus\w*|den(?:y|ie[sd])|doubt\w*|disput\w*|reject\w*"
@@ -54,7 +54,7 @@ def follows(claim: str, sentence: str) -> bool:
     >>> follows("A bunk costs €120.", "A cabin costs 120 euros and a bunk costs 45 euros.")
     False
     """
-    if _OPEN.search(without_values(claim)) or _OPEN.search(without_values(sentence)):
+    if OPEN.search(without_values(claim)) or OPEN.search(without_values(sentence)):
         return False
     own, known = _tokens(claim), _tokens(sentence)
     values = [token for token in own if token.value]
@@ -129,7 +129,7 @@ def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
     values = values_in(claim)
     cells = [match for match in map(_CELL.fullmatch, sentences) if match] if values else []
     named = {row for row in {cell["row"] for cell in cells} if _names(claim, row)}
-    if len(named) != 1 or _OPEN.search(without_values(claim)):
+    if len(named) != 1 or OPEN.search(without_values(claim)):
         return None
     own: list[Value] = []
     others: list[Value] = []

@@ -46,6 +46,14 @@ _NAMED = re.compile(r"\b(?:at |until |till |from |by )?(noon|midday|midnight)\b"
 _OCLOCK = re.compile(r"\b(?:(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
                      r"(?: o['’]clock| ([ap])\.?m\b(?:\.(?= [a-z]))?)|(1?\d) ?o['’]clock)",
                      re.IGNORECASE)
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
+_WEEK = re.compile(
+    r"\b(mon|tue|wed|thu|fri|sat|sun)(?:[a-z]{0,5}days?|s|r|rs|nes)?\b\.? ?(?:-|–|—|to|through|till"
+    r"|until)(?: and including)? ?(mon|tue|wed|thu|fri|sat|sun)(?:[a-z]{0,5}days?|s|r|rs|nes)?\b",
+    re.IGNORECASE)
+_NAMED_DAYS = re.compile(r"\b(?:(weekdays)|(weekends?)|(?:every day(?: of the week)?"
+                         r"|(?:seven|7) days a week))\b", re.IGNORECASE)
 _HOURS = {word: place for place, word in enumerate(
     "one two three four five six seven eight nine ten eleven twelve".split(), 1)}
 _MINUTES = {"half": 30, "quarter": 15, "a quarter": 15, "five": 5, "ten": 10, "twenty": 20,
@@ -168,6 +176,25 @@ def yearless(value: Value) -> Value:
         float(_YEARLESS + place.month * 31 + place.day)
         for place in (date.fromordinal(max(1, int(place))) for place in (value.low, value.high)))
     return replace(value, low=low, high=high)
+
+
+def weekdays_in(text: str) -> Iterator[Value]:
+    """Days of the week, and ranges of them, counted from Monday."""
+    for match in _WEEK.finditer(text):
+        first, last = _weekday(match[1]), _weekday(match[2])
+        yield _of_week(match, first, last if first <= last else last + 7)
+    for match in _NAMED_DAYS.finditer(text):
+        yield _of_week(match, 5 if match[2] else 0, 4 if match[1] else 6)
+    for match in _WEEKDAY.finditer(text):
+        yield _of_week(match, _weekday(match[1]), _weekday(match[1]))
+
+
+def _weekday(name: str) -> int:
+    return next(at for at, day in enumerate(_DAYS) if day.startswith(name[:3].lower()))
+
+
+def _of_week(match: re.Match[str], first: int, last: int) -> Value:
+    return Value("weekday", float(first), float(last), match.start(), match.end())
 
 
 def clocks_in(text: str) -> Iterator[Value]:

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["number", "ordinal", "share", "money", "quantity", "date", "clock", "code"]
+Kind = Literal[
+    "number", "ordinal", "share", "money", "quantity", "date", "weekday", "clock", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Value:
     Attributes:
         kind: only values of one kind are compared.
         low, high: the bounds in the kind's base unit; equal if the value is exact. A date or a
-            decade is a range of days.
+            decade is a range of days. A weekday counts from Monday, which is 0.
         start, end: its characters in the text.
         unit: currency, dimension of a quantity, or digits of a code; "" if it is not stated.
         near: the wider range that the text's words allow: "about 300" has (270, 330), "more than

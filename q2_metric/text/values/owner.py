@@ -1,0 +1,124 @@
+"""Decides which of several things a value belongs to.
+
+"The Keck telescope has a mirror of 10 metres. The Hale telescope has a mirror of 5.1 metres." does
+not say that the Hale telescope has a mirror of 10 metres, though all words of that claim are there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from q2_metric.text.overlap import stems
+from q2_metric.text.values.compare import compare_values, may_be_meant, of_one_thing
+from q2_metric.text.values.find import values_in, without_values
+from q2_metric.text.values.follows import OPEN
+from q2_metric.text.values.value import Value
+
+_MEASURES = ("number", "quantity", "money", "share")
+"""Kinds of values of which one thing has one. One thing may have many dates."""
+REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|that|these|those|there"
+                      r"|which|who|former|latter)\b", re.IGNORECASE)
+"""Words by which a sentence may mean what another sentence names."""
+_RESPECTIVELY = re.compile(r",? respectively\b", re.IGNORECASE)
+_AND = re.compile(r"(?:, )?\band |, ")
+_BETWEEN = re.compile(r"(?:,| and|, and) ")
+_UNIT = re.compile(r"[\d.,]+(\D.*)")
+
+
+def of_another(claim: str, sentences: Sequence[str]) -> bool:
+    """Whether the claim's value belongs to another thing, and the claim's own thing has another
+    value.
+
+    This is so if one sentence has all words of the claim and one other value, and all sentences
+    with the claimed value name something else in place of a word of the claim.
+
+    >>> of_another("The hotel has 12 rooms.", ["The inn has 12 rooms.", "The hotel has 80 rooms."])
+    True
+    """
+    values = [value for value in values_in(claim) if value.kind != "ordinal"]
+    said = stems(without_values(claim))
+    if len(values) != 1 or values[0].kind not in _MEASURES or len(said) < 2 or OPEN.search(claim):
+        return False
+    [value] = values
+    holders: list[tuple[str, Value]] = []
+    own: list[tuple[str, Value]] = []
+    for sentence in sentences:
+        meant = [other for other in values_in(sentence) if may_be_meant(value, other)
+                 and of_one_thing(claim, value, sentence, other)]
+        equal = [other for other in meant if compare_values(value, other)]
+        if equal:
+            holders.append((sentence, equal[0]))
+        elif len(meant) == 1 and said <= stems(sentence) and not OPEN.search(
+                sentence[: meant[0].end]):
+            own.append((sentence, meant[0]))
+    return bool(holders) and any(
+        all(_names_another(said, other, holder) for holder in holders) for other in own)
+
+
+def _names_another(said: set[str], own: tuple[str, Value], holder: tuple[str, Value]) -> bool:
+    """Whether the sentence of the equal value names something else before the value."""
+    sentence, value = holder
+    missing = said - stems(sentence)
+    rivals = stems(sentence[: value.start]) - said
+    named = stems(own[0][: own[1].start])
+    return bool(missing and rivals - named) and missing <= named and not (
+        REFERRING.search(sentence) or OPEN.search(sentence[: value.end]))
+
+
+def respectively(claim: str, sentences: Sequence[str]) -> bool | None:
+    """Whether a claim agrees with a sentence that lists things and their values "respectively".
+
+    >>> told = ["Ana and Ben are 31 and 34 years old, respectively."]
+    >>> respectively("Ana is 31 years old.", told), respectively("Ben is 31 years old.", told)
+    (True, False)
+    """
+    values = values_in(claim)
+    if len(values) != 1:
+        return None
+    for sentence in sentences:
+        found = _RESPECTIVELY.search(sentence)
+        listed = _listed(sentence[: found.start()]) if found else []
+        named = [value for names, value in listed if names & stems(without_values(claim))]
+        if len(named) == 1:
+            said = stems(without_values(claim))
+            shared = said & stems(sentence)
+            verdict = compare_values(values[0], named[0])
+            if verdict is False and 2 * len(shared) >= len(said):
+                return False
+            if verdict and shared == said:
+                return True
+    return None
+
+
+def _listed(text: str) -> list[tuple[set[str], Value]]:
+    """The stems of each listed thing's name, with its value."""
+    run: list[Value] = []
+    for value in values_in(text):
+        if run and not _BETWEEN.fullmatch(text[run[-1].end : value.start]):
+            run = []
+        run.append(value)
+    if len(run) < 2:
+        return []
+    parts = _AND.split(text[: run[0].start])[-len(run) :]
+    if len(parts) != len(run):
+        return []
+    names = [_name(part, last=part is parts[-1]) for part in parts]
+    return [(name - set().union(*names[:at], *names[at + 1 :]), _with_unit(value, run[-1], text))
+            for at, (name, value) in enumerate(zip(names, run, strict=True))]
+
+
+def _name(part: str, last: bool) -> set[str]:
+    """The stems of a name in a part of a list: its capitals, or else the word next to "and"."""
+    words = [word for word in part.split() if stems(word)]
+    capital = [word for word in words if word[0].isupper()]
+    return stems(" ".join(capital or (words[:1] if last else words[-1:])))
+
+
+def _with_unit(value: Value, last: Value, text: str) -> Value:
+    """A value with the unit that only the last value of its list names: "31 and 34 years"."""
+    unit = _UNIT.fullmatch(text[last.start : last.end])
+    if value.kind == last.kind or unit is None:
+        return value
+    read = values_in(text[value.start : value.end] + unit[1])
+    return read[0] if len(read) == 1 else value
