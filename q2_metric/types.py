@@ -5,8 +5,8 @@ A response travels one way::
     Example -> Span -> Question -> Comparison -> Score      (Q²)
     Example -> Claim -> Judgement -> Score                  (SCALE)
 
-Each item carries its parent, so a stage may flatten the items of many
-responses into one batch and regroup them afterwards. Nothing here imports a model.
+Each item carries its parent, so a stage may flatten the items of many responses into one batch and
+regroup them afterwards. Nothing here imports a model.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ How = Literal["equal", "nli", "token_f1", "no_answer", "contradicted"]
 another value or denies the claim."""
 
 Reason = Literal["no_claim", "empty", "no_knowledge", "fault"]
-"""Why a response has no score: it claims nothing, it is blank, its knowledge is blank, or the
-metric failed."""
+"""Why a response has no score. "empty" means that it is blank, "fault" that the metric failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,6 @@ table, and "answer" a short answer that is read with its question."""
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """Whether the knowledge supports a claim, contradicts it, does not mention it, or was not read."""
 
-Rule = Literal["values", "stance"]
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
 """Whether a cited passage supports the claim, only other passages do, none does, or nothing is
 cited."""
@@ -192,8 +190,8 @@ class Judgement:
     before the search). ``passage_start`` is its first character in the knowledge,
     ``passage_number`` its line (from 1, without blank lines), and ``passage_support`` how far it
     alone supports the claim. ``questions`` are Q²'s questions about the claim. ``cites`` names the
-    passages that the claim cites. ``citation`` is ``None`` if the response cites nothing. ``rule``
-    names the rule that decided the claim; it is ``None`` if the network did.
+    passages that it cites. ``citation`` is ``None`` if the response cites nothing. ``rule`` is the
+    rule that decided, or ``None``.
     """
 
     claim: Claim
@@ -206,7 +204,7 @@ class Judgement:
     questions: tuple[Comparison, ...] = ()
     cites: tuple[str, ...] = ()
     citation: Citation | None = None
-    rule: Rule | None = None
+    rule: Literal["values", "stance"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

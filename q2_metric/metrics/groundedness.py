@@ -72,10 +72,13 @@ class Head:
                  for name, (mean, deviation, weight) in self.features.items()]
         return tuple(sorted(found, key=lambda part: -abs(part.contribution)))
 
+    def logit(self, parts: Sequence[Part]) -> float:
+        """The logit of P(supported)."""
+        return self.intercept + math.fsum(part.contribution for part in parts)
+
     def probability(self, parts: Sequence[Part]) -> float:
         """P(supported) in (0, 1)."""
-        logit = self.intercept + math.fsum(part.contribution for part in parts)
-        return 1 / (1 + math.exp(-logit)) if logit > 0 else math.exp(logit) / (1 + math.exp(logit))
+        return _logistic(self.logit(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +183,27 @@ class Groundedness:
         if judged.value is None or (self.scores_all and unclaimed(judged.example)
                                     and _stated(judged) is None):
             return judged
-        parts = self.head.parts(evidence(judged, asked))
         claims = tuple(_with_questions(one, asked) for one in judged.evidence
                        if isinstance(one, Judgement))
+        parts = self.head.parts(evidence(judged, asked))
+        parts += _by_rule(self.head.logit(parts), claims)
         return Score(judged.example, self.head.probability(parts), (*parts, *claims))
+
+
+def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
+    """The part by which rules move the logit; none if they leave it as it is.
+
+    Wording cannot make up for a value that the knowledge contradicts. If rules decide all claims,
+    wording counts neither way: "for 20 years" shares no word with "from 1990 to 2010". Of 68
+    labelled responses that are bounded here, 66 are on the side of the bound.
+    """
+    bound = logit
+    if claims and all(one.rule == "values" and one.verdict == "supported" for one in claims):
+        bound = max(logit, min(_logit(one.support) for one in claims))
+    refuted = [_logit(one.support) for one in claims if one.verdict == "contradicted" and (
+        one.rule == "values" or (one.rule is not None and len(claims) == 1))]
+    bound = min(bound, *refuted) if refuted else bound
+    return () if bound == logit else (Part("rules", _logistic(bound), bound - logit),)
 
 
 def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
@@ -233,6 +253,10 @@ def _expected(asked: Comparison) -> float:
     if asked.how not in ("nli", "token_f1") or asked.verdict is None:
         return asked.score
     return asked.verdict.entailment + asked.verdict.neutral * asked.f1
+
+
+def _logistic(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit > 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
 def _logit(probability: float) -> float:

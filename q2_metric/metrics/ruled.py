@@ -24,6 +24,7 @@ from q2_metric.text.values import (
     follows,
     may_be_meant,
     of_another,
+    ranks,
     respectively,
     values_in,
     without_values,
@@ -136,6 +137,9 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
         held = _held(claim, near, _parts(knowledge)[0])
         if held is not None:
             return held
+    ranked = ranks(claim, _parts(knowledge)[0])
+    if ranked is not None:
+        return ranked
     worked = _worked_out(claim, near, chunk, knowledge)
     if worked is not None or combines(claim) or not _is_about(near[0], claim, ABOUT_VALUES):
         return worked

@@ -52,6 +52,7 @@ PARTS = {
     "numbers": "numbers found in the knowledge",
     "phrases": "phrases found in the knowledge",
     "questions": "the answers to Q²'s questions",
+    "rules": "what values and denials decide",
 }
 """Titles of the parts of a combined score, by name."""
 

@@ -56,6 +56,47 @@ def test_what_it_weighs() -> None:
     assert values["phrases"] == pytest.approx(3 / 6)
 
 
+def judged(*claims: tuple[float, str, str | None]) -> Score:
+    """A score of SCALE with claims of this support, verdict and rule."""
+    found = tuple(Judgement(Claim(f"Claim {i}.", 0, 8), support, verdict, rule=rule)
+                  for i, (support, verdict, rule) in enumerate(claims))
+    return Score(Example("Rome has 3 hills.", "Oslo has 9."), 0.5, found)
+
+
+@pytest.mark.parametrize(("claims", "value"), [
+    ([(0.9, "supported", "values")], 0.9),
+    ([(0.9, "supported", "values"), (0.95, "supported", "values")], 0.9),
+    ([(0.9, "supported", "values"), (0.95, "supported", None)], None),
+    ([(0.1, "contradicted", "values"), (0.95, "supported", None)], None),
+    ([(0.25, "contradicted", "stance")], None),
+])
+def test_rules_outweigh_the_wording(
+    claims: list[tuple[float, str, str | None]], value: float | None
+) -> None:
+    low = Head("low", -3.0, {"words": (0.5, 0.25, 1.0)})
+    (score,) = groundedness(low).of([judged(*claims)])
+    assert score.value == pytest.approx(value or low.probability(
+        low.parts(evidence(judged(*claims)))))
+
+
+@pytest.mark.parametrize(("claims", "value"), [
+    ([(0.1, "contradicted", "values"), (0.95, "supported", None)], 0.1),
+    ([(0.02, "contradicted", "values"), (0.1, "contradicted", "values")], 0.02),
+    ([(0.25, "contradicted", "stance")], 0.25),
+    ([(0.25, "contradicted", "stance"), (0.95, "supported", None)], None),
+    ([(0.25, "contradicted", None)], None),
+])
+def test_wording_does_not_outweigh_rules(
+    claims: list[tuple[float, str, str | None]], value: float | None
+) -> None:
+    high = Head("high", 5.0, {"words": (0.5, 0.25, 1.0)})
+    (score,) = groundedness(high).of([judged(*claims)])
+    parts = [one for one in score.evidence if isinstance(one, Part)]
+    assert score.value == pytest.approx(value or high.probability(parts))
+    assert high.probability(parts) == pytest.approx(score.value), "the parts add up"
+    assert [one.name for one in parts][1:] == (["rules"] if value else [])
+
+
 def test_same_value_in_any_batch_and_order() -> None:
     examples = [Example(f"Rome has {i} hills.", "Rome has 3 hills.") for i in range(6)]
     batch = groundedness().score(examples)
@@ -138,7 +179,7 @@ def test_the_bundled_head_on_real_text() -> None:
     assert right.value > 0.6 > 0.4 > wrong.value
     assert alien.value < 0.4
     assert {part.name for part in right.evidence if isinstance(part, Part)} == {
-        "claims", "weakest", "words", "numbers", "phrases"}
+        "claims", "weakest", "words", "numbers", "phrases", "rules"}
     assert all(part.contribution > 0 for part in right.evidence[:2] if isinstance(part, Part))
 
 
@@ -161,7 +202,7 @@ def test_support_reads_the_verdict(
 ) -> None:
     backbone = FakeBackbone({(KNOWN, CLAIM): verdict})
     for support, expected in (("attributable", attributable), ("consistent", consistent)):
-        settings = ScaleSettings(support=support)  # type: ignore[arg-type]
+        settings = ScaleSettings(support=support)
         [score] = Scale(backbone, FakeSentences(), settings).score([Example(CLAIM, KNOWN)])
         assert score.value == pytest.approx(expected)
 
@@ -214,4 +255,4 @@ def test_of_an_attributable_response_each_sentence_is_a_claim() -> None:
 @pytest.mark.parametrize("setting", [{"support": "maybe"}, {"unit": "word"}])
 def test_unknown_readings_are_refused(setting: dict[str, str]) -> None:
     with pytest.raises(InputError, match=next(iter(setting))):
-        ScaleSettings(**setting)  # type: ignore[arg-type]
+        ScaleSettings(**setting)

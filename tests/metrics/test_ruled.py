@@ -54,8 +54,8 @@ def test_values_decide_about_a_claim(claim: str, knowledge: str, held: bool | No
 
 
 TWO = "The inn has 12 rooms. The hotel next door has 80 rooms and allows no pets."
-MIRRORS = ("The Hale telescope was completed in 1948. The Keck telescope has a mirror of 10 metres. "
-           "The Hale telescope has a mirror of 5.1 metres.")
+MIRRORS = ("The Hale telescope was completed in 1948. The Keck telescope has a mirror of 10 m. "
+           "The Hale telescope has a mirror of 5.1 m.")
 OWNERS = "Brill and Penguin own 25 % and 75 % of the house, respectively."
 AGES = "Ana, Ben and Cleo are 31, 34 and 29 years old, respectively."
 
@@ -85,6 +85,23 @@ def test_a_value_belongs_to_one_thing(claim: str, knowledge: str, held: bool | N
 ])
 def test_a_value_of_another_row_is_none_of_this_one(claim: str, held: bool | None) -> None:
     known = with_tables(unmarked(laid_out(TABLE))).text
+    assert by_values(claim, known, known) is held
+
+
+SHOPS = ("| Shop | People | Rent in € |\n|---|---|---|\n| Aldo | 52 | 900 |\n"
+         "| Brena | 18 | 1,200 |\n| Cortis | 7 | 700 |")
+
+
+@pytest.mark.parametrize(("claim", "held"), [
+    ("Aldo has the most people of the three.", True), ("Brena has the most people.", False),
+    ("Cortis pays the lowest rent.", True), ("Aldo pays the lowest rent.", False),
+    ("Aldo is the oldest shop.", None), ("Aldo has the most people and rent.", None),
+    ("Dorle has the most people.", None), ("Aldo has 52 people.", True),
+    ("Aldo's rent is 52 euros.", None), ("Brena's rent is 1,200 euros.", True),
+    ("Brena's rent is 700 euros.", False),
+])
+def test_columns_of_a_table(claim: str, held: bool | None) -> None:
+    known = with_tables(SHOPS).text
     assert by_values(claim, known, known) is held
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from q2_metric.text.alignment import stem
-from q2_metric.text.overlap import content_words, word_tokens
+from q2_metric.text.overlap import content_words, stems, word_tokens
 from q2_metric.text.values.compare import compare_values
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.value import Kind, Value
@@ -33,6 +33,10 @@ _DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|afte
 _CELL = re.compile(r"The (?P<column>.{1,60}?) of (?P<row>.{1,60}) is (?P<cell>.+?)\.?\s*",
                    re.DOTALL)
 """A cell of a table as :mod:`q2_metric.text.tables` reads it."""
+_SUPERLATIVE = re.compile(
+    r"\bthe (?:(?P<least>smallest|lowest|least|fewest|shortest|lightest)"
+    r"|(?P<price>cheapest|most expensive|dearest|priciest)"
+    r"|most|largest|biggest|highest|greatest|longest|heaviest)\b", re.IGNORECASE)
 _TIMES = (1e3, 1e6, 1e9)
 _ASIDE = frozenset("about around approximately roughly circa nearly almost just over under exactly "
                    "total each every per degrees".split())
@@ -119,8 +123,9 @@ def _words(text: str) -> list[_Token]:
 def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
     """Whether the cells of a table agree with a claim about one of its rows.
 
-    False if only another row has the claim's value. True if the row has one value of the kind and
-    it agrees. ``None`` if there is no such row or value.
+    False if only another row has the claim's value. True if the row has one value of the kind, in
+    the column that the claim names if it names one, and it agrees. ``None`` if there is no such row
+    or value.
 
     >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
     >>> by_row("The circle costs £40.", rows), by_row("The circle costs £25.", rows)
@@ -131,12 +136,14 @@ def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
     named = {row for row in {cell["row"] for cell in cells} if _names(claim, row)}
     if len(named) != 1 or OPEN.search(without_values(claim)):
         return None
+    [row] = named
+    said = stems(claim) - stems(row)
+    columns = {cell["column"] for cell in cells if said & stems(cell["column"])}
     own: list[Value] = []
     others: list[Value] = []
     for cell in cells:
-        (own if cell["row"] in named else others).extend(
-            values_in(cell["cell"]))
-    [row] = named
+        if len(columns) != 1 or cell["column"] in columns:
+            (own if cell["row"] in named else others).extend(values_in(cell["cell"]))
     agreed: list[bool] = []
     for value in values:
         if _names(row, claim[value.start : value.end].strip()):
@@ -149,6 +156,32 @@ def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
         else:
             return None
     return True if agreed and all(agreed) else None
+
+
+def ranks(claim: str, sentences: Sequence[str]) -> bool | None:
+    """Whether a row of a table has the largest or smallest value of a column, as a claim says.
+
+    >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
+    >>> ranks("The circle has the lowest price.", rows), ranks("Stalls are the cheapest.", rows)
+    (True, False)
+    """
+    found = _SUPERLATIVE.search(claim)
+    if found is None or OPEN.search(claim):
+        return None
+    cells = [match for match in map(_CELL.fullmatch, sentences) if match]
+    said = stems(claim) | (stems("price cost") if found["price"] else set())
+    columns = {cell["column"] for cell in cells if said & stems(cell["column"])}
+    named = {cell["row"] for cell in cells if _names(claim, cell["row"])}
+    column = {cell["row"]: values_in(cell["cell"]) for cell in cells if cell["column"] in columns}
+    if len(columns) != 1 or len(named) != 1 or len(column) < 2 or not named <= column.keys():
+        return None
+    if any(value.low != len(column) for value in values_in(claim)):  # "of the three"
+        return None
+    if any(len(values) != 1 or values[0].low != values[0].high for values in column.values()):
+        return None
+    least = found["least"] or (found["price"] or "").lower() == "cheapest"
+    order = sorted(column, key=lambda row: column[row][0].low, reverse=not least)
+    return None if column[order[0]] == column[order[1]] else order[0] in named
 
 
 def _names(claim: str, row: str) -> bool:
