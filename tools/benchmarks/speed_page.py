@@ -53,11 +53,11 @@ RATIOS = {
     "scale": ("SCALE, random Flan-T5-small size", "scale-score", "against_scale_score"),
     "long-knowledge": ("SCALE, bundled, long knowledge", "all chunks", "scores"),
 }
-"""Of each case: what it runs, what it is compared with, and where its ratio stands."""
+"""For each case: what it runs, what it is compared with, and the key of its ratio."""
 
 
 def summary(records: dict[str, Record]) -> str:
-    """Every case in one table; a dash for what an older record lacks."""
+    """All cases in one table. A dash means that an older record lacks the value."""
     rows = []
     for name, (what, against, key) in RATIOS.items():
         record = records.get(name)
@@ -118,9 +118,9 @@ def cpu(record: Record) -> str:
     if alone := record.get("products"):
         parts.append(
             f"The products of a layer alone, over {record['default_tokens']} tokens: 8 bits "
-            f"{ratio(alone)} as fast as float32. Of the machine's rate for its number format "
-            + ", ".join(f"{one['number_format']} reaches {percent(one['share_of_matmul_rate'])} "
-                        f"(of {one['matmul_gflops_per_second']} GFLOP/s)"
+            f"{ratio(alone)} as fast as float32. Share of the CPU's matrix throughput: "
+            + ", ".join(f"{one['number_format']} {percent(one['share_of_matmul_rate'])} of "
+                        f"{one['matmul_gflops_per_second']} GFLOP/s"
                         for one in (record, record["int8"]) if one) + ".")
     if sets := record.get("agreement"):
         parts.append(table(
