@@ -38,6 +38,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 TESTS = Path(__file__).parent
 MARKED = {
     "slow": (
+        "cli/test_beside_a_users_files.py",
         "docs/test_contributing.py",
         "engine/test_killed.py",
         "engine/test_ray*.py",
@@ -76,7 +77,10 @@ def marks(path: Path) -> set[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     if "slow" in _deselected(config):  # the rest has its models in the package, or none
+        from q2_metric.models.english import parser
+
         os.environ["HF_HUB_OFFLINE"] = "1"
+        parser.LIGHT = True  # as on the command line: spaCy without torch
 
 
 def _deselected(config: pytest.Config) -> set[str]:
@@ -91,7 +95,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for mark in marks(item.path):
+        opens_pages = {"browser"} & {*getattr(item, "fixturenames", ())}
+        for mark in marks(item.path) | opens_pages:
             item.add_marker(mark)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,11 +17,9 @@ METRICS = "knowledge_f1,word_share,knowledge_bleu"
 
 @pytest.mark.parametrize("columns", [20, 60, 80, 200])
 def test_no_width_loses_a_name_or_a_number(columns: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "q2_metric", "score", ROWS, "--metrics", METRICS],
-        capture_output=True, text=True,
-        env={**os.environ, "COLUMNS": str(columns), "PYTHONPATH": str(ROOT)})
-    assert done.returncode == 0, done.stderr
+    done = CliRunner(env={"COLUMNS": str(columns)}).invoke(
+        main, ["score", ROWS, "--metrics", METRICS])
+    assert done.exit_code == 0, done.stderr
     table = done.stdout.split(" rows scored")[0]
     for word in ("token", "content", "words", "found", "BLEU", "interval"):
         assert re.search(rf"\b{word}\b", table), table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import statistics
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,14 +31,19 @@ WITH_MODELS = {"q2_metric/metrics/bertscore.py", *(
 MODEL_LIBRARIES = {"spacy", "thinc", "onnxruntime", "torch", "transformers", "tokenizers"}
 
 
-def sources(*folders: str) -> dict[str, ast.Module]:
-    """The modules in the folders, by path."""
-    paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
-    return {str(p.relative_to(ROOT)): ast.parse(p.read_text(encoding="utf-8")) for p in paths}
+def paths(*folders: str) -> list[str]:
+    """The modules in the folders."""
+    return [str(path.relative_to(ROOT)) for folder in folders
+            for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-PACKAGE = sources("q2_metric")
-ALL = {**PACKAGE, **sources(*SHELLS, *BESIDE)}
+PACKAGE = paths("q2_metric")
+ALL = [*PACKAGE, *paths(*SHELLS, *BESIDE)]
+
+
+@cache
+def parsed(path: str) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
 
 
 def module(path: str) -> str:
@@ -47,8 +53,13 @@ def module(path: str) -> str:
 MODULES = {module(path) for path in ALL}
 
 
-def imports(path: str, tree: ast.Module) -> Iterator[str]:
+@cache
+def imports(path: str) -> list[str]:
     """What a file imports, also within functions, but not for types alone."""
+    return list(_imports(path, parsed(path)))
+
+
+def _imports(path: str, tree: ast.Module) -> Iterator[str]:
     for_types = {
         id(inner) for node in ast.walk(tree)
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
@@ -84,8 +95,8 @@ def test_every_room_has_its_place() -> None:
 def test_imports_point_one_way() -> None:
     wrong = [
         f"{path} imports {name}"
-        for path, tree in PACKAGE.items()
-        for name in imports(path, tree)
+        for path in PACKAGE
+        for name in imports(path)
         if name.startswith("q2_metric.") and room(name) != room(module(path))
         and level(room(name)) > level(room(module(path)))
     ]
@@ -95,8 +106,8 @@ def test_imports_point_one_way() -> None:
 def test_no_two_rooms_import_each_other() -> None:
     pairs = {
         (room(module(path)), room(name))
-        for path, tree in PACKAGE.items()
-        for name in imports(path, tree)
+        for path in PACKAGE
+        for name in imports(path)
         if name.startswith("q2_metric.")
     }
     assert sorted((a, b) for a, b in pairs if a < b and (b, a) in pairs) == []
@@ -105,8 +116,8 @@ def test_no_two_rooms_import_each_other() -> None:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """Counting imports within functions; a package's own ``__init__`` is part of it."""
     graph = {
-        module(path): {name for name in imports(path, tree) if name in MODULES}
-        for path, tree in ALL.items()
+        module(path): {name for name in imports(path) if name in MODULES}
+        for path in ALL
     }
     open_, done = set[str](), set[str]()
 
@@ -126,16 +137,16 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_the_package_imports_no_shell_and_nothing_beside_it() -> None:
     outside = {*SHELLS, *BESIDE, "tests"}
-    wrong = [f"{path} imports {name}" for path, tree in PACKAGE.items()
-             for name in imports(path, tree)
+    wrong = [f"{path} imports {name}" for path in PACKAGE
+             for name in imports(path)
              if name.split(".")[0] in outside
              or (room(name) == "integrations" != room(module(path)))]
     assert wrong == []
 
 
 def test_only_models_import_model_libraries() -> None:
-    wrong = [f"{path} imports {name}" for path, tree in PACKAGE.items()
-             for name in imports(path, tree)
+    wrong = [f"{path} imports {name}" for path in PACKAGE
+             for name in imports(path)
              if name.split(".")[0] in MODEL_LIBRARIES
              and room(module(path)) not in ("models", "integrations")
              and path not in WITH_MODELS]
@@ -152,8 +163,8 @@ def test_functions_are_short() -> None:
     """Without their decorators: a command's options are declarations."""
     found = {
         f"{path}: {node.name}": node.end_lineno - node.lineno + 1
-        for path, tree in ALL.items()
-        for node in ast.walk(tree)
+        for path in ALL
+        for node in ast.walk(parsed(path))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno
     }
     assert {name: n for name, n in found.items() if n > 60} == {}

@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("sklearn", reason="calibration needs q2-metric[meta]")
-pytest.importorskip("scipy", reason="calibration needs q2-metric[meta]")
-
 from click.testing import CliRunner, Result
 from fakes import FakeMetric
+from optional import agreement
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
@@ -25,6 +22,8 @@ from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.thresholds import best_threshold
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.rows.columns import Columns
+
+pytestmark = agreement()
 
 # In falling order: 0.8 (consistent), 0.4 (not), 0.35 (consistent), 0.1 (not).
 TRUTH, SCORES = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("scipy", reason="agreement with people needs q2-metric[meta]")
-pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[meta]")
-
 from click.testing import CliRunner, Result
 from fakes import FakeMetric
+from optional import agreement
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.types import Metric
+
+pytestmark = agreement()
 
 TABLE = {"a": 0.9, "b": 0.4, "c": 0.6, "d": 0.1}
 

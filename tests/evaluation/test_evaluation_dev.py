@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("scipy", reason="agreement with people needs q2-metric[meta]")
-pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[meta]")
-
 from click.testing import CliRunner, Result
 from fakes import FakeMetric
+from optional import agreement
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.data.dev import dev_files, read_dev
 from q2_metric.errors import DataError
 from q2_metric.types import Example, Metric
+
+pytestmark = agreement()
 
 KNOWLEDGE = "Rome has seven hills."
 ROWS = {

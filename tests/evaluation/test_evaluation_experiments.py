@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("scipy", reason="agreement with people needs q2-metric[meta]")
-pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[meta]")
-
 from fakes import FakeBackbone, FakeMetric, FakeSentences
+from optional import agreement
 
 from q2_metric.data.dnli import read_dnli
 from q2_metric.data.screeneval import read_screeneval
@@ -31,6 +28,8 @@ from q2_metric.evaluation.wow.responses import pairs
 from q2_metric.metrics.overlap import Bleu, TokenF1
 from q2_metric.metrics.scale import Scale, ScaleSettings
 from q2_metric.types import Example, Metric
+
+pytestmark = agreement()
 
 
 def columns(*metrics: Metric) -> ScoreColumns:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("scipy", reason="agreement with people needs q2-metric[meta]")
-pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[meta]")
+from optional import agreement
 
 from q2_metric.errors import InputError
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.statistics import Bin, Decisions, Interval
+
+pytestmark = agreement()
 
 # Two consistent responses (0.9, 0.4) and two that are not (0.6, 0.1).
 FEW = replace(st.SYSTEMS, repeats=20)

@@ -8,9 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("scipy", reason="agreement with people needs q2-metric[meta]")
-pytest.importorskip("sklearn", reason="agreement with people needs q2-metric[meta]")
+from optional import agreement
 
 from q2_metric.cli.tables import print_report
 from q2_metric.errors import InputError
@@ -20,6 +18,8 @@ from q2_metric.evaluation.markdown import to_markdown
 from q2_metric.evaluation.scores import ScoreSummary
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table
+
+pytestmark = agreement()
 
 TABLE = Table(
     "auc",

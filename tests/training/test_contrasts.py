@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("spacy")
-
 from tools.training.asked import find
 from tools.training.contrasts import Contrasts, appositions, implied
 from tools.training.corrupt import Replacements

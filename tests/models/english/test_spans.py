@@ -15,8 +15,6 @@ from q2_metric.text.normalise import normalise
 from q2_metric.text.sentences import RuleSentences
 from q2_metric.types import Example, PersonalFilter, SentenceSplitter, SpanFinder
 
-pytest.importorskip("spacy")
-
 
 @pytest.fixture(scope="module")
 def parser() -> Parser:

@@ -16,8 +16,6 @@ from q2_metric.models.questions.syntactic import MAX_QUESTIONS, SyntacticQuestio
 from q2_metric.text.normalise import normalise, words
 from q2_metric.types import Example, QuestionGenerator, Span
 
-pytest.importorskip("spacy")
-
 GOLDEN = Path(__file__).parents[2] / "golden" / "questions.tsv"
 
 PIECES = sorted(
