@@ -36,7 +36,6 @@ from q2_metric.engine.result import FileResult, total
 from q2_metric.errors import BadRowError, InputError
 from q2_metric.files import fingerprint, replacing, rereadable, state
 from q2_metric.metrics.registry import signatures
-from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import REASON, OutputRow, with_texts
 from q2_metric.rows.read import Row
 from q2_metric.rows.writers import check_output, writer_of
@@ -227,13 +226,10 @@ class JobRun:
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
         result = FileResult(file, 0, 0, 0.0, (), used)
         sizes: list[int] = []
-
-        def on_columns(found: Columns) -> None:
-            used.update(asdict(found))
-
         with self.listener.progress([] if self._loaded is None else [file]) as progress:
             for n, block in enumerate(self.job.blocks(
-                    file, on_columns, self.listener.warn, self._say_once)):
+                    file, lambda found: used.update(asdict(found)), self.listener.warn,
+                    self._say_once)):
                 self._check_unchanged(file)
                 rows = parts.read(number, n, len(block)) if parts is not None else None
                 before = rows is not None and (number, n) in resumed
@@ -243,7 +239,9 @@ class JobRun:
                         raise parts.damaged(number, n)
                     started = time.perf_counter()
                     before_block = self._loaded.looked_up
-                    rows = self._scored(self._loaded, file, result.rows, block, progress)
+                    rows = []
+                    for part in self._slices(block, progress):
+                        rows += self.job.score(self._loaded, file, result.rows + len(rows), part)
                     result = replace(
                         result, seconds=result.seconds + time.perf_counter() - started,
                         looked_up=result.looked_up + self._loaded.looked_up - before_block,
@@ -281,20 +279,17 @@ class JobRun:
             self._said.add(how)
             self.listener.note(line)
 
-    def _scored(
-        self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row], progress: Progress
-    ) -> list[OutputRow]:
-        """The output rows of a block. The block is scored in parts of a second or so, and the bar
-        moves after each part."""
-        rows: list[OutputRow] = []
-        while len(rows) < len(block):
-            part = block[len(rows) : len(rows) + self._part]
+    def _slices(self, block: Sequence[Row], progress: Progress) -> Iterator[Sequence[Row]]:
+        """Cuts a block into parts of a second or so, and moves the bar after each part."""
+        done = 0
+        while done < len(block):
+            part = block[done : done + self._part]
             started = time.perf_counter()
-            rows += self.job.score(loaded, file, first + len(rows), part)
+            yield part
             progress(len(part))
+            done += len(part)
             if time.perf_counter() - started < PART_SECONDS:
                 self._part *= 2
-        return rows
 
     def _check_unchanged(self, file: str) -> None:
         if file in self._states and state(file) != self._states[file]:

@@ -32,32 +32,38 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
         ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
             or the device is lost: no row is to blame, and none should count as finished.
     """
-    if not examples:
-        return []
-    found = _halved(score, examples)
+    found: list[Score | str] = []
+    waiting = [examples] if examples else []
+    while waiting:
+        part = waiting.pop()
+        try:
+            found += list(score(part))
+            continue
+        except Exception as error:
+            words = _fault(error)
+        # Out of the except clause: the failed call's frames, and their memory, are free now.
+        _free_memory()
+        if len(part) == 1:
+            found.append(words)
+        else:
+            half = len(part) // 2
+            waiting += [part[half:], part[:half]]
     problems = [one for one in found if isinstance(one, str)]
-    if len(problems) == len(found) and len(set(examples)) >= SYSTEMIC:
+    if problems and len(problems) == len(found) and len(set(examples)) >= SYSTEMIC:
         raise ModelError(
             f"{name} failed on all {len(examples)} responses: {problems[0]}"
         )
     return [one if isinstance(one, str) else _number(one) for one in found]
 
 
-def _halved(score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
-    try:
-        return list(score(examples))
-    except Exception as error:
-        if isinstance(error, Q2Error) and error.whatever_the_row:
-            raise
-        words = _words(error)
-        if _device_lost(error):
-            raise ModelError(f"the device failed: {words}") from error
-        if len(examples) == 1:
-            return [words]
-    # Out of the except clause: the failed call's frames, and their memory, are free now.
-    _free_memory()
-    half = len(examples) // 2
-    return _halved(score, examples[:half]) + _halved(score, examples[half:])
+def _fault(error: Exception) -> str:
+    """Why a row has no score, in words; an error that is no row's is raised."""
+    if isinstance(error, Q2Error) and error.whatever_the_row:
+        raise error
+    words = _words(error)
+    if _device_lost(error):
+        raise ModelError(f"the device failed: {words}") from error
+    return words
 
 
 def _number(score: Score) -> Score | str:

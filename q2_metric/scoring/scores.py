@@ -172,21 +172,31 @@ def score_rows(
         asked: dict[int, Example] = {}
         for place, reason in reasons.items():
             row = cast(Example, rows[place])
-            if reason is None or (reason == "no_claim" and (
-                    _scores_chat(metric) or (_reads_question(metric) and is_verdict(row)))):
+            if reason is None or (reason == "no_claim" and _judges_silence(metric, row)):
                 asked[place] = row
             else:
                 scores[place][metric.name] = Score(row, None, reason=reason)
         if not asked:
             continue
+        examples = list(asked.values())
+        score = partial(score_with, metric, evidence=evidence)
         try:
-            _ask(metric, loaded, asked, scores, evidence, on_fault)
+            found: Sequence[Score | str] | None = _computed(
+                metric, loaded, [scores[place] for place in asked])
+            if found is None:
+                found = score_each(metric.name, score, examples) if on_fault else score(examples)
         except Exception as error:
             if on_break is None:
                 raise
             on_break(metric.name, error)
             for one in scores:  # the rows that it was not asked about are no mean
                 one.pop(metric.name, None)
+            continue
+        for place, given in zip(asked, found, strict=True):
+            if not isinstance(given, str):
+                scores[place][metric.name] = given
+            elif on_fault is not None:
+                on_fault(place, f"{metric.name}: {given}")
     return scores
 
 
@@ -195,28 +205,10 @@ def _scores_chat(metric: Metric) -> bool:
     return entry(metric.name).any_text or getattr(metric, "scores_all", False)
 
 
-def _reads_question(metric: Metric) -> bool:
-    """Whether a metric judges "Yes." as what its question asks."""
-    return bool(getattr(metric, "reads_question", False))
-
-
-def _ask(
-    metric: Metric, loaded: Sequence[Metric], asked: Mapping[int, Example],
-    scores: Sequence[dict[str, Score]], evidence: bool,
-    on_fault: OnFault | None,
-) -> None:
-    """Adds the metric's scores of the examples, which are named by their places, to ``scores``."""
-    examples = list(asked.values())
-    score = partial(score_with, metric, evidence=evidence)
-    found: Sequence[Score | str] | None = _computed(
-        metric, loaded, [scores[place] for place in asked])
-    if found is None:
-        found = score(examples) if on_fault is None else score_each(metric.name, score, examples)
-    for place, one in zip(asked, found, strict=True):
-        if not isinstance(one, str):
-            scores[place][metric.name] = one
-        elif on_fault is not None:
-            on_fault(place, f"{metric.name}: {one}")
+def _judges_silence(metric: Metric, row: Example) -> bool:
+    """Whether a metric scores a response that claims nothing by itself: "Yes." claims what its
+    question asks."""
+    return _scores_chat(metric) or (getattr(metric, "reads_question", False) and is_verdict(row))
 
 
 def _computed(
