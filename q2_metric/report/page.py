@@ -34,7 +34,7 @@ from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.groups import chosen, groupings
 from q2_metric.report.spool import Spool, spool
 from q2_metric.report.systems import SideBySide, SystemRun, compare_runs, curves, places, series
-from q2_metric.report.view import DROPPED, decided
+from q2_metric.report.view import DROPPED
 from q2_metric.report.words import WORDS
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
@@ -132,7 +132,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
     measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
     verdicts = _verdicts(runs, rows)
     named = _named(shown)
-    groups = groupings(runs, _decided(rows), list(named["titles"]))
+    groups = groupings(runs, rows, list(named["titles"]))
     facts = {
         "systems": [run.name for run in runs],
         **named,
@@ -167,16 +167,9 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
 def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[VerdictCounts]:
     """How many responses of each system have an unsupported claim."""
     found = [VerdictCounts() for _ in runs]
-    for place, row in zip(places(runs), _decided(rows), strict=True):
+    for place, row in zip(places(runs), rows, strict=True):
         found[place].add(row)
     return found
-
-
-def _decided(rows: Iterable[OutputRow]) -> Iterator[OutputRow]:
-    """The rows with a verdict on each claim, also those that earlier versions wrote."""
-    for row in rows:
-        claims = [one | {"verdict": decided(one)} for one in row.get("claims") or ()]
-        yield {**row, "claims": claims}
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:

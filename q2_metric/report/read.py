@@ -175,7 +175,7 @@ def _recorded(path: str) -> tuple[dict[str, str], bool]:
         known = all(parse(text)[0] == name for name, text in signatures.items())
     except (ValueError, TypeError, AttributeError):
         known = False
-    return (_today(signatures) if known else {}), complete
+    return (signatures if known else {}), complete
 
 
 # --- rows ------------------------------------------------------------------------------
@@ -188,19 +188,13 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and _setting(path, "raw_csv") is not True
     plain: Callable[[object], object] = _unescaped if escaped else lambda cell: cell
-    for where, found in read_fields(path, form):
-        fields = _today(found)
+    for where, fields in read_fields(path, form):
         if not fields.get("id") or not any(name in fields for name in columns):
             raise InputError(f"{where}: is not a row of q2 score --out (it has no id or no score)")
         yield where, {
             field.name: _value(plain(fields[field.name]), field, where)
             for field in known if field.name in fields
         }
-
-
-def _today(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields by name; names from older versions are replaced by today's."""
-    return {registry.AGAINST_GOLD.get(name, name): fields[name] for name in fields} | dict(fields)
 
 
 def _unescaped(cell: object) -> object:

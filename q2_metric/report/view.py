@@ -13,7 +13,6 @@ from typing import Any
 
 from q2_metric.metrics.registry import columns
 from q2_metric.report.findings import (
-    NO_SUPPORT,
     State,
     of_fallback,
     of_question,
@@ -23,7 +22,7 @@ from q2_metric.report.findings import (
     whole,
 )
 from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.plain import REASONS, plain
+from q2_metric.rows.plain import REASONS
 from q2_metric.text.alignment import FUNCTION_WORDS, stem
 from q2_metric.text.claims import NOT_CLAIMED
 from q2_metric.text.sentences import split_sentences
@@ -87,11 +86,12 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
         measured: the details ("questions", "sentences") whose states follow the shipped table
             (:meth:`~q2_metric.report.findings.Reliability.covers`). Other states follow the kind.
     """
-    questions = [_asked(one, "questions" in measured) for one in row.get("questions") or ()]
+    questions = [{**one, **_mark(of_question(one), "questions" in measured)}
+                 for one in row.get("questions") or ()]
     shown = {**row, "questions": questions}
     if row.get("claims"):
         shown["claims"] = [
-            one | {"form": one.get("kind"), "verdict": decided(one)}
+            one | {"form": one.get("kind")}
             | _mark(of_sentence(one), "sentences" in measured)
             | {"against": None if supported(one)
                else _against(one, questions, row.get("knowledge"))}
@@ -105,14 +105,6 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
     if isinstance(row.get("response"), str) and "questions" in row and row.get("error") is None:
         shown["unasked"] = unasked(row["response"], questions)
     return {**shown, "plain": list(in_words(shown))}
-
-
-def _asked(question: Mapping[str, Any], measured: bool) -> OutputRow:
-    words = question.get("plain")
-    if words is None:  # written by an earlier version
-        words = plain(question["response_answer"] or "", question["knowledge_answer"],
-                      question["how"], question["verdict"])
-    return {**question, "plain": words, **_mark(of_question(question), measured)}
 
 
 def _mark(kind: str, measured: bool) -> dict[str, str]:
@@ -165,17 +157,7 @@ def _quoted(claim: Mapping[str, Any]) -> str:
 
 def supported(claim: Mapping[str, Any]) -> bool:
     """Whether nothing speaks against a claim: it is supported, or was not checked."""
-    return decided(claim) in ("supported", "not checked")
-
-
-def decided(claim: Mapping[str, Any]) -> str:
-    """The verdict on a claim; for scores of earlier versions, it follows from the support."""
-    if claim.get("verdict"):
-        return str(claim["verdict"])
-    if claim["support"] is None:
-        return "not checked"
-    best = max(claim["support"], claim.get("passage_support") or 0.0)
-    return "supported" if best >= NO_SUPPORT else "not found"
+    return claim["verdict"] in ("supported", "not checked")
 
 
 def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

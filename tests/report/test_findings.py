@@ -35,10 +35,12 @@ def table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def question(**fields: Any) -> dict[str, Any]:
-    return {"span": "9", "start": RESPONSE.index("9"), "question": "How many hills does it have?",
+    made = {"span": "9", "start": RESPONSE.index("9"), "question": "How many hills does it have?",
             "response_answer": "9", "knowledge_answer": "7",
             "knowledge_start": KNOWLEDGE.index("7"), "how": "nli", "verdict": "contradiction",
             "verdict_p": 0.55, "f1": 0.0, "score": 0.0, **fields}
+    words = plain(made["response_answer"], made["knowledge_answer"], made["how"], made["verdict"])
+    return {"plain": words, **made}
 
 
 def row(*questions: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -48,7 +50,8 @@ def row(*questions: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 def sentence(**fields: Any) -> dict[str, Any]:
     return {"text": RESPONSE, "start": 0, "end": len(RESPONSE), "support": 0.125,
-            "passage": "It has 7 hills.", "passage_start": 20, "passage_support": 0.25, **fields}
+            "verdict": "not found", "passage": "It has 7 hills.", "passage_start": 20,
+            "passage_support": 0.25, **fields}
 
 
 NO_ANSWER = {"how": "no_answer", "verdict": None, "knowledge_answer": None}
@@ -179,8 +182,7 @@ def test_the_sentence_that_contradicts_is_found() -> None:
     assert against(question()) == [20, 35]
     assert against(question(verdict="neutral")) is None
     assert against(question(start=99)) is None  # of another sentence
-    assert against(question(), support=0.9) is None  # several sentences support it
-    assert against(question(), passage_support=0.9) is None
+    assert against(question(), support=0.9, verdict="supported") is None
     # What is contradicted is said once.
     assert view(row(question(), claims=[sentence()]))["plain"] == [
         "Says 9; the knowledge says 7."]
@@ -192,12 +194,6 @@ def test_words_that_no_question_has() -> None:
     paints = question(span="rome", question="Who painted the hill?")
     assert unasked("wow , i don ' t love painters !", [paints]) == []
     assert view(row(question(), error="line 3: is not JSON")).get("unasked") is None
-
-
-def test_rows_of_earlier_versions_have_words_too() -> None:
-    old = question()
-    assert "plain" not in old
-    assert view(row(old))["questions"][0]["plain"] == "Says 9; the knowledge says 7."
 
 
 def test_page_terminal_and_docs_use_the_same_words() -> None:

@@ -14,6 +14,7 @@ from q2_metric.report.findings import shipped
 from q2_metric.report.page import explanation, write_page
 from q2_metric.report.systems import SystemRun
 from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.plain import plain
 from q2_metric.types import SystemScore
 
 HOSTILE = (
@@ -24,8 +25,9 @@ KNOWLEDGE = "Rome lies in Italy. It has 7 hills, they say."
 
 
 def question(text: str, span: str, knowledge: str, answer: str | None, **fields: Any) -> OutputRow:
-    how = "no_answer" if answer is None else "equal"
+    how = str(fields.get("how", "no_answer" if answer is None else "equal"))
     return {
+        "plain": plain(span, answer, how, fields.get("verdict")),
         "span": span, "start": text.index(span), "question": f"What about {span}?",
         "response_answer": span, "knowledge_answer": answer,
         "knowledge_start": None if answer is None else knowledge.index(answer),
@@ -45,6 +47,8 @@ def row(
         "id": id_, "q2": q2, "q2_no_nli": q2, "scale": scale, "fallback": False, "error": None,
         "response": response, "knowledge": KNOWLEDGE, "history": [], "questions": list(questions),
         "claims": [{"text": response, "start": 0, "end": len(response), "support": scale,
+                    "verdict": "not checked" if scale is None
+                    else "supported" if scale >= 0.5 else "not found",
                     "passage": "It has 7 hills, they say.", "passage_start": 20,
                     "passage_support": scale}],
         **fields,
@@ -69,6 +73,7 @@ ROWS = [
     row(HOSTILE, HOSTILE, 0.0, history=[HOSTILE], fallback=True, knowledge=f"{HOSTILE} More.",
         questions=[question(HOSTILE, "<img src=x", HOSTILE, "<script>")], claims=[
             {"text": HOSTILE, "start": 0, "end": len(HOSTILE), "support": 0.5,
+             "verdict": "supported",
              "passage": HOSTILE, "passage_start": 0, "passage_support": 0.5}]),
     row("none", "hm .", 1.0, fallback=True, scale=None),
     dict.fromkeys(FIRST) | {"id": "bad", "error": f"line 6: {HOSTILE}"},

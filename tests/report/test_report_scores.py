@@ -158,16 +158,6 @@ def test_a_row_where_one_metric_failed(tmp_path: Path) -> None:
         ("knowledge_f1", 2, 0.75), ("nli", 1, 1.0)]
 
 
-def test_files_that_name_f1_and_bleu_as_older_versions_did(tmp_path: Path) -> None:
-    out = write(tmp_path / "s.jsonl", {"id": "a", "f1": 0.5, "bleu": 0.25, "error": None})
-    recorded = {"signatures": {"f1": "f1|version:0.1.0"}}
-    (tmp_path / "s.jsonl.manifest.json").write_text(json.dumps(recorded))
-    (system,), rows = read(out)
-    assert [(one.name, one.value, one.signature) for one in system.scores] == [
-        ("knowledge_f1", 0.5, "f1|version:0.1.0|no_claim:zero"), ("knowledge_bleu", 0.25, "")]
-    assert [row["knowledge_f1"] for row in rows] == [0.5]
-
-
 def test_two_files_scored_into_one(tmp_path: Path) -> None:
     first = write(tmp_path / "a.jsonl", *ROWS[:2])
     second = write(tmp_path / "b.jsonl", *ROWS[:1])
@@ -216,7 +206,7 @@ def test_what_is_no_output_of_q2_score(
     assert str(caught.value) == f"{tmp_path / 'scores.jsonl'}, {message}"
 
 
-def test_items_of_an_earlier_version(tmp_path: Path) -> None:
+def test_fields_that_items_lack_are_null(tmp_path: Path) -> None:
     _, (row,) = read(write(tmp_path / "s.jsonl", {"id": "a", "q2": 1, "questions": [QUESTION]}))
     assert row["questions"][0] == {
         **QUESTION, "response_answer": None, "knowledge_answer": None, "knowledge_start": None,
