@@ -114,7 +114,7 @@ class Job:
         no_claim: how responses that claim nothing count in means.
         texts: whether output rows repeat response, knowledge and history.
         raw_csv: whether texts in csv are written unchanged
-            (:func:`q2_metric.rows.writers.open_writer`).
+            (:func:`q2_metric.rows.writers.writer_of`).
         form: format of the files (:data:`q2_metric.rows.formats.FORMS`); ``None`` if the
             suffix determines it.
         group_by: columns; means are also computed for each of their values.

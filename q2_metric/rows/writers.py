@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from q2_metric.files import check_place, check_written, replacing
+from q2_metric.files import check_place, check_written
 from q2_metric.rows.fields import Field, Layout, OutputRow
 from q2_metric.rows.parquet import pyarrow
 from q2_metric.rows.spreadsheet import to_cell
@@ -27,7 +27,12 @@ class Writer(Protocol):
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
-    """Raises for a path that :func:`open_writer` would refuse, without touching the file."""
+    """Refuses a path that cannot be written, without touching the file.
+
+    Raises:
+        InputError: the suffix is unknown, the folder does not exist, or the path is an input.
+        MissingExtra: parquet without pyarrow.
+    """
     check_place(path, SUFFIXES)
     check_written([path], inputs)
     if Path(path).suffix.lower() == ".parquet":
@@ -38,35 +43,12 @@ OpenWriter = Callable[[Path, Layout, bool], AbstractContextManager[Writer]]
 """Called with a path, the layout of the rows, and whether texts in csv are written unchanged."""
 
 
-@contextmanager
-def open_writer(
-    path: str | Path, layout: Layout, *, inputs: Sequence[str | Path] = (), raw_csv: bool = False,
-) -> Iterator[Writer]:
-    """A writer for one of :data:`SUFFIXES`; UTF-8, no NaN.
-
-    The file replaces an existing one only when it is complete. In csv, lists and objects are
-    JSON, and texts are escaped so that no spreadsheet runs them
-    (:mod:`q2_metric.rows.spreadsheet`).
-
-    Args:
-        path: file to write.
-        layout: the fields of its rows.
-        inputs: files that must not be overwritten.
-        raw_csv: whether texts in csv are written unchanged.
-
-    Raises:
-        InputError: the suffix is unknown, the folder does not exist, ``path`` is one of the
-            inputs, or it cannot be written.
-        MissingExtra: parquet without pyarrow.
-    """
-    check_output(path, inputs)
-    with replacing(Path(path), private=True) as unfinished, \
-            writer_of(path)(unfinished, layout, raw_csv) as writer:
-        yield writer
-
-
 def writer_of(path: str | Path) -> OpenWriter:
-    """The writer for the format of a path's suffix; it can write to any path."""
+    """The writer for the format of a path's suffix; it can write to any path.
+
+    It writes UTF-8, without NaN. In csv, lists and objects are JSON, and texts are escaped so that
+    no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
+    """
     return _OPENED[Path(path).suffix.lower()]
 
 

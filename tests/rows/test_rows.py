@@ -5,7 +5,8 @@ import io
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from fakes import judged
 from limits import fill, small_disk
 
 from q2_metric.errors import InputError, MissingExtra, WriteError
+from q2_metric.files import replacing
 from q2_metric.rows import record
 from q2_metric.rows.columns import ALIASES, Columns
 from q2_metric.rows.fields import (
@@ -28,7 +30,7 @@ from q2_metric.rows.fields import (
 )
 from q2_metric.rows.formats import read_fields
 from q2_metric.rows.read import PEEKED, BadRow, read_rows
-from q2_metric.rows.writers import open_writer
+from q2_metric.rows.writers import Writer, check_output, writer_of
 from q2_metric.types import Comparison, Example, Question, Score, Span, Verdict
 
 GOOD = {"response": "r", "knowledge": "k"}
@@ -571,6 +573,14 @@ def test_texts_beside_the_scores() -> None:
     bad = output_row(0, BadRow(0, None, "no"), {}, Layout(["word_share"], texts=True))
     assert [bad[field] for field in TEXTS] == [None] * len(TEXTS)
     assert with_texts(output_row(0, example, {}, ["word_share"]), example) == row
+
+
+@contextmanager
+def open_writer(path: Path, layout: Layout, inputs: Sequence[str | Path] = ()) -> Iterator[Writer]:
+    """As an output is written: whole, or not at all."""
+    check_output(path, inputs)
+    with replacing(path) as unfinished, writer_of(path)(unfinished, layout, False) as writer:
+        yield writer
 
 
 def write(path: Path, rows: list[OutputRow]) -> None:
