@@ -129,7 +129,7 @@ def _print_ranking(ranking: Sequence[Ranked], title: str) -> None:
 @click.option("--detector", metavar="NAME|FOLDER", default="bundled", show_default=True,
               help='Detector of turns that need knowledge; "" for none.')
 @click.option("--out", "outs", type=NEW_FILE, multiple=True,
-              help="Write the results as .md or .json; may be repeated.")
+              help="Write the results as .json, .csv or .md; may be repeated.")
 @click.option("--note", type=FILE, help="Markdown to insert into a page of --out.")
 def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, detector: str,
              outs: tuple[Path, ...], note: Path | None, **options: Any) -> None:
@@ -137,15 +137,16 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
 
     The default is the data set dstc10 (q2 data download dstc10).
     """
-    from q2_metric.cli.render import print_table
+    from q2_metric.cli.tables import print_report
+    from q2_metric.evaluation.files import SUFFIXES, write
+    from q2_metric.files import check_place
     from q2_metric.knowledge import experiment
     from q2_metric.knowledge.choose import load_detector
-    from q2_metric.knowledge.page import markdown
+    from q2_metric.knowledge.page import report
     from q2_metric.knowledge.pools import read_pool
 
     for path in outs:
-        if path.suffix not in (".md", ".json"):
-            raise InputError(f"{path}: cannot be written: use .md or .json")
+        check_place(path, SUFFIXES)
     if pool_file is None and logs is None and labels is None:
         from q2_metric.data.download import folder
 
@@ -158,34 +159,14 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
     labelled = experiment.read_labelled(logs, labels, pool)
     result = experiment.compare(load_rankers(options), pool, labelled)
     if detector:
-        found = load_detector(detector, pool, device=options["device"],
+        asked = load_detector(detector, pool, device=options["device"],
                               batch_size=options["batch_size"])
-        result.detection[found.name] = experiment.detect(found, labelled)
-    table = [
-        [row.ranker, *(f"{100 * share:.1f}" for share in (
-            row.figures["all"].r1, row.figures["all"].r5, row.figures["all"].mrr5,
-            row.figures["all"].domain_errors, row.figures["all"].entity_errors,
-            row.figures["all"].document_errors)),
-         "" if row.seconds is None else f"{row.seconds:.2f}"]
-        for row in result.rows
-    ]
-    titles = ["ranker", "R@1", "R@5", "MRR@5", "wrong\ndomain", "wrong\nentity", "wrong\ndocument",
-              "s/turn"]
-    print_table(titles, table)
-    for name, one in result.detection.items():
-        click.echo(f"{name}: precision {one.precision:.3f}, recall {one.recall:.3f}, "
-                   f"F1 {one.f1:.3f} of {one.n} turns")
-    command = "q2 " + shlex.join(sys.argv[1:])
-    today = datetime.now(UTC).date().isoformat()
+        result.detection[asked.name] = experiment.detect(asked, labelled)
+    found = report(result, date=datetime.now(UTC).date().isoformat(),
+                   command=shlex.join(["q2", *sys.argv[1:]]))
+    print_report(found)
     for path in outs:
-        if path.suffix == ".md":
-            text = markdown(
-                result, command, today, read_text(note) if note else ""
-            )
-        else:
-            text = json.dumps({"command": command, "date": today, **result.as_dict()}, indent=1)
-        with writing(path) as file:
-            file.write(text)
+        write(found, path, note=read_text(note) if note else "")
 
 
 @select.command("train")

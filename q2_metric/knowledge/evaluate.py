@@ -7,7 +7,7 @@ least one of them among the first k, as DSTC9's evaluation does (success at k).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
@@ -34,9 +34,6 @@ class Selection:
     domain_errors: float
     entity_errors: float
     document_errors: float
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def evaluate(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from q2_metric.errors import InputError
 from q2_metric.knowledge.detection import Detection, evaluate_detection
@@ -72,9 +71,6 @@ class ExperimentResult:
     rows: list[RankerRow] = field(default_factory=list)
     recall: dict[str, dict[int, float]] = field(default_factory=dict)
     detection: dict[str, Detection] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> ExperimentResult:
