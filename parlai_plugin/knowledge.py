@@ -124,11 +124,11 @@ def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | No
         field: the name of another field of the message to read instead.
     """
     if field:
-        found: Sequence[str] = pieces(act.get(field))
+        texts: Sequence[str] = pieces(act.get(field))
     else:
         source = source_of(teacher)
-        found = source.all(teacher, act) if which == "all" else source.gold(teacher, act)
-    return "\n".join(text for text in found if text.strip() not in NOTHING and usable(text))
+        texts = source.all(teacher, act) if which == "all" else source.gold(teacher, act)
+    return "\n".join(text for text in texts if text.strip() not in NOTHING and usable(text))
 
 
 def usable(text: object) -> bool:

@@ -51,8 +51,8 @@ def no_such_field(field: str, fields: Sequence[str]) -> str:
 
 
 def _close(name: str) -> str | None:
-    found = difflib.get_close_matches(name.lower().replace("²", "2"), names(), n=1, cutoff=0.75)
-    return found[0] if found else None
+    close = difflib.get_close_matches(name.lower().replace("²", "2"), names(), n=1, cutoff=0.75)
+    return close[0] if close else None
 
 
 def mistyped(opt: Mapping[str, Any]) -> list[str]:

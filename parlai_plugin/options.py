@@ -121,11 +121,11 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
 def _settings() -> Iterable[Setting]:
     """The fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and the settings of all
     metrics, each once."""
-    found: dict[str, Setting] = {}
+    by_name: dict[str, Setting] = {}
     for some in (settings_of(RuntimeConfig), *(one.setting_fields() for one in METRICS.values())):
         for one in some:
-            found.setdefault(one.name, one)
-    return found.values()
+            by_name.setdefault(one.name, one)
+    return by_name.values()
 
 
 def keywords_of(opt: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,11 +43,11 @@ def names(metrics: Collection[str] | None = None) -> dict[str, str]:
 
     A share that several metrics have belongs to the first of them.
     """
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for metric, all_ in reported().items():
         if metrics is None or metric in metrics:
-            found |= {name: metric for name in all_ if name not in found}
-    return found
+            by_name |= {name: metric for name in all_ if name not in by_name}
+    return by_name
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ class Scorer:
             self.metrics, examples, evidence=how.explain,
             on_fault=None if how.strict else warn, on_break=None if how.strict else _report_broken)
         self._waiting.clear()
-        for response, found in zip(alive, scores, strict=True):
-            response.values = scoring.row_numbers(found, how.no_claim)
-            response.scores = found if how.explain else {}
+        for response, by_metric in zip(alive, scores, strict=True):
+            response.values = scoring.row_numbers(by_metric, how.no_claim)
+            response.scores = by_metric if how.explain else {}
             response.example = None  # only numbers are kept, a report may hold millions
 
 

@@ -94,14 +94,14 @@ def _setting(field: dataclasses.Field[Any], hint: Any, words: str) -> Setting:
 def _described(kind: type) -> dict[str, str]:
     """The first sentence of each field's description, from the docstring of a dataclass."""
     _, _, section = (kind.__doc__ or "").partition("Attributes:\n")
-    found: dict[str, str] = {}
+    described: dict[str, str] = {}
     for names, text in re.findall(
         r"^ {8}(\w[\w, ]*): (.+(?:\n {12}.+|\n(?= {12}))*)", section, flags=re.MULTILINE
     ):
         words = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``([^`]*)``", r"\1\2", " ".join(text.split()))
         for name in names.split(", "):
-            found[name] = re.split(r"(?<=\w\w)[.;](?: |$)| \(section", words)[0].rstrip(".")
-    return found
+            described[name] = re.split(r"(?<=\w\w)[.;](?: |$)| \(section", words)[0].rstrip(".")
+    return described
 
 
 def _is(value: object, kind: type) -> bool:

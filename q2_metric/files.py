@@ -112,10 +112,10 @@ def state(path: str | Path) -> tuple[int, ...]:
     """
     try:
         there = [Path(path), *(_inside(path) if os.path.isdir(path) else ())]
-        found = [os.stat(one) for one in there]
+        stats = [os.stat(one) for one in there]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return tuple(number for one in found
+    return tuple(number for one in stats
                  for number in (one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns))
 
 

@@ -72,9 +72,9 @@ def _machine() -> Iterator[Line]:
     yield "Python", f"{platform.python_version()} ({sys.executable}), {platform.platform()}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield "processor", f"{_processor()}, {cores} of {os.cpu_count()} cores for this process"
-    found = {name: _version(name) for name in PACKAGES}
-    yield "packages", ", ".join(f"{name} {there}" for name, there in found.items() if there)
-    if absent := [name for name, there in found.items() if not there]:
+    versions = {name: _version(name) for name in PACKAGES}
+    yield "packages", ", ".join(f"{name} {there}" for name, there in versions.items() if there)
+    if absent := [name for name, there in versions.items() if not there]:
         yield "", f"not installed: {', '.join(absent)}"
 
 

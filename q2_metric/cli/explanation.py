@@ -149,10 +149,10 @@ def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
 
 
 def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    found = "supported by several sentences together" if supported(item) else "no support found"
+    words = "supported by several sentences together" if supported(item) else "no support found"
     if not row["nearest"]:
-        return found
-    return f"{found}; nearest ({value(item['passage_support'])}): {item['passage']}"
+        return words
+    return f"{words}; nearest ({value(item['passage_support'])}): {item['passage']}"
 
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:

@@ -95,10 +95,10 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
     from q2_metric.report.read import read_scores
 
     scores = stack.enter_context(_scored(path, metric, options))
-    found = read_scores([scores], stack)
+    scores_read = read_scores([scores], stack)
     if scores == path:
-        return found
-    return replace(found, runs=tuple(replace(run, name=path) for run in found.runs))
+        return scores_read
+    return replace(scores_read, runs=tuple(replace(run, name=path) for run in scores_read.runs))
 
 
 @contextmanager

@@ -43,8 +43,8 @@ class Commands(Group):
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         module, name = COMMANDS[cmd_name].split(":")
-        found: click.Command = getattr(import_module(module), name)
-        return found
+        command: click.Command = getattr(import_module(module), name)
+        return command
 
 
 def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:

@@ -110,13 +110,13 @@ def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) 
 
 def setting_options(entries: Sequence[Entry]) -> Option[Any]:
     """The options of these metrics' settings. A field that several metrics have has one option."""
-    found: dict[str, tuple[type, Setting, list[str]]] = {}
+    by_name: dict[str, tuple[type, Setting, list[str]]] = {}
     for one in sorted(entries, key=lambda entry: bool(entry.bases)):
         for setting in one.setting_fields():
-            _, _, titles = found.setdefault(
+            _, _, titles = by_name.setdefault(
                 setting.name, (one.settings_class(), setting, []))
             titles.append(one.title)
-    return all_options(*(setting_option(*one) for one in found.values()))
+    return all_options(*(setting_option(*one) for one in by_name.values()))
 
 
 def _model_option(name: str) -> Option[Any]:
@@ -175,15 +175,15 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     from q2_metric.models.english import parser as spacy_parser
 
     spacy_parser.LIGHT = True
-    found = {key: options[key] for key in keywords() if options.get(key) is not None}
-    if found.get("dtype") == "auto":
+    given = {key: options[key] for key in keywords() if options.get(key) is not None}
+    if given.get("dtype") == "auto":
         from q2_metric.models.bundled.runtimes import settled
 
         # Settled here, before models are loaded: caches and resumed runs depend on it.
-        replaced = [name for name in STAGES if name in found]
+        replaced = [name for name in STAGES if name in given]
         own = preset(options["preset"]).reader.kind == "bundled" and not replaced
-        found["dtype"] = settled("auto", found.get("device", "auto")) if own else "float32"
-    return found
+        given["dtype"] = settled("auto", given.get("device", "auto")) if own else "float32"
+    return given
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:

@@ -28,7 +28,7 @@ def state() -> str:
         InputError: it would find nothing or another script; the message says what to do.
     """
     try:
-        found = version("evaluate")
+        release = version("evaluate")
     except PackageNotFoundError:
         raise MissingExtra('evaluate.load("q2")', "evaluate", "evaluate") from None
     for name in NAMES:
@@ -39,4 +39,4 @@ def state() -> str:
             why = f"{OPT_OUT} is set; " if OPT_OUT in os.environ else ""
             raise InputError(f'evaluate.load("{name}") does not find this package in {folder}: '
                              f"{why}run q2 register, or load by q2_metric.path(\"{name}\")")
-    return f'evaluate {found}: evaluate.load("q2") finds it in {cache_folder()}'
+    return f'evaluate {release}: evaluate.load("q2") finds it in {cache_folder()}'

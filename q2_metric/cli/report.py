@@ -60,10 +60,10 @@ def report(
         columns = Columns(response, knowledge, history, id_)
         # Texts and scores are matched in the order in which both are named.
         names = list(scores) if texts else in_order(scores, list(map(day, scores)))
-        found = read_scores(names, files, texts=texts, columns=columns, form=form,
-                            systems_by=systems_by)
-        write_page(out, found.runs, found)
-    bare = sum(run.without_texts for run in found.runs)
+        systems = read_scores(names, files, texts=texts, columns=columns, form=form,
+                              systems_by=systems_by)
+        write_page(out, systems.runs, systems)
+    bare = sum(run.without_texts for run in systems.runs)
     if bare:
         click.echo(
             f"q2: {bare} rows have no texts, so the page cannot show any; "

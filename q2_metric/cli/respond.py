@@ -161,14 +161,14 @@ def _scored(
     ]
     run = scoring.ScoredRows.over(metrics.load_metrics(names, preset), rows)
     lines = []
-    for item, row, found in zip(items, rows, run.scores, strict=True):
+    for item, row, scores in zip(items, rows, run.scores, strict=True):
         line: dict[str, Any] = {
             "id": item.dialogue.id,
             "response": row.response,
             "knowledge": row.knowledge,
             "history": [turn.text for turn in item.dialogue.turns],
         }
-        line |= {name: score.value for name, score in found.items() if score.reason != "empty"}
+        line |= {name: score.value for name, score in scores.items() if score.reason != "empty"}
         if item.response:
             line["gold"] = item.response
         lines.append(line)

@@ -77,7 +77,7 @@ def _threshold(
     _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[str, float]:
     """The least mean that passes, by column name ("" for all metrics)."""
-    found = {}
+    thresholds = {}
     for text in given:
         name, _, value = text.rpartition("=")
         try:
@@ -86,8 +86,8 @@ def _threshold(
             raise click.BadParameter(f"{text!r} is not of the form q2=0.8 or 0.8") from None
         if not 0 <= least <= 1:
             raise click.BadParameter(f"{text!r}: a mean is between 0 and 1")
-        found[name.strip()] = least
-    return found
+        thresholds[name.strip()] = least
+    return thresholds
 
 
 OUTPUT_OPTIONS = all_options(

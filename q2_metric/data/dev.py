@@ -28,12 +28,12 @@ def dev_files() -> dict[str, Path]:
         DataError: there are no such files.
     """
     folder = Path(os.environ.get(ENVIRONMENT, "")) / "dev"
-    found = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
-    if not os.environ.get(ENVIRONMENT) or not found:
+    paths = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+    if not os.environ.get(ENVIRONMENT) or not paths:
         raise DataError(
             f"no development set is here: put dev/NAME{SUFFIX} in a folder that {ENVIRONMENT} names"
         )
-    return found
+    return paths
 
 
 def read_dev(path: str | Path, limit: int | None = None) -> list[Labelled]:

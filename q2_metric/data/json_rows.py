@@ -20,18 +20,18 @@ def read_json(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     """
     text = read_text(path, DataError)
     try:
-        found = json.loads(text)
+        rows = json.loads(text)
     except (ValueError, RecursionError):
-        found = _lines(text, path)
-    if isinstance(found, dict):
-        found = _columns(found, path)
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        rows = _lines(text, path)
+    if isinstance(rows, dict):
+        rows = _columns(rows, path)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{path}: is not a list of objects; is it the right file?")
-    for number, row in enumerate(found, start=1):
+    for number, row in enumerate(rows, start=1):
         for name in needed:
             if row.get(name) is None:
                 raise DataError(f"{path}, row {number}: has no {name!r}; is it the right file?")
-    return found
+    return rows
 
 
 def text_of(row: dict[str, Any], name: str, path: Path, number: int) -> str:
@@ -58,13 +58,13 @@ def _lines(text: str, path: Path) -> list[Any]:
     return rows
 
 
-def _columns(found: dict[str, Any], path: Path) -> list[dict[str, Any]]:
+def _columns(columns: dict[str, Any], path: Path) -> list[dict[str, Any]]:
     """The rows of a table ``{column: {index: value}}``."""
-    if not found or not all(isinstance(column, dict) for column in found.values()):
+    if not columns or not all(isinstance(column, dict) for column in columns.values()):
         # One object alone is a file of one row.
-        return [found]
-    keys = list(next(iter(found.values())))
-    for name, column in found.items():
+        return [columns]
+    keys = list(next(iter(columns.values())))
+    for name, column in columns.items():
         if list(column) != keys:
             raise DataError(f"{path}: the column {name!r} has other rows than the first column")
-    return [{name: column[key] for name, column in found.items()} for key in keys]
+    return [{name: column[key] for name, column in columns.items()} for key in keys]

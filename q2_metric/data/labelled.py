@@ -29,13 +29,13 @@ def contexts(items: Iterable[Labelled]) -> list[Example]:
 
     The response is "" if none was found consistent; the id is that of the first response.
     """
-    found: dict[str, Example] = {}
+    by_knowledge: dict[str, Example] = {}
     for item in items:
         example = item.example
-        context = found.setdefault(example.knowledge, replace(example, response=""))
+        context = by_knowledge.setdefault(example.knowledge, replace(example, response=""))
         if item.consistent and not context.response:
-            found[example.knowledge] = replace(context, response=example.response)
-    return list(found.values())
+            by_knowledge[example.knowledge] = replace(context, response=example.response)
+    return list(by_knowledge.values())
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:

@@ -41,7 +41,7 @@ def read_screeneval(path: str | Path) -> list[Supported]:
         DataError: the file is missing or malformed.
     """
     path = Path(path)
-    found = []
+    supported = []
     needed = ("convo", "inferred_summary", "agg_label")
     for number, row in enumerate(read_json(path, needed), start=1):
         lines = _utterances(row, path, number)
@@ -57,8 +57,8 @@ def read_screeneval(path: str | Path) -> list[Supported]:
             )
         sentence = " ".join(text_of(row, "inferred_summary", path, number).split())
         example = Example(sentence, "\n".join(lines), id=str(number - 1))
-        found.append(Supported(example, bool(row["agg_label"]), frozenset(relevant)))
-    return found
+        supported.append(Supported(example, bool(row["agg_label"]), frozenset(relevant)))
+    return supported
 
 
 def _utterances(row: dict[str, Any], path: Path, number: int) -> list[str]:

@@ -27,7 +27,7 @@ def read_true(source: str | Path) -> list[Labelled]:
     name, path = str(source), Path(source)
     if not path.suffix and len(path.parts) == 1:
         path = folder(f"true/{name}") / f"{name}.csv"
-    found = [
+    labelled = [
         Labelled(
             Example(row["generated_text"], row["grounding"], id=str(number - 1)),
             consistent=read_label(row["label"], path, number),
@@ -37,6 +37,6 @@ def read_true(source: str | Path) -> list[Labelled]:
             read_csv(path, ("grounding", "generated_text", "label")), start=1
         )
     ]
-    if not found:
+    if not labelled:
         raise DataError(f"{path}: has no rows")
-    return found
+    return labelled

@@ -50,7 +50,7 @@ def read_usr(
         DataError: the file is missing or malformed.
     """
     path = Path(path)
-    found = []
+    rated = []
     for number, row in enumerate(read_json(path, ("context", "fact", "responses")), start=1):
         fact = text_of(row, "fact", path, number).strip()
         turns = text_of(row, "context", path, number).splitlines()
@@ -65,8 +65,8 @@ def read_usr(
                     text, fact, tuple(turn for turn in turns if turn.strip()),
                     id=f"{number - 1}-{place}",
                 )
-                found.append(Rated(example, rating, model))
-    return found
+                rated.append(Rated(example, rating, model))
+    return rated
 
 
 def _rated(response: Any, quality: str, path: Path, number: int) -> tuple[str, str, float]:

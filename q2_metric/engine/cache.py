@@ -105,9 +105,9 @@ class Cache:
 
     def get(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values of those keys that are in the cache."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         if self._database is None:
-            return found
+            return values
         now = int(time.time())
         stale: list[str] = []
         try:
@@ -119,7 +119,7 @@ class Cache:
                 )
                 for key, value, used in rows:
                     if (text := _opened(key, value)) is not None:  # otherwise it is computed again
-                        found[key] = json.loads(text)
+                        values[key] = json.loads(text)
                     if not isinstance(used, int) or now - used > _FRESH:
                         stale.append(key)
             with self._database:
@@ -128,7 +128,7 @@ class Cache:
                 )
         except sqlite3.Error as error:
             self._give_up(error)
-        return found
+        return values
 
     def put(self, items: Mapping[str, Any]) -> None:
         """Keeps values; later ones replace earlier ones of the same key."""

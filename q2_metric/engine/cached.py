@@ -103,8 +103,8 @@ class CachedMetric:
             return [to_json(one) for one in score_with(self.metric, block, evidence=evidence)]
 
         what = WITH_EVIDENCE if evidence and entry(self.name).evidence else "score"
-        found = self.cached(what, examples, find, progress or (lambda _rows: None), readable)
-        return [from_json(example, one) for example, one in zip(examples, found, strict=True)]
+        encoded = self.cached(what, examples, find, progress or (lambda _rows: None), readable)
+        return [from_json(example, one) for example, one in zip(examples, encoded, strict=True)]
 
     def cached(
         self,
@@ -128,18 +128,18 @@ class CachedMetric:
         """
         keys = self._keys(what, examples)
         kept = self._store.get(dict.fromkeys(keys))
-        found = {key: value for key, value in kept.items() if usable(value)}
-        here = sum(key in found for key in keys)
+        values = {key: value for key, value in kept.items() if usable(value)}
+        here = sum(key in values for key in keys)
         self.looked_up += here
         progress(here)
-        missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in found}
+        missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in values}
         for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
             results = find([example for _, example in block])
             new = {key: result for (key, _), result in zip(block, results, strict=True)}
             self._store.put({key: result for key, result in new.items() if _finite(result)})
-            found.update(new)
+            values.update(new)
             progress(len(block))
-        return [found[key] for key in keys]
+        return [values[key] for key in keys]
 
     def _keys(self, what: str, examples: Sequence[Example]) -> list[str]:
         # The key includes the history, because a response that only echoes it claims nothing.

@@ -62,12 +62,12 @@ def prepared(
 
     try:
         remote = ray.remote(find).options(num_cpus=1, num_gpus=cluster.gpus)
-        (found,) = watched(ray, lambda: iter([ray.get(remote.remote())]))
+        (answer,) = watched(ray, lambda: iter([ray.get(remote.remote())]))
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray could not load the models: {cause(error)}") from error
-    if isinstance(found, Q2Error):
-        raise found
-    signatures, identities, told = found
+    if isinstance(answer, Q2Error):
+        raise answer
+    signatures, identities, told = answer
     for line in told:
         warn(line)
     return signatures, identities

@@ -234,14 +234,14 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
         BaseException: the iterator raised it.
     """
     address = ray.get_runtime_context().gcs_address
-    found: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(maxsize=1)
+    results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(maxsize=1)
     over = threading.Event()
     heard = [time.monotonic()]
 
     def hand_over(item: T | None, error: BaseException | None = None) -> None:
         while not over.is_set():
             with suppress(queue.Full):
-                found.put((item, error), timeout=0.1)
+                results.put((item, error), timeout=0.1)
                 return
 
     def pull() -> None:
@@ -258,7 +258,7 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
     threading.Thread(target=_look, args=(ray, heard, over), daemon=True).start()
     try:
         while True:
-            item, error = _next(found, heard, address)
+            item, error = _next(results, heard, address)
             if isinstance(error, StopIteration):
                 return
             if error is not None:
@@ -276,7 +276,7 @@ def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
             heard[-1] = time.monotonic()
 
 
-def _next(found: queue.Queue[T], heard: Sequence[float], address: str) -> T:
+def _next(results: queue.Queue[T], heard: Sequence[float], address: str) -> T:
     """The next item of a queue, as long as the cluster that fills it answers.
 
     Raises:
@@ -284,7 +284,7 @@ def _next(found: queue.Queue[T], heard: Sequence[float], address: str) -> T:
     """
     while True:
         try:
-            return found.get(timeout=LOOKS)
+            return results.get(timeout=LOOKS)
         except queue.Empty:
             if time.monotonic() - heard[-1] > GONE:
                 raise ModelError(

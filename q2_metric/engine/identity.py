@@ -75,7 +75,7 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
     Raises:
         MissingExtra: the library that loads the models is not installed.
     """
-    found: Identity = {}
+    commits: Identity = {}
     chosen = preset(request["preset"]) if "preset" in request else None
     for name in names:
         model = request.get(name) or (chosen.model(name) if chosen else "")
@@ -85,8 +85,8 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
             check_packages(
                 f"the model {model!r}" if replaced else f"the preset {request['preset']!r}")
             with suppress(Exception):  # each Hub library raises its own errors
-                found[COMMIT + model] = commit(model)
-    return found
+                commits[COMMIT + model] = commit(model)
+    return commits
 
 
 def contents(values: Iterable[object], known: Known | None = None) -> Identity:
@@ -99,7 +99,7 @@ def contents(values: Iterable[object], known: Known | None = None) -> Identity:
     Raises:
         InputError: a file cannot be read.
     """
-    found: Identity = {}
+    digests: Identity = {}
     for value in values:
         if not isinstance(value, str):
             continue
@@ -107,10 +107,10 @@ def contents(values: Iterable[object], known: Known | None = None) -> Identity:
         if place and os.path.exists(place):
             whole = Path(place)
             paths = sorted(_files(whole)) if whole.is_dir() else [whole]
-            found[CONTENTS + value] = digest(
+            digests[CONTENTS + value] = digest(
                 [[str(path.relative_to(whole)), _hashed(path, known)] for path in paths]
             )
-    return found
+    return digests
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -196,16 +196,16 @@ class Job:
             store: result of :meth:`store`; opened here if not given.
         """
         known = self.store() if store is None else store
-        found = {
+        identities = {
             name: identity(name, entry(name).request(self.preset, self.keywords), known)
             for name in self.metrics
         }
         if self.choice is not None:
-            found["knowledge"] = {
+            identities["knowledge"] = {
                 **self.choice.request, **contents(self.choice.paths, known),
                 CODE: code(),
             }
-        return found
+        return identities
 
     def check(self, *, strict: bool = False) -> None:
         """Finds missing files and columns before a model is loaded; with ``strict``, also bad rows.
@@ -237,14 +237,14 @@ class Job:
         """
         know(self.entries)
         if self.cache is None:
-            found = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
+            loaded = metrics.load_metrics(self.metrics, self.preset, **self.keywords)
         else:
             kept = self.store() if store is None else store
             warn_of_unused(self.keywords, self.metrics)
-            found = [self._cached(name, kept) for name in self.metrics]
+            loaded = [self._cached(name, kept) for name in self.metrics]
         selector = None if self.choice is None else self.choice.load()
-        cached = [metric for metric in found if isinstance(metric, CachedMetric)]
-        return LoadedJob(calibrate(found, self.calibrations), selector, cached)
+        cached = [metric for metric in loaded if isinstance(metric, CachedMetric)]
+        return LoadedJob(calibrate(loaded, self.calibrations), selector, cached)
 
     def _cached(self, name: str, store: Cache) -> Metric:
         told = together(self.metrics, self.keywords)
@@ -301,8 +301,8 @@ class Job:
         )
         layout = self.layout
         rows = [
-            output_row(first + i, row, found, layout, file=file)
-            for i, (row, found) in enumerate(zip(block, scores, strict=True))
+            output_row(first + i, row, by_metric, layout, file=file)
+            for i, (row, by_metric) in enumerate(zip(block, scores, strict=True))
         ]
         for i, words in faults.items():
             rows[i]["error"] = f"{file}, row {first + i + 1}: {'; '.join(words)}"

@@ -70,9 +70,9 @@ def manifest(
     }
 
 
-def once(found: Manifest) -> bool:
+def once(manifest: Manifest) -> bool:
     """Whether the run reads an input that cannot be read again."""
-    return any(one["sha256"] is None for one in found["files"])
+    return any(one["sha256"] is None for one in manifest["files"])
 
 
 def difference(begun: Manifest, now: Manifest) -> str | None:
@@ -162,10 +162,10 @@ def _shown(value: object) -> str:
 def read_manifest(path: Path) -> Manifest | None:
     """The manifest in a file; ``None`` if it is missing or cannot be read."""
     try:
-        found = read_json(path)
+        manifest = read_json(path)
     except InputError:
         return None
-    return found if isinstance(found, dict) else None
+    return manifest if isinstance(manifest, dict) else None
 
 
 def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> None:
@@ -211,17 +211,17 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
             was written, or is of another command.
     """
     record = beside(out)
-    found = _of_output(record)
-    if found is None:
+    manifest = _of_output(record)
+    if manifest is None:
         check_free(record, "a manifest of q2 score")
     held = contents(out)
     if held is None:
         return
-    if found is None:
+    if manifest is None:
         problem = f"is not an output of q2 score ({record.name} is not beside it)"
-    elif found["output"] != held:
+    elif manifest["output"] != held:
         problem = "has changed since q2 score wrote it"
-    elif other := now and asked_otherwise(found, now):
+    elif other := now and asked_otherwise(manifest, now):
         problem = f"is of another command: {other}"
     else:
         return
@@ -230,6 +230,6 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
 
 def _of_output(path: Path) -> Manifest | None:
     """The manifest of an output; ``None`` if the file is something else."""
-    found = read_manifest(path)
+    record = read_manifest(path)
     fields = {*manifest([], {}, {}, {}), "systems", "output"}
-    return found if found is not None and fields <= found.keys() else None
+    return record if record is not None and fields <= record.keys() else None

@@ -80,14 +80,14 @@ class PartFiles:
 
     def done(self) -> set[tuple[int, int]]:
         """(file, block) of the existing parts; links are not followed."""
-        found = set()
+        blocks = set()
         for folder in self._folders():
             file, thousand = map(int, folder.name.split("-"))
             for path in folder.iterdir():
                 part = _PART.fullmatch(path.name)
                 if part and not path.is_symlink():  # otherwise it is not ours
-                    found.add((file, thousand * _IN_FOLDER + int(part[1])))
-        return found
+                    blocks.add((file, thousand * _IN_FOLDER + int(part[1])))
+        return blocks
 
     def _folders(self) -> list[Path]:
         """The folders that hold the parts."""
@@ -106,10 +106,11 @@ class PartFiles:
             rows: number of rows that the part must have.
         """
         try:
-            found = [json.loads(line) for line in (self._lines(file, block) or b"").splitlines()]
+            lines = (self._lines(file, block) or b"").splitlines()
+            part_rows = [json.loads(line) for line in lines]
         except (ValueError, RecursionError):
             return None
-        return found if len(found) == rows else None
+        return part_rows if len(part_rows) == rows else None
 
     def _lines(self, file: int, block: int) -> bytes | None:
         """The lines of a part as they were written, without its seal."""
@@ -292,8 +293,8 @@ def _begun(parts: PartFiles, out: str | Path, now: Manifest, done: int) -> Manif
         raise InputError(
             f"{out}: an interrupted run left {parts.folder}, but {other}; {again}"
         )
-    found: Manifest = begun
-    return found
+    manifest: Manifest = begun
+    return manifest
 
 
 def ours(folder: Path) -> bool:

@@ -174,8 +174,8 @@ class JobRun:
             _finish(self.job, out, parts, results, now, held)
         return results
 
-    def _complete(self, out: str, found: Manifest) -> list[FileResult]:
-        results = [FileResult.from_json(one) for one in found["systems"]]
+    def _complete(self, out: str, manifest: Manifest) -> list[FileResult]:
+        results = [FileResult.from_json(one) for one in manifest["systems"]]
         rows, _ = total(results)
         self.listener.note(
             f"{out} is complete already ({rows} rows); --overwrite scores them again"
@@ -318,18 +318,18 @@ class JobRun:
 
 def _finished(out: str, now: Manifest) -> Manifest | None:
     """The manifest of an output that the same command completed and that is unchanged since."""
-    found = read_manifest(beside(out))
+    manifest = read_manifest(beside(out))
     if (
-        found is None
-        or not found.get("complete")
+        manifest is None
+        or not manifest.get("complete")
         or PartFiles(parts_folder(out)).manifest.exists()
         or once(now)
-        or difference(found, now) is not None
+        or difference(manifest, now) is not None
         or not rereadable(out)
-        or fingerprint(out) != found.get("output")
+        or fingerprint(out) != manifest.get("output")
     ):
         return None
-    return found
+    return manifest
 
 
 def _finish(

@@ -150,14 +150,14 @@ def experiment(
 
 def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> tuple[Cell, ...]:
     inside = values.min() >= 0 and values.max() <= 1
-    found = st.detection(labels, decided.astype(float))
+    decisions = st.detection(labels, decided.astype(float))
     return (
         st.ece(labels, values) if inside else None,
         float(((values - labels) ** 2).mean()) if inside else None,
-        found.accuracy,
-        found.balanced_accuracy,
-        found.consistent_precision,
-        found.consistent_recall,
+        decisions.accuracy,
+        decisions.balanced_accuracy,
+        decisions.consistent_precision,
+        decisions.consistent_recall,
     )
 
 

@@ -38,17 +38,17 @@ def detection_table(
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         numbers = values(column)
-        found = st.detection(truth, numbers, threshold)
+        decisions = st.detection(truth, numbers, threshold)
         lines.append((
             title(metric),
             st.auc_interval(truth, numbers),
             *([] if auc is None else [auc.get(metric)]),
-            found.accuracy,
+            decisions.accuracy,
             *([] if accuracy is None else [accuracy.get(metric)]),
-            found.consistent_precision,
-            found.consistent_recall,
-            found.inconsistent_precision,
-            found.inconsistent_recall,
+            decisions.consistent_precision,
+            decisions.consistent_recall,
+            decisions.inconsistent_precision,
+            decisions.inconsistent_recall,
             st.average_precision(truth, numbers),
             st.ece(truth, st.min_max(numbers)),
             sum(item is None or item.value is None for item in column),
@@ -101,8 +101,8 @@ def auc_lines(
     """
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
-        found = [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
-        lines.append((title(metric), *found, average([one.value for one in found])))
+        intervals = [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
+        lines.append((title(metric), *intervals, average([one.value for one in intervals])))
     return lines
 
 
@@ -130,8 +130,9 @@ def comparison_table(
     for key, columns in scores.items():
         for metric, column in columns.items():
             if metric != against and against in columns:
-                found = st.auc_difference(truths[key], values(column), values(columns[against]))
-                lines.append((key, title(metric), found.interval, found.p))
+                difference = st.auc_difference(
+                    truths[key], values(column), values(columns[against]))
+                lines.append((key, title(metric), difference.interval, difference.p))
     return Table(
         "comparison",
         f"ROC-AUC × 100 compared with {title(against)}",

@@ -87,8 +87,8 @@ def _calibration(
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
         if entry(metric).probability:
-            found = [st.ece(truths[key], values(scores[key][metric])) for key in scores]
-            lines.append((title(metric), *found, average(found)))
+            errors = [st.ece(truths[key], values(scores[key][metric])) for key in scores]
+            lines.append((title(metric), *errors, average(errors)))
     if not lines:
         return None
     return Table(

@@ -37,12 +37,12 @@ def _unit(axis: Any) -> None:
 
 def _precision_recall(plt: Any, panels: Panels, styles: Styles) -> Any:
     figure, axes = _row(plt, panels, rows=2)
-    for row, found in enumerate(("consistent", "inconsistent")):
+    for row, side in enumerate(("consistent", "inconsistent")):
         for axis, (title, series) in zip(axes[row], panels.items(), strict=True):
             for metric, curves in series.items():
-                curve = curves[found]
+                curve = curves[side]
                 axis.step(curve["x"], curve["y"], where="post", **styles[metric])
-            axis.set(xlabel="recall", ylabel="precision", title=f"{found}: {title}")
+            axis.set(xlabel="recall", ylabel="precision", title=f"{side}: {title}")
             axis.set_xlim(-0.01, 1.01)
             axis.set_ylim(0, 1.01)
             axis.label_outer()

@@ -61,11 +61,11 @@ def experiment(
     if not searched:
         raise InputError("no supported sentence has a marked utterance ('rel_utt')")
     with bar("evidence", len(searched)) as progress:
-        found = search(scale, [row.example for row in searched], progress)
+        places = search(scale, [row.example for row in searched], progress)
     lexical = [_most_overlap(row) for row in searched]
     chance = [len(row.relevant) / len(row.utterances) for row in searched]
     lines: list[tuple[Cell, ...]] = [
-        ("SCALE, tree search", _recall(searched, found), published.EVIDENCE_RECALL.get("scale")),
+        ("SCALE, tree search", _recall(searched, places), published.EVIDENCE_RECALL.get("scale")),
         ("token F1, every utterance", _recall(searched, lexical), None),
         ("chance", sum(chance) / len(chance), None),
     ]
@@ -119,8 +119,8 @@ def _most_overlap(row: Supported) -> int:
     return overlaps.index(max(overlaps))
 
 
-def _recall(rows: Sequence[Supported], found: Sequence[int | None]) -> st.Interval:
-    hits = [place in row.relevant for row, place in zip(rows, found, strict=True)]
+def _recall(rows: Sequence[Supported], lines: Sequence[int | None]) -> st.Interval:
+    hits = [place in row.relevant for row, place in zip(rows, lines, strict=True)]
     return st.share_interval(hits)
 
 

@@ -122,12 +122,12 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 def _styles(panels: Panels) -> Styles:
     """Colour and dash of each metric, by its index among the report's metrics."""
-    found = dict.fromkeys(metric for one in panels.values() for metric in one)
+    metrics = dict.fromkeys(metric for one in panels.values() for metric in one)
     return {
         metric: {
             "color": _COLOURS[place % len(_COLOURS)],
             "linestyle": _DASHES[place % len(_DASHES)],
             "label": title(metric),
         }
-        for place, metric in enumerate(found)
+        for place, metric in enumerate(metrics)
     }

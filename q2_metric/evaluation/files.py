@@ -61,8 +61,8 @@ def read_json(path: str | Path) -> Report:
     """
     text = read_text(path)
     try:
-        found = parse_json(text)
-        if found.pop("format") != FORMAT:
+        report = parse_json(text)
+        if report.pop("format") != FORMAT:
             raise KeyError("format")
         tables = tuple(
             Table(
@@ -72,9 +72,9 @@ def read_json(path: str | Path) -> Report:
                 tuple(tuple(_cell(cell) for cell in row) for row in table["rows"]),
                 table["note"],
             )
-            for table in found.pop("tables")
+            for table in report.pop("tables")
         )
-        return Report(tables=tables, **found)
+        return Report(tables=tables, **report)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: is not a result of q2 meta-eval") from error
 

@@ -31,14 +31,14 @@ def read_labelled(
     lines = list(records(path, shown(path), form))
     labels = _labels(fields_of(lines), label)
     rows = list(read_rows(path, columns, found=lines))
-    found = []
+    labelled = []
     for row, consistent in zip(rows, labels, strict=True):
         if isinstance(row, BadRow):
             raise InputError(f"{row.error}; every row of a labelled file must be readable")
-        found.append(Labelled(row, consistent))
-    if not found:
+        labelled.append(Labelled(row, consistent))
+    if not labelled:
         raise InputError(f"{path}: has no rows")
-    return found
+    return labelled
 
 
 def read_scored(
@@ -53,15 +53,15 @@ def read_scored(
     Raises:
         InputError: a column is missing, a value is not a label, or a number is missing or invalid.
     """
-    found = list(read_fields(path, form))
-    return _labels(found, label), _numbers(found, column)
+    rows = list(read_fields(path, form))
+    return _labels(rows, label), _numbers(rows, column)
 
 
 Rows = Iterable[tuple[str, Mapping[str, object]]]
 
 
 def _labels(rows: Rows, label: str | None) -> list[bool]:
-    found: list[bool] = []
+    labels: list[bool] = []
     for where, fields in rows:
         if label is None:
             by_lower = {key.strip().lower(): key for key in fields}
@@ -75,12 +75,12 @@ def _labels(rows: Rows, label: str | None) -> list[bool]:
         known = as_label(fields[label])
         if known is None:
             raise InputError(f"{where}: the label is {fields[label]!r}, not 0 or 1")
-        found.append(known)
-    return found
+        labels.append(known)
+    return labels
 
 
 def _numbers(rows: Rows, column: str) -> list[float]:
-    found = []
+    numbers = []
     for where, fields in rows:
         if column not in fields:
             columns = ", ".join(map(repr, fields))
@@ -88,5 +88,5 @@ def _numbers(rows: Rows, column: str) -> list[float]:
         number = number_of(fields[column], column, where)
         if number is None:
             raise InputError(f"{where}: has no score (field {column!r}); leave the row out")
-        found.append(number)
-    return found
+        numbers.append(number)
+    return numbers

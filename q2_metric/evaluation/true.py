@@ -44,17 +44,17 @@ def sets_here() -> list[str]:
     Raises:
         DataError: no set is installed.
     """
-    found: list[str] = []
+    names: list[str] = []
     for name in SETS:
         try:
             folder(f"true/{name}")
         except DataError:
             continue
-        if SAME_SET.get(name) not in found:
-            found.append(name)
-    if not found:
+        if SAME_SET.get(name) not in names:
+            names.append(name)
+    if not names:
         raise DataError("no set of TRUE is here yet; run: q2 data download true")
-    return found
+    return names
 
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
@@ -64,13 +64,13 @@ def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
         DataError: a set or a file is missing, or is not as expected.
         InputError: two sets have the same name.
     """
-    found: dict[str, list[Labelled]] = {}
+    by_name: dict[str, list[Labelled]] = {}
     for source in sources:
         name = Path(source).stem if Path(source).suffix else source
-        if name in found:
+        if name in by_name:
             raise InputError(f"two sets have the name {name!r}; rename a file")
-        found[name] = read_true(source)
-    return found
+        by_name[name] = read_true(source)
+    return by_name
 
 
 def experiment(

@@ -96,16 +96,16 @@ class Judge:
         """
         with self._lock:
             if self._last[0] != list(rows):
-                found = scoring.score(
+                scores = scoring.score(
                     self.metrics, rows, evidence=self.evidence, on_fault=_warn,
                     on_break=None if self.strict else _report_broken)
-                self._last = list(rows), list(map(self._judged, rows, found))
+                self._last = list(rows), list(map(self._judged, rows, scores))
             return self._last[1]
 
     def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
         """The mean of each number over these rows, which can be added to those of other rows."""
-        found = self(rows)
-        return {name: scoring.Mean.of(one.numbers[name] for one in found) for name in self.names}
+        judged = self(rows)
+        return {name: scoring.Mean.of(one.numbers[name] for one in judged) for name in self.names}
 
     def _judged(self, row: Example, scores: Mapping[str, Score]) -> Judged:
         numbers = scoring.row_numbers(scores, self.no_claim)

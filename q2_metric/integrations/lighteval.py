@@ -39,8 +39,8 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
                     "put it there")
             rows.append(given(response.final_text[0], specific["knowledge"],
                               specific.get("history"), f"document {doc.id}"))
-        found = (judged.numbers[self.name] for judged in self.judge(rows))
-        return [float("nan") if value is None else value for value in found]
+        values = (judged.numbers[self.name] for judged in self.judge(rows))
+        return [float("nan") if value is None else value for value in values]
 
 
 def _mean(values: Sequence[float]) -> float:

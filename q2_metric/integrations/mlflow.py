@@ -81,11 +81,11 @@ def grounded_metrics(
 
 def _column(judge: Judge, name: str) -> Callable[..., MetricValue]:
     def eval_fn(predictions: Any, knowledge: Any, history: Any = None) -> MetricValue:
-        found = judge(given_columns(predictions, knowledge, history))
-        values = [judged.numbers[name] for judged in found]
+        verdicts = judge(given_columns(predictions, knowledge, history))
+        values = [judged.numbers[name] for judged in verdicts]
         mean = Mean.of(values).value
         return MetricValue(
-            scores=values, justifications=[judged.why for judged in found],
+            scores=values, justifications=[judged.why for judged in verdicts],
             aggregate_results={} if mean is None else {"mean": mean},
         )
 

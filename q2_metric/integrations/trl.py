@@ -63,12 +63,12 @@ class Reward:
         rows = scoring.given_columns(
             [text_of(said) for said in completions], columns[self.knowledge],
             columns.get(self.history), "completion")
-        found = [one.numbers for one in self.judge(rows)]
+        by_row = [one.numbers for one in self.judge(rows)]
         for name in scoring.SHARES:
-            share = scoring.Mean.of(one.get(name) for one in found).value
+            share = scoring.Mean.of(one.get(name) for one in by_row).value
             if log_metric is not None and share is not None:
                 log_metric(f"{self.__name__}/{name}", share)
-        return [numbers[self.__name__] for numbers in found]
+        return [numbers[self.__name__] for numbers in by_row]
 
 
 def text_of(completion: object) -> str:

@@ -41,8 +41,8 @@ class Bm25Index:
         words = [word for word in stems(query) if word in self._vocabulary]
         if not words:
             return np.zeros(self._count, np.float32)
-        found: NDArray[np.float32] = self._index.get_scores(words)
-        return found
+        scores: NDArray[np.float32] = self._index.get_scores(words)
+        return scores
 
     @property
     def _vocabulary(self) -> dict[str, int]:

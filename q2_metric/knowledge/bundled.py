@@ -162,16 +162,16 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
     for place, features in by_entity(mention_features(dialogue, mentions), index).items():
         entity[place] = max(float(row @ weights.mention) for row in features)
     domain = domain_features(dialogue, mentions, index) @ weights.domain
-    found: Floats = similar @ weights.text + entity[index.entity] + domain[index.domain]
-    return found
+    scores: Floats = similar @ weights.text + entity[index.entity] + domain[index.domain]
+    return scores
 
 
 def bundled_weights() -> Weights:
     """The weights that the recipe learned with vectors."""
     from q2_metric.models.bundled.selection import learned
 
-    found = learned()
-    return Weights(found["text"], found["mention"], found["domain"])
+    arrays = learned()
+    return Weights(arrays["text"], arrays["mention"], arrays["domain"])
 
 
 def without(text: str, name: str | None) -> str:
@@ -211,7 +211,7 @@ def mention_features(
     last = len(dialogue.turns) - 1
     words = {i: spoken_words(dialogue.turns[i].text) for i in {m.turn for m in mentions}}
     spots = sorted({(m.turn, m.start, m.end) for m in mentions}, reverse=True)
-    found = []
+    by_mention = []
     for m in mentions:
         rank = spots.index((m.turn, m.start, m.end))
         features = (
@@ -225,8 +225,8 @@ def mention_features(
             float(dialogue.turns[m.turn].speaker == SYSTEM),
             float(_follows(words[m.turn][: m.start], PLACING)),
         )
-        found.append((m.entity, np.array(features, np.float32)))
-    return found
+        by_mention.append((m.entity, np.array(features, np.float32)))
+    return by_mention
 
 
 def _follows(before: Sequence[str], words: frozenset[str]) -> bool:

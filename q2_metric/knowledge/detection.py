@@ -170,8 +170,8 @@ def train_detector(
 
     def judge() -> float:
         pairs = [(dialogue, "") for dialogue in dev_dialogues]
-        found = encoder.probabilities(pairs, 2 * settings.batch_size)
-        return evaluate_detection([row[0] for row in found], dev_targets).f1
+        probabilities = encoder.probabilities(pairs, 2 * settings.batch_size)
+        return evaluate_detection([row[0] for row in probabilities], dev_targets).f1
 
     task = Task(
         encoder.network, len(dialogues), loss_of, judge, encoder.save, encoder.loaded.device)

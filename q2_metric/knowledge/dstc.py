@@ -43,16 +43,16 @@ def read_knowledge(path: str | Path) -> Pool:
     return knowledge_of(read_json(path), path)
 
 
-def knowledge_of(found: object, path: str | Path) -> Pool:
+def knowledge_of(value: object, path: str | Path) -> Pool:
     """The snippets in the contents of a ``knowledge.json``; see :func:`read_knowledge`.
 
     Raises:
         InputError: as there, naming ``path``.
     """
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
     snippets: list[Snippet] = []
-    for domain, entities in found.items():
+    for domain, entities in value.items():
         if not isinstance(entities, dict):
             raise InputError(f"{path}: domain {domain!r} is not an object of entities")
         for entity_id, entity in entities.items():
@@ -83,10 +83,10 @@ def read_logs(path: str | Path) -> list[Dialogue]:
     Raises:
         InputError: the file is malformed; the message names dialogue and turn.
     """
-    found = read_json(path)
-    if not isinstance(found, list):
+    logs = read_json(path)
+    if not isinstance(logs, list):
         raise InputError(f"{path}: is not a list of dialogues")
-    return [_dialogue(turns, f"{path}: dialogue {i}", str(i)) for i, turns in enumerate(found)]
+    return [_dialogue(turns, f"{path}: dialogue {i}", str(i)) for i, turns in enumerate(logs)]
 
 
 def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
@@ -98,13 +98,13 @@ def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
     Raises:
         InputError: the file is malformed, or has no such turn.
     """
-    found = read_json(path)
-    if not isinstance(found, list):
+    turns = read_json(path)
+    if not isinstance(turns, list):
         raise InputError(f"{path}: is not a list of turns")
-    if found and isinstance(found[0], list):
+    if turns and isinstance(turns[0], list):
         raise InputError(f"{path}: holds several dialogues; pass it with --logs, or give a file "
                          "with one dialogue")
-    dialogue = _dialogue(found, str(path), None)
+    dialogue = _dialogue(turns, str(path), None)
     return dialogue if turn is None else upto(dialogue, turn, str(path))
 
 
@@ -129,12 +129,12 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnL
     Raises:
         InputError: the file is malformed; the message names the label.
     """
-    found = read_json(path)
-    if not isinstance(found, list):
+    labels = read_json(path)
+    if not isinstance(labels, list):
         raise InputError(f"{path}: is not a list of labels")
-    if dialogues is not None and len(found) != dialogues:
-        raise InputError(f"{path}: has {len(found)} labels for {dialogues} dialogues")
-    return [_label(label, f"{path}: label {i}") for i, label in enumerate(found)]
+    if dialogues is not None and len(labels) != dialogues:
+        raise InputError(f"{path}: has {len(labels)} labels for {dialogues} dialogues")
+    return [_label(label, f"{path}: label {i}") for i, label in enumerate(labels)]
 
 
 def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
@@ -148,24 +148,24 @@ def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
             pool.find(key, f"{where}: label {i}")
 
 
-def _dialogue(found: Any, where: str, id_: str | None) -> Dialogue:
-    if not isinstance(found, list) or not found:
+def _dialogue(value: Any, where: str, id_: str | None) -> Dialogue:
+    if not isinstance(value, list) or not value:
         raise InputError(f"{where} has no turns")
-    turns = [_turn(turn, f"{where}, turn {i}", len(found) - i) for i, turn in enumerate(found)]
+    turns = [_turn(turn, f"{where}, turn {i}", len(value) - i) for i, turn in enumerate(value)]
     if not any(turn.text.strip() for turn in turns):
         raise InputError(f"{where} has no text")
     return Dialogue(tuple(turns), id_)
 
 
-def _turn(found: Any, where: str, from_end: int) -> Turn:
-    if isinstance(found, str):
-        return Turn(found, "U" if from_end % 2 else "S")
-    if not isinstance(found, dict) or not isinstance(found.get("text"), str):
+def _turn(value: Any, where: str, from_end: int) -> Turn:
+    if isinstance(value, str):
+        return Turn(value, "U" if from_end % 2 else "S")
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         raise InputError(f"{where} has no text")
-    speaker = found.get("speaker", "")
+    speaker = value.get("speaker", "")
     if speaker not in ("U", "S", ""):
         raise InputError(f"{where} has the speaker {speaker!r}; it must be 'U' or 'S'")
-    nbest = found.get("nbest") or []
+    nbest = value.get("nbest") or []
     if not isinstance(nbest, list):
         raise InputError(f"{where} has an 'nbest' that is not a list")
     hypotheses: list[str] = []
@@ -173,17 +173,17 @@ def _turn(found: Any, where: str, from_end: int) -> Turn:
         hypothesis = item.get("hyp") if isinstance(item, dict) else item
         if not isinstance(hypothesis, str):
             raise InputError(f"{where}, hypothesis {i} has no 'hyp'")
-        if hypothesis != found["text"] and hypothesis not in hypotheses:
+        if hypothesis != value["text"] and hypothesis not in hypotheses:
             hypotheses.append(hypothesis)
-    return Turn(found["text"], speaker, tuple(hypotheses))
+    return Turn(value["text"], speaker, tuple(hypotheses))
 
 
-def _label(found: Any, where: str) -> TurnLabel:
-    if not isinstance(found, dict) or not isinstance(found.get("target"), bool):
+def _label(value: Any, where: str) -> TurnLabel:
+    if not isinstance(value, dict) or not isinstance(value.get("target"), bool):
         raise InputError(f"{where} has no 'target' (true or false)")
-    if not found["target"]:
+    if not value["target"]:
         return TurnLabel(False)
-    knowledge = found.get("knowledge")
+    knowledge = value.get("knowledge")
     if not isinstance(knowledge, list) or not knowledge:
         raise InputError(f"{where} needs knowledge but names none")
     keys: list[Key] = []
@@ -193,7 +193,7 @@ def _label(found: Any, where: str) -> TurnLabel:
         if any(not isinstance(part, (str, int)) for part in parts):
             raise InputError(f"{where} names a snippet without domain, entity_id or doc_id")
         keys.append((str(parts[0]), str(parts[1]), str(parts[2])))
-    response = found.get("response", "")
+    response = value.get("response", "")
     if not isinstance(response, str):
         raise InputError(f"{where} has a response that is not a text")
     return TurnLabel(True, tuple(keys), response)

@@ -82,5 +82,5 @@ class EntityGuided:
 
 def margin_of(ranker: Ranker) -> float | None:
     """The margin that suits a ranker: its ``egr_margin``, or ``None``."""
-    found: float | None = getattr(ranker, "egr_margin", None)
-    return found
+    margin: float | None = getattr(ranker, "egr_margin", None)
+    return margin

@@ -77,8 +77,8 @@ class HeadedEncoder:
         rows = [self._row(dialogue, text) for dialogue, text in pairs]
         batch = pad(self.loaded.tokenizer, rows)
         tensors = {k: torch.tensor(v, device=self.loaded.device) for k, v in batch.items()}
-        found: Tensor = self.network(tensors)
-        return found
+        logits: Tensor = self.network(tensors)
+        return logits
 
     def probabilities(
         self, pairs: Sequence[tuple[Dialogue, str]], batch_size: int
@@ -154,8 +154,8 @@ def _network(encoder: Any, heads: int) -> Any:
 
         def forward(self, batch: dict[str, Tensor]) -> Tensor:
             states = self.encoder(**batch).last_hidden_state
-            found: Tensor = self.head(self.dropout(states[:, 0]))
-            return found
+            logits: Tensor = self.head(self.dropout(states[:, 0]))
+            return logits
 
     torch.manual_seed(0)  # new heads are the same in every run
     return Network()

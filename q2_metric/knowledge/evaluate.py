@@ -92,10 +92,10 @@ def _measure(
         for i, ranking in enumerate(rankings)
         for place, ranked in enumerate(ranking[:TOP])
     ]
-    found = [[0.0, 0.0, 0.0] for _ in gold]
+    measured = [[0.0, 0.0, 0.0] for _ in gold]
     for metric in ir.iter_calc(measures, qrels, run):
-        found[int(metric.query_id)][measures.index(metric.measure)] = float(metric.value)
-    return [(row[0], row[1], row[2]) for row in found]
+        measured[int(metric.query_id)][measures.index(metric.measure)] = float(metric.value)
+    return [(row[0], row[1], row[2]) for row in measured]
 
 
 def _mean(

@@ -95,16 +95,16 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
         seconds = (time.perf_counter() - started) / len(gold)
         rankings = [ranking[:TOP] for ranking in wide]
         result.rows.append(RankerRow(ranker.name, evaluate(rankings, gold), seconds))
-        for matching, found in mentioned.items():
+        for matching, entities in mentioned.items():
             margin = margin_of(ranker)
             moved = [
-                rerank(r, e, margin=margin) for r, e in zip(rankings, found, strict=True)
+                rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)
             ]
             guided[matching].append(moved)
             title = f"{ranker.name} + EGR ({matching}{_margin(margin)})"
             result.rows.append(RankerRow(title, evaluate(moved, gold)))
             if margin is not None:
-                moved = [rerank(r, e) for r, e in zip(rankings, found, strict=True)]
+                moved = [rerank(r, e) for r, e in zip(rankings, entities, strict=True)]
                 title = f"{ranker.name} + EGR ({matching}, no margin)"
                 result.rows.append(RankerRow(title, evaluate(moved, gold)))
         if depth > TOP:

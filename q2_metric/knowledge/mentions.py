@@ -141,13 +141,13 @@ class MentionFinder:
 
     def mentions(self, dialogue: Dialogue) -> list[NameMention]:
         """The mentions in dialogue order, without names inside longer names of the same turn."""
-        found: list[NameMention] = []
+        mentions: list[NameMention] = []
         for i, turn in enumerate(dialogue.turns):
             of_turn = self._exact_mentions(i, turn)
             if self.matching == "fuzzy":
                 of_turn += self._fuzzy_mentions(i, turn)
-            found += _outermost(of_turn)
-        return found
+            mentions += _outermost(of_turn)
+        return mentions
 
     def _exact_mentions(self, i: int, turn: Turn) -> list[NameMention]:
         words = spoken_words(turn.text)

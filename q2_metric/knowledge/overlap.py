@@ -60,10 +60,10 @@ def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float 
         for said, gold in zip(responses, references, strict=True)
     ]
     try:
-        found = [float(score(gold, said)) for gold, said in pairs]
+        scores = [float(score(gold, said)) for gold, said in pairs]
     except LookupError:
         return None, "METEOR needs WordNet: python -m nltk.downloader wordnet"
-    return sum(found) / len(found), ""
+    return sum(scores) / len(scores), ""
 
 
 def _rouge() -> Any:

@@ -49,8 +49,8 @@ def read_pool(path: str | Path) -> Pool:
         from q2_metric.rows.formats import read_fields
 
         return pool_of([dict(fields) for _, fields in read_fields(path)], str(path))
-    found = read_json(path)
-    return pool_of(found, str(path)) if isinstance(found, list) else knowledge_of(found, path)
+    value = read_json(path)
+    return pool_of(value, str(path)) if isinstance(value, list) else knowledge_of(value, path)
 
 
 def pool_of(items: object, source: str) -> Pool:
@@ -69,19 +69,19 @@ def _snippet(item: Any, place: int, source: str) -> Snippet:
         item = {"answer": item}
     if not isinstance(item, dict):
         raise InputError(f"{source}: snippet {place} is neither a text nor an object")
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for field, names in FIELDS.items():
         value = next((item[name] for name in names if item.get(name) is not None), "")
         if not isinstance(value, (str, int)):
             raise InputError(f"{source}: snippet {place} has a {field} that is not a text")
-        found[field] = str(value)
-    if not found["answer"].strip():
+        texts[field] = str(value)
+    if not texts["answer"].strip():
         raise InputError(f"{source}: snippet {place} has no answer (body)")
     return Snippet(
-        found["domain"],
-        found["entity_id"] or found["entity_name"],
-        found["entity_name"] or None,
-        found["doc_id"] or str(place),
-        found["question"],
-        found["answer"],
+        texts["domain"],
+        texts["entity_id"] or texts["entity_name"],
+        texts["entity_name"] or None,
+        texts["doc_id"] or str(place),
+        texts["question"],
+        texts["answer"],
     )

@@ -74,10 +74,10 @@ class Responder:
         tokenizer = self.loaded.tokenizer
 
         def generate(batch: dict[str, Any]) -> list[str]:
-            found = self.loaded.model.generate(
+            tokens = self.loaded.model.generate(
                 **batch, num_beams=self.beam, do_sample=False, max_new_tokens=LONGEST_RESPONSE
             )
-            texts: list[str] = tokenizer.batch_decode(found, skip_special_tokens=True)
+            texts: list[str] = tokenizer.batch_decode(tokens, skip_special_tokens=True)
             return [text.strip() for text in texts]
 
         batches = Batches(
@@ -121,8 +121,8 @@ class Responder:
         )
         labels = gold["input_ids"].masked_fill(gold["attention_mask"] == 0, -100)
         tensors = {name: torch.tensor(ids, device=device) for name, ids in batch.items()}
-        found: Tensor = self.loaded.model(**tensors, labels=labels.to(device)).loss
-        return found
+        loss: Tensor = self.loaded.model(**tensors, labels=labels.to(device)).loss
+        return loss
 
     def save(self, folder: Path) -> None:
         """Writes the model and the tokenizer."""

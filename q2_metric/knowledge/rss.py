@@ -84,11 +84,11 @@ def score(
         for snippet in snippets
         for text in (relevance_text, similarity_text)
     ]
-    found = iter(encoder.probabilities(pairs, batch_size))
+    probabilities = iter(encoder.probabilities(pairs, batch_size))
     rankings = []
     for snippets in kept:
         ranked = [
-            Ranked(snippet, next(found)[RELEVANCE] + next(found)[SIMILARITY])
+            Ranked(snippet, next(probabilities)[RELEVANCE] + next(probabilities)[SIMILARITY])
             for snippet in snippets
         ]
         rankings.append(sorted(ranked, key=lambda item: -item.score)[:k])

@@ -73,13 +73,13 @@ class Negatives:
                 self._entity[gold.domain, gold.entity_id], self._domain[gold.domain], self._all
             ]
             groups = [group for group in groups if len(group) > 1]
-        found: list[Snippet] = []
+        negatives: list[Snippet] = []
         start = rng.randrange(len(groups))
-        while len(found) < count:
-            drawn = rng.choice(groups[(start + len(found)) % len(groups)])
+        while len(negatives) < count:
+            drawn = rng.choice(groups[(start + len(negatives)) % len(groups)])
             if drawn.key != gold.key:
-                found.append(drawn)
-        return found
+                negatives.append(drawn)
+        return negatives
 
 
 def train_rss(

@@ -101,18 +101,18 @@ class PoolSelector:
         askers = [row for row, leave in zip(rows, left, strict=True)
                   if isinstance(row, Example) and row.history and not leave]
         chosen = iter(self._choose(askers))
-        found: list[Row] = []
+        with_knowledge: list[Row] = []
         for index, (row, leave) in enumerate(zip(rows, left, strict=True), start=first):
             if leave or isinstance(row, BadRow):
-                found.append(row)
+                with_knowledge.append(row)
             elif row.history:
-                found.append(_selected(row, next(chosen)))
+                with_knowledge.append(_selected(row, next(chosen)))
             else:
-                found.append(BadRow(
+                with_knowledge.append(BadRow(
                     index, row.id, f"{file}, row {index + 1}: has no history, by which its "
                     "knowledge could be chosen"
                 ))
-        return found
+        return with_knowledge
 
     def _choose(self, examples: Sequence[Example]) -> list[Ranked]:
         dialogues = [Dialogue.of(*example.history, id=example.id) for example in examples]

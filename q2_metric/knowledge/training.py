@@ -128,12 +128,12 @@ def train(
 
 def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
     """The indices of the examples of each step."""
-    size, found = settings.batch_size, []
+    size, batches = settings.batch_size, []
     for epoch in range(settings.epochs):
         order = list(range(count))
         random.Random(f"{settings.seed}-epoch-{epoch}").shuffle(order)
-        found += [order[at : at + size] for at in range(0, count, size)]
-    return found
+        batches += [order[at : at + size] for at in range(0, count, size)]
+    return batches
 
 
 def _trainer(task: Task, state: Path, settings: TrainSettings) -> Trainer:

@@ -152,13 +152,13 @@ class Pool:
         Raises:
             InputError: the domain is unknown.
         """
-        found = [snippet for snippet in self.snippets if snippet.domain == domain]
-        if not found:
+        snippets = [snippet for snippet in self.snippets if snippet.domain == domain]
+        if not snippets:
             known = ", ".join(self.domains)
             raise InputError(
                 f"unknown domain {domain!r}; the domains of {self.source} are {known}"
             )
-        return Pool(found, f"{self.source} ({domain})")
+        return Pool(snippets, f"{self.source} ({domain})")
 
 
 def _named(key: Key) -> str:

@@ -61,16 +61,16 @@ def resampled(
 
     rng = np.random.default_rng(seed)
     at_once = max(1, _DRAWS_AT_ONCE // size)
-    found: list[Floats] = []
+    measured: list[Floats] = []
     missing = n_bootstrap
     while missing > 0:
         rows = rng.integers(0, size, (min(at_once, missing), size))
         if usable is not None:
             rows = rows[usable(rows)]
         if len(rows):
-            found.append(measure(rows))
+            measured.append(measure(rows))
             missing -= len(rows)
-    return np.concatenate(found) if found else np.empty(0)
+    return np.concatenate(measured) if measured else np.empty(0)
 
 
 def percentiles(drawn: Floats) -> tuple[float, float]:

@@ -36,14 +36,14 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
                            for text in texts(score.example.knowledge, names, places)]
     pairs = list(dict.fromkeys(pair for some in asked.values() for pair in some))
     known = dict(zip(pairs, support(pairs), strict=True)) if pairs else {}
-    found = list(scores)
+    cited_scores = list(scores)
     for i, named in cites.items():
         judged = [one for one in scores[i].evidence if isinstance(one, Judgement)]
-        found[i] = replace(scores[i], evidence=tuple(
+        cited_scores[i] = replace(scores[i], evidence=tuple(
             replace(one, citation=_citation(one, names, [known[pair] for pair in asked[i, n]]),
                     cites=tuple(names))
             for n, (one, names) in enumerate(zip(judged, named, strict=True))))
-    return found
+    return cited_scores
 
 
 def _places(example: Example) -> dict[str, tuple[int, int]]:

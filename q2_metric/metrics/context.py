@@ -99,7 +99,7 @@ def _checked(
     pairs = [_sentences(one) for one in comparisons]
     asked = [pair for pair in pairs if pair is not None]
     opposed = dict(zip(asked, stances.opposed(asked), strict=True))
-    found = []
+    checked = []
     for one, pair in zip(comparisons, pairs, strict=True):
         verdict = verdicts.get(_claim_of(one))
         if pair is not None and (opposed[pair] or contradicted_values(
@@ -107,8 +107,8 @@ def _checked(
             one = replace(one, how="contradicted", score=0.0)
         elif verdict is not None:
             one = replace(one, score=one.score * _weight(verdict))
-        found.append(one)
-    return found
+        checked.append(one)
+    return checked
 
 
 def _weight(verdict: Verdict) -> float:

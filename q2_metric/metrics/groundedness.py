@@ -58,19 +58,19 @@ class Head:
             ModelError: the file is missing or has no such head.
         """
         try:
-            found = read_json(path, ModelError)
-            head = found["heads"][which]
+            content = read_json(path, ModelError)
+            head = content["heads"][which]
             features = {name: (float(one["mean"]), float(one["deviation"]), float(one["weight"]))
                         for name, one in head["features"].items()}
-            return cls(str(found["name"]), float(head["intercept"]), features)
+            return cls(str(content["name"]), float(head["intercept"]), features)
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: has no groundedness head {which!r} ({error})") from error
 
     def parts(self, values: Mapping[str, float]) -> tuple[Part, ...]:
         """Each number with its contribution to the logit, up or down, the strongest first."""
-        found = [Part(name, values[name], weight * (values[name] - mean) / deviation)
+        parts = [Part(name, values[name], weight * (values[name] - mean) / deviation)
                  for name, (mean, deviation, weight) in self.features.items()]
-        return tuple(sorted(found, key=lambda part: -abs(part.contribution)))
+        return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
 
     def logit(self, parts: Sequence[Part]) -> float:
         """The logit of P(supported)."""
@@ -229,7 +229,7 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     claims = list(map(_logit, distinct(
         one for one in judged.evidence if isinstance(one, Judgement))))
     shared = overlap(_stated(judged) or judged.example.response, judged.example.knowledge)
-    found = {
+    numbers = {
         "claims": math.fsum(claims) / len(claims),
         "weakest": min(claims),
         "words": UNKNOWN if shared.words is None else shared.words,
@@ -238,8 +238,8 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     }
     if asked is not None:
         scores = [_expected(one) for one in asked.evidence if isinstance(one, Comparison)]
-        found["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
-    return found
+        numbers["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
+    return numbers
 
 
 def _stated(judged: Score) -> str | None:

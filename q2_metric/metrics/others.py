@@ -86,15 +86,15 @@ def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
 
 def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:
     """The metrics of installed packages, by name. Unusable metrics are left out with a warning."""
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             entry = by_path(f"{point.module}:{point.attr}")
-            check_name(entry, {**ours, **found})
+            check_name(entry, {**ours, **entries})
         except InputError as error:
             package = point.dist.name if point.dist else "?"
             _LOG.warning("the metric %r of the package %s is left out: %s",
                          point.name, package, error)
         else:
-            found[entry.name] = entry
-    return found
+            entries[entry.name] = entry
+    return entries

@@ -306,12 +306,12 @@ class Q2:
                  else to_judge(q, a, by_value) for q, a in zip(questions, answers, strict=True)]
         pairs = list(dict.fromkeys(pair for pair in asked if pair is not None))
         verdicts = dict(zip(pairs, self.entailment.judge(pairs), strict=True)) if pairs else {}
-        found = []
+        comparisons = []
         for question, answer, pair in zip(questions, answers, asked, strict=True):
             verdict = verdicts[pair] if pair else None
-            found.append(authors.compare(question, answer, verdict) if theirs else compare(
+            comparisons.append(authors.compare(question, answer, verdict) if theirs else compare(
                 question, answer, verdict, self.settings.comparison, by_value))
-        return found
+        return comparisons
 
     def _total(
         self, example: Example, evidence: list[Comparison], verdict: Verdict | None

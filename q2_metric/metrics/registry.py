@@ -124,10 +124,10 @@ def of_column(name: str) -> tuple[Entry, MetricColumn]:
 
 def signatures(signed: Mapping[str, str]) -> dict[str, str]:
     """Signatures by column, from the signatures of metrics by name."""
-    found: dict[str, str] = {}
+    by_column: dict[str, str] = {}
     for name, text in signed.items():
-        found |= entry(name).signatures(text)
-    return found
+        by_column |= entry(name).signatures(text)
+    return by_column
 
 
 def models() -> tuple[str, ...]:

@@ -225,8 +225,8 @@ class Scale:
         known = [(unmarked(text) if skip else text, claim) for text, claim in pairs]
         cut = [[(text[a:b], in_notation_of(text, claim) if by_value else claim)
                 for a, b in self._cut(text)] for text, claim in known]
-        found = iter(self._judge([pair for some in cut for pair in some], {}))
-        best = [max((self._read(next(found)) for _ in some), default=0.0) for some in cut]
+        verdicts = iter(self._judge([pair for some in cut for pair in some], {}))
+        best = [max((self._read(next(verdicts)) for _ in some), default=0.0) for some in cut]
         return supports(known, best) if by_value else best
 
     def _said(self, example: Example, claim: Claim) -> str:
@@ -287,9 +287,9 @@ class Scale:
             asked.append([_ChunkPair((text[a:b], said), (a, b)) for a, b in places])
         if self.chooser:
             asked = self._chosen(asked, self.chooser)
-        found = iter(self._judge([one.pair for some in asked for one in some], known))
+        verdicts = iter(self._judge([one.pair for some in asked for one in some], known))
         return [
-            max(((next(found), one.place) for one in some),
+            max(((next(verdicts), one.place) for one in some),
                 key=lambda best: self._read(best[0]), default=None)
             for some in asked
         ]
@@ -392,9 +392,9 @@ class Scale:
         once = self.settings.unit == "claim"
         return judgements.distinct(judged) if once else [one.support for one in judged]
 
-    def _total(self, example: Example, found: Sequence[Judgement]) -> Score:
-        if not found and self.rates_chat:
+    def _total(self, example: Example, claims: Sequence[Judgement]) -> Score:
+        if not claims and self.rates_chat:
             return judgements.nothing_claimed(example)
-        value = judgements.aggregate(self._supports(found), self.settings.aggregate)
-        return Score(example, value, tuple(found),
-                     reason="no_claim" if self.claims and not found else None)
+        value = judgements.aggregate(self._supports(claims), self.settings.aggregate)
+        return Score(example, value, tuple(claims),
+                     reason="no_claim" if self.claims and not claims else None)

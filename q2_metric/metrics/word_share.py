@@ -26,6 +26,6 @@ class WordShare:
     @texts_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """One score for each example, in order."""
-        found = [overlap(item.response, item.knowledge).words for item in examples]
+        shares = [overlap(item.response, item.knowledge).words for item in examples]
         return [Score(item, value, reason="no_claim" if value is None else None)
-                for item, value in zip(examples, found, strict=True)]
+                for item, value in zip(examples, shares, strict=True)]

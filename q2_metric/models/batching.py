@@ -124,20 +124,20 @@ def in_batches(
     while at < len(order):
         size = budget.take(lengths[order[place]] for place in range(at, len(order)))
         part = order[at : at + size]
-        found: Sequence[T] | None = None
+        outputs: Sequence[T] | None = None
         try:
-            found = run(part)
+            outputs = run(part)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
         # This runs outside the handler: its traceback would keep the batch alive.
-        if found is None:
+        if outputs is None:
             ran_out()
             width = max(lengths[place] for place in part)
             if size == 1:
                 raise ModelError(too_large(width))
             budget.halve(size, width)
             continue
-        results.update(zip(part, found, strict=True))
+        results.update(zip(part, outputs, strict=True))
         at += size
     return [results[place] for place in range(len(lengths))]

@@ -45,11 +45,11 @@ class LruCache(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """The value; ``None`` if there is none."""
         with self._lock:
-            found = self._values.get(key)
-            if found is None:
+            entry = self._values.get(key)
+            if entry is None:
                 return None
             self._values.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def put(self, key: K, value: V, characters: int) -> None:
         """Keeps a value; ``characters`` is the length of the text that it was computed from."""

@@ -37,8 +37,8 @@ def junit(gate: Gate) -> bytes:
                 "skipped": "skipped"}.get(case.outcome)
         if kind is not None:
             words = "failed in the baseline too: " if case.outcome == "known" else ""
-            found = ElementTree.SubElement(test, kind, message=_xml(words + case.why))
-            found.text = _xml("\n".join([case.response, *case.findings]))
+            element = ElementTree.SubElement(test, kind, message=_xml(words + case.why))
+            element.text = _xml("\n".join([case.response, *case.findings]))
     if gate.worse:
         test = ElementTree.SubElement(suite, "testcase", classname=_xml(gate.name), name="mean")
         suite.set("tests", str(len(gate.cases) + 1))
@@ -89,12 +89,12 @@ def _number(value: float | None) -> str:
 
 def workflow_commands(gate: Gate) -> list[str]:
     """The workflow commands that make GitHub show each failure beside the run."""
-    found = [(f"{gate.metric}: row {case.id}", " | ".join([case.why, *case.findings]))
-             for case in gate.of("failed", "error")[:SHOWN]]
+    messages = [(f"{gate.metric}: row {case.id}", " | ".join([case.why, *case.findings]))
+                for case in gate.of("failed", "error")[:SHOWN]]
     if gate.worse:
-        found.append((f"{gate.metric}: mean", gate.notes()[-1]))
+        messages.append((f"{gate.metric}: mean", gate.notes()[-1]))
     return [f"::error title={_command(title, value=True)}::{_command(message)}"
-            for title, message in found]
+            for title, message in messages]
 
 
 def _command(text: str, *, value: bool = False) -> str:

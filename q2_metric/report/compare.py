@@ -113,7 +113,7 @@ def differences(
     first: SystemValues, second: SystemValues, pairs: Sequence[tuple[int, int]]
 ) -> list[PairedDifference]:
     """The paired difference of every metric that both systems have."""
-    found = []
+    paired = []
     for metric in first.scores:
         if metric not in second.scores:
             continue
@@ -121,7 +121,7 @@ def differences(
         changes = [b - a for a, b in both if not math.isnan(a + b)]
         better = sum(change >= SAME for change in changes)
         worse = sum(change <= -SAME for change in changes)
-        found.append(
+        paired.append(
             PairedDifference(
                 metric,
                 len(changes),
@@ -132,4 +132,4 @@ def differences(
                 len(changes) - better - worse,
             )
         )
-    return found
+    return paired

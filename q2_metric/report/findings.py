@@ -93,18 +93,18 @@ class Reliability:
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
         """Which details ("questions", "sentences") of these scores were measured."""
-        found = {entry(one.partition("|")[0]).details for one in signatures if self.of(one)}
-        return {details for details in found if details is not None}
+        kinds = {entry(one.partition("|")[0]).details for one in signatures if self.of(one)}
+        return {details for details in kinds if details is not None}
 
 
 @cache
 def shipped() -> Reliability:
     """The measurements of the bundled preset."""
-    found = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    content = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
     return Reliability(
-        found["signatures"],
-        {name: Share(*values) for name, values in found["findings"].items()},
-        found["ranked"],
+        content["signatures"],
+        {name: Share(*values) for name, values in content["findings"].items()},
+        content["ranked"],
     )
 
 

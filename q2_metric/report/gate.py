@@ -65,8 +65,8 @@ class Gate:
 
     def of(self, *outcomes: Outcome) -> list[Case]:
         """The cases with these outcomes, the lowest score first."""
-        found = [case for case in self.cases if case.outcome in outcomes]
-        return sorted(found, key=lambda case: -1.0 if case.score is None else case.score)
+        cases = [case for case in self.cases if case.outcome in outcomes]
+        return sorted(cases, key=lambda case: -1.0 if case.score is None else case.score)
 
     @property
     def worse(self) -> bool:
@@ -91,20 +91,20 @@ class Gate:
 
     def notes(self) -> list[str]:
         """Further lines for people: known failures, skipped rows and the change of the mean."""
-        found = []
+        lines = []
         if known := len(self.of("known")):
-            found.append(f"{known} failed in the baseline too")
+            lines.append(f"{known} failed in the baseline too")
         if skipped := len(self.of("skipped")):
-            found.append(f"{skipped} without a score: no claim or no knowledge")
+            lines.append(f"{skipped} without a score: no claim or no knowledge")
         if skipped and all(case.score is None for case in self.cases):
-            found.append("no response has a score")
+            lines.append("no response has a score")
         if self.change is not None:
-            found.append(f"{self.matched} of {len(self.cases)} rows are in the baseline")
+            lines.append(f"{self.matched} of {len(self.cases)} rows are in the baseline")
         if self.change is not None and self.change.value is not None:
             ends = self.change.interval
             interval = f" (95 % interval {ends[0]:+.3f} to {ends[1]:+.3f})" if ends else ""
-            found.append(f"mean {self.metric} changed by {self.change.value:+.3f}{interval}")
-        return found
+            lines.append(f"mean {self.metric} changed by {self.change.value:+.3f}{interval}")
+        return lines
 
 
 def gate(

@@ -65,7 +65,7 @@ def groupings(
         names: names of the metrics' columns.
     """
     asked = asked_for(runs)
-    found: dict[str, dict[str, dict[int, _Group]]] = {}
+    by_column: dict[str, dict[str, dict[int, _Group]]] = {}
     dropped: set[str] = set()
     n = 0
     for place, row in zip(places(runs), rows, strict=True):
@@ -74,11 +74,11 @@ def groupings(
         for column in row.get(OTHER.name) or ():
             if column in dropped:
                 continue
-            values = found.setdefault(column, {})
+            values = by_column.setdefault(column, {})
             there = _values(row, column)
             if len(values.keys() | set(there)) > MOST or any(len(one) > LONGEST for one in there):
                 dropped.add(column)
-                del found[column]
+                del by_column[column]
                 continue
             outcomes = of_row(row) if outcomes is None else outcomes
             for value in there:
@@ -89,7 +89,7 @@ def groupings(
                 group.rows += 1
                 group.aggregate.add(outcomes)
                 group.verdict.add(row)
-    kept = {column: values for column, values in found.items()
+    kept = {column: values for column, values in by_column.items()
             if (column in asked or 1 < len(values) < n) and not _names_systems(values, runs)}
     return [_grouping(column, kept[column], names)
             for column in sorted(kept, key=lambda one: _rank(one, asked))]
@@ -123,10 +123,10 @@ def asked_for(runs: Sequence[SystemRun]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in run.group_by))
 
 
-def chosen(found: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
+def chosen(groups: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
     """The column that the page is grouped by when it opens; "" for none."""
     wanted = (*asked_for(runs), *USUAL)
-    return next((one.column for one in found if one.column in wanted), "")
+    return next((one.column for one in groups if one.column in wanted), "")
 
 
 def _rank(column: str, asked: Sequence[str]) -> int:

@@ -166,10 +166,10 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
 
 def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[VerdictCounts]:
     """How many responses of each system have an unsupported claim."""
-    found = [VerdictCounts() for _ in runs]
+    verdicts = [VerdictCounts() for _ in runs]
     for place, row in zip(places(runs), rows, strict=True):
-        found[place].add(row)
-    return found
+        verdicts[place].add(row)
+    return verdicts
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def _mixed(runs: Sequence[SystemRun]) -> list[str]:
     signatures: dict[str, set[str]] = {}
     for score in (score for run in runs for score in run.scores):
         signatures.setdefault(score.name, set()).add(score.signature)
-    return [name for name, found in signatures.items() if len(found - {""}) > 1]
+    return [name for name, known in signatures.items() if len(known - {""}) > 1]
 
 
 def _reach(comparisons: Sequence[SideBySide]) -> float:

@@ -153,24 +153,24 @@ def _system_of(row: OutputRow, column: str, where: str) -> str:
 
 def day(path: str) -> str:
     """The day on which the run ended; "" if the manifest beside its output has none."""
-    found = (read_manifest(beside(path)) or {}).get("date")
+    date = (read_manifest(beside(path)) or {}).get("date")
     try:
-        return datetime.fromisoformat(str(found)).date().isoformat()
+        return datetime.fromisoformat(str(date)).date().isoformat()
     except ValueError:
         return ""
 
 
 def _group_by(path: str) -> tuple[str, ...]:
     """The columns that the run was grouped by."""
-    found = _setting(path, "group_by")
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+    columns = _setting(path, "group_by")
+    return tuple(map(str, columns)) if isinstance(columns, list) else ()
 
 
 def _recorded(path: str) -> tuple[dict[str, str], bool]:
     """The signatures beside the scores (empty if unknown), and whether the run has ended."""
-    found = read_manifest(beside(path)) or {}
-    signatures: Any = found.get("signatures")
-    complete = found.get("complete") is not False
+    manifest = read_manifest(beside(path)) or {}
+    signatures: Any = manifest.get("signatures")
+    complete = manifest.get("complete") is not False
     try:
         known = all(parse(text)[0] == name for name, text in signatures.items())
     except (ValueError, TypeError, AttributeError):
@@ -255,12 +255,12 @@ def _items(values: list[object], field: Field, where: str) -> list[Any]:
         if not all(isinstance(item, str) for item in values):
             raise InputError(f"{where}: the field {field.name!r} is not a list of strings")
         return values
-    found, here = [], f"{where}: an item of {field.name!r}"
+    items, here = [], f"{where}: an item of {field.name!r}"
     for item in values:
         if not isinstance(item, dict):
             raise InputError(f"{here} is {kind(item)}, not an object")
-        found.append({one.name: _value(item.get(one.name), one, here) for one in field.fields})
-    return found
+        items.append({one.name: _value(item.get(one.name), one, here) for one in field.fields})
+    return items
 
 
 # --- texts from elsewhere --------------------------------------------------------------
@@ -281,10 +281,10 @@ def _add_texts(
     """The row with the texts of what was scored."""
     if source is None:
         raise InputError(f"{where}: --texts has no such row")
-    file, found = source
-    if found.id is not None and found.id != row["id"]:
+    file, scored = source
+    if scored.id is not None and scored.id != row["id"]:
         raise InputError(
-            f"{where}: has the id {row['id']!r}, but the same row of {file} has {found.id!r}; "
+            f"{where}: has the id {row['id']!r}, but the same row of {file} has {scored.id!r}; "
             "--texts needs the scored files, in the same order"
         )
-    return with_texts(row, found)
+    return with_texts(row, scored)

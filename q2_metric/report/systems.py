@@ -81,14 +81,14 @@ def compare_runs(
     offsets = [0, *accumulate(run.rows for run in runs)]
     wanted = [(0, place) for place in range(1, len(runs))]
     wanted += [(place - 1, place) for place in range(2, len(runs)) if neighbours]
-    found = []
+    comparisons = []
     for one, other in wanted:
         if matched := match(columns[one], columns[other]):
             how, pairs = matched
             there = [(a + offsets[one], b + offsets[other]) for a, b in pairs]
             changes = differences(columns[one], columns[other], pairs)
-            found.append(SideBySide(other, how, there, changes, one))
-    return found
+            comparisons.append(SideBySide(other, how, there, changes, one))
+    return comparisons
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
         return ordered
     days = dict(zip(names, dates, strict=False))
     ordered = sorted(names, key=lambda name: days.get(name, ""))
-    found = series(ordered, [days.get(name, "") for name in ordered])
-    return ordered if found is not None else list(names)
+    dated = series(ordered, [days.get(name, "") for name in ordered])
+    return ordered if dated is not None else list(names)
 
 
 def curves(
@@ -157,18 +157,18 @@ def curves(
 
     The first curve, named "", is the share of judged responses with an unsupported claim.
     """
-    found: dict[str, list[Point]] = {}
+    by_column: dict[str, list[Point]] = {}
     if any(one.judged for one in verdicts):
-        found[""] = [[one.unsupported / one.judged if one.judged else None, None, None]
-                     for one in verdicts]
+        by_column[""] = [[one.unsupported / one.judged if one.judged else None, None, None]
+                         for one in verdicts]
     names = dict.fromkeys(score.name for run in runs for score in run.scores)
     for name in names:
-        found[name] = []
+        by_column[name] = []
         for run in runs:
             score = {one.name: one for one in run.scores}.get(name)
             ends = (score and score.interval) or (None, None)
-            found[name].append([score.value if score else None, *ends])
-    return list(found.items())
+            by_column[name].append([score.value if score else None, *ends])
+    return list(by_column.items())
 
 
 def places(runs: Sequence[SystemRun]) -> Iterator[int]:

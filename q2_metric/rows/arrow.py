@@ -71,5 +71,5 @@ def arrow_files(folder: Path) -> list[Path]:
 
 
 def _names(value: Any, key: str) -> list[str]:
-    found = value.get(key) if isinstance(value, dict) else None
-    return [str(one) for one in found] if isinstance(found, list) else []
+    names = value.get(key) if isinstance(value, dict) else None
+    return [str(one) for one in names] if isinstance(names, list) else []

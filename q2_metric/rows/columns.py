@@ -102,10 +102,10 @@ def resolve(
     needed: Sequence[str],
 ) -> dict[str, str | None]:
     """The column of each field, chosen from the columns of the first rows."""
-    found = list(dict.fromkeys(key for record in records for key in record.fields))
-    if not found:  # nothing readable yet: each row reports its own problem
+    present = list(dict.fromkeys(key for record in records for key in record.fields))
+    if not present:  # nothing readable yet: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
-    by_lower = {key.strip().lower(): key for key in reversed(found)}
+    by_lower = {key.strip().lower(): key for key in reversed(present)}
     resolved: dict[str, str | None] = {}
     for field, names in aliases.items():
         asked: str | None = getattr(columns, field)
@@ -119,8 +119,8 @@ def resolve(
     for field in needed:
         if resolved[field] is None:
             raise InputError(
-                f"{name}: no column looks like the {field}; the columns are {_listed(found)}; "
-                f"{_perhaps(found, aliases[field])}name it with --{field} "
+                f"{name}: no column looks like the {field}; the columns are {_listed(present)}; "
+                f"{_perhaps(present, aliases[field])}name it with --{field} "
                 f"(in Python: Columns({field}=...))"
             )
     return resolved
@@ -142,11 +142,11 @@ def check_column(column: str, records: Sequence[Record], name: str, what: str = 
     Raises:
         InputError: no row has it; ``what`` says what it is for.
     """
-    found = list(dict.fromkeys(key for record in records for key in record.fields))
-    if found and column not in found and all(
+    names = list(dict.fromkeys(key for record in records for key in record.fields))
+    if names and column not in names and all(
             value_of(record.fields, column) is None for record in records):
         raise InputError(
-            f"{name}there is no column {column!r}{what}; the columns are {_listed(found)}")
+            f"{name}there is no column {column!r}{what}; the columns are {_listed(names)}")
 
 
 _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",

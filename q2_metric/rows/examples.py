@@ -156,13 +156,13 @@ def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tupl
     >>> joined([("Rome.", "a"), (None, None), ("Oslo.", None)])[0]
     'Rome.\\nOslo.'
     """
-    text, found, there = "", [], False
+    text, places, there = "", [], False
     for passage, id_ in passages:
         if passage is not None:
             text += ("\n" if there else "") + passage
             there = True
-        found.append(Passage(len(text) - len(passage or ""), len(text), id_))
-    return text, tuple(found)
+        places.append(Passage(len(text) - len(passage or ""), len(text), id_))
+    return text, tuple(places)
 
 
 def no_label(value: object) -> bool:

@@ -48,10 +48,10 @@ class Field:
                 {field.name: field.value(part) for field in self.fields}
                 for part in self.of(item) if isinstance(part, self.kind)  # type: ignore[attr-defined]
             ]
-        found = self.of(item)
-        if self.form != "number" or found is None:
-            return found
-        return float(found) if math.isfinite(found) else None  # type: ignore[arg-type]
+        value = self.of(item)
+        if self.form != "number" or value is None:
+            return value
+        return float(value) if math.isfinite(value) else None  # type: ignore[arg-type]
 
 
 def _verdict_p(item: Comparison) -> float | None:
@@ -178,7 +178,7 @@ class Layout:
     @property
     def fields(self) -> list[Field]:
         """All fields of a row, in order."""
-        found = [
+        fields = [
             *([FILE] if self.with_file else []),
             ID,
             *(field for _, field in self._numbers() + self._marks()),
@@ -187,29 +187,29 @@ class Layout:
             *(field for _, field in self._details()),
             *([SELECTED] if self.selected else []),
         ]
-        return list({field.name: field for field in found}.values())
+        return list({field.name: field for field in fields}.values())
 
     def of_scores(self) -> list[tuple[str, Field]]:
         """The fields that scores fill, each with its metric."""
         return [*self._numbers(), *self._marks(), *self._details()]
 
     def _numbers(self) -> list[tuple[str, Field]]:
-        found = []
+        numbers = []
         for name in self.metrics:
-            found += [(name, Field(one.name, "number", one.of)) for one in entry(name).columns]
+            numbers += [(name, Field(one.name, "number", one.of)) for one in entry(name).columns]
             if name in self.decided:
-                found.append((name, _decision(name)))
-        return found
+                numbers.append((name, _decision(name)))
+        return numbers
 
     def _marks(self) -> list[tuple[str, Field]]:
-        found = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
+        marks = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
         # Metrics that judge claims come first, so that their reason wins over that of others.
         judging = sorted(self.metrics, key=lambda name: entry(name).any_text)
-        return [*found, *((name, REASON) for name in judging)]
+        return [*marks, *((name, REASON) for name in judging)]
 
     def _details(self) -> list[tuple[str, Field]]:
-        found = ((name, entry(name).details) for name in self.metrics)
-        return [(name, field) for name, details in found if details is not None
+        kinds = ((name, entry(name).details) for name in self.metrics)
+        return [(name, field) for name, details in kinds if details is not None
                 for field in DETAILS[details]]
 
 

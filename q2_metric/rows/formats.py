@@ -35,13 +35,13 @@ def read_fields(
     return fields_of(records(path, shown(path), form))
 
 
-def fields_of(found: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
+def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The same as :func:`read_fields`, from records that were already read.
 
     Raises:
         InputError: one of them cannot be read.
     """
-    for record in found:
+    for record in records_read:
         if record.problem:
             raise InputError(f"{record.where}: {record.problem}")
         yield record.where, record.fields
@@ -99,15 +99,15 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
         if not line.strip():
             continue
         try:
-            found: list[str] = []
-            value = parse_json(line.decode("utf-8"), partial(_object, found))
+            repeated: list[str] = []
+            value = parse_json(line.decode("utf-8"), partial(_object, repeated))
         except UnicodeDecodeError:
             yield Record(where, {}, "is not UTF-8")
         except (ValueError, RecursionError) as error:
             yield Record(where, {}, f"is not JSON ({json_problem(error)})")
         else:
             if isinstance(value, dict):
-                note = f"has the key {found[0]!r} twice; the last counts" if found else None
+                note = f"has the key {repeated[0]!r} twice; the last counts" if repeated else None
                 yield Record(where, value, note=note)
             else:
                 yield Record(where, {}, f"is not a JSON object but {kind(value)}")
@@ -115,11 +115,11 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
 
 def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Builds an object and adds its duplicate keys to ``twice``."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
-        twice += [name for name in found if names.count(name) > 1]
-    return found
+        twice += [name for name in fields if names.count(name) > 1]
+    return fields
 
 
 def _csv(file: IO[bytes], name: str) -> Iterator[Record]:

@@ -129,8 +129,8 @@ def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int
     while waiting:
         array = waiting.pop()
         if hasattr(array, "dictionary"):
-            found = compute.max(compute.binary_length(array.dictionary)).as_py()
-            longest = max(longest, found or 0)
+            length = compute.max(compute.binary_length(array.dictionary)).as_py()
+            longest = max(longest, length or 0)
         elif hasattr(array, "flatten") and array.type.num_fields:
             inner = array.keys if hasattr(array, "keys") else array.flatten()
             waiting += inner if isinstance(inner, list) else [inner]

@@ -109,8 +109,8 @@ def _settled(
     aliases: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
     """Drops the label's column if it holds no labels, and yields doubts in words."""
-    found = list(dict.fromkeys(key for record in first for key in record.fields))
-    if doubt := unsure(resolved, columns, found, aliases):
+    names = list(dict.fromkeys(key for record in first for key in record.fields))
+    if doubt := unsure(resolved, columns, names, aliases):
         yield doubt
     knowledge = resolved.get("knowledge")
     if knowledge and any(looks_folded(value_of(one.fields, knowledge)) for one in first):

@@ -40,10 +40,10 @@ def unfolded(value: object) -> object:
     text = value.strip()
     if not text.startswith(("[", "{")) or not text.endswith(("]", "}")):
         return value
-    found = _parsed(text)
-    items = found if isinstance(found, list) else [found]
+    parsed = _parsed(text)
+    items = parsed if isinstance(parsed, list) else [parsed]
     readable = all(item is None or isinstance(item, (str, dict)) for item in items)
-    return found if isinstance(found, (list, dict)) and readable else value
+    return parsed if isinstance(parsed, (list, dict)) and readable else value
 
 
 def looks_folded(value: object) -> bool:
@@ -65,13 +65,13 @@ def _parsed(text: str) -> object:
     if any(bracket * _NESTED in text.replace(" ", "") for bracket in "[{(-+~"):
         return None
     try:
-        found = ast.literal_eval(text)
+        parsed = ast.literal_eval(text)
         # numpy prints arrays without commas, and Python joins adjacent string literals.
-        if isinstance(found, list) and all(isinstance(item, str) for item in found):
-            return _strings(text) or found
+        if isinstance(parsed, list) and all(isinstance(item, str) for item in parsed):
+            return _strings(text) or parsed
     except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
         return None
-    return found
+    return parsed
 
 
 def _strings(text: str) -> list[str]:
@@ -184,15 +184,15 @@ def turns_of(value: object, where: str) -> list[DialogueTurn]:
         return []
     if isinstance(value, str):
         return [DialogueTurn("", line) for line in value.splitlines()]
-    found: list[DialogueTurn] = []
+    turns: list[DialogueTurn] = []
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, str):
-            found.append(DialogueTurn("", item))
+            turns.append(DialogueTurn("", item))
         elif isinstance(item, Mapping) and isinstance(value, list):
-            found += _message(item, where)
+            turns += _message(item, where)
         elif not missing(item):
             raise InputError(f"{where} is {kind(value)}, not a string or a list of strings")
-    return found
+    return turns
 
 
 def _role(item: Mapping[str, Any]) -> Role:

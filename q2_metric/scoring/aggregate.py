@@ -109,10 +109,10 @@ class Aggregate:
         The keys are the metrics' columns, their shares, and ``no_answer_rate`` with a metric that
         asks questions, all as in :class:`~q2_metric.types.SystemScore`.
         """
-        found = {name: self.mean(name).value for name in (*self._values, *self._shares)}
+        values = {name: self.mean(name).value for name in (*self._values, *self._shares)}
         if "coverage" in self._shares:
-            found["no_answer_rate"] = Mean(self._unanswered, self._questions).value
-        return found
+            values["no_answer_rate"] = Mean(self._unanswered, self._questions).value
+        return values
 
     def systems(
         self, signatures: Mapping[str, str], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED

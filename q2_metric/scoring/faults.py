@@ -32,28 +32,28 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
         ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
             or the device is lost: no row is to blame, and none should count as finished.
     """
-    found: list[Score | str] = []
+    results: list[Score | str] = []
     waiting = [examples] if examples else []
     while waiting:
         part = waiting.pop()
         try:
-            found += list(score(part))
+            results += list(score(part))
             continue
         except Exception as error:
             words = _fault(error)
         # Out of the except clause: the failed call's frames, and their memory, are free now.
         _free_memory()
         if len(part) == 1:
-            found.append(words)
+            results.append(words)
         else:
             half = len(part) // 2
             waiting += [part[half:], part[:half]]
-    problems = [one for one in found if isinstance(one, str)]
-    if problems and len(problems) == len(found) and len(set(examples)) >= SYSTEMIC:
+    problems = [one for one in results if isinstance(one, str)]
+    if problems and len(problems) == len(results) and len(set(examples)) >= SYSTEMIC:
         raise ModelError(
             f"{name} failed on all {len(examples)} responses: {problems[0]}"
         )
-    return [one if isinstance(one, str) else _number(one) for one in found]
+    return [one if isinstance(one, str) else _number(one) for one in results]
 
 
 def _fault(error: Exception) -> str:

@@ -91,17 +91,17 @@ class Outcome:
         Keys: the metric's columns; ``coverage`` and ``fallback`` of a metric that asks questions,
         ``no_claim`` of one that judges claims, each 1 or 0.
         """
-        found = {name: counted(value, self.reason, no_claim)
-                 for name, value in self.values.items()}
+        values = {name: counted(value, self.reason, no_claim)
+                  for name, value in self.values.items()}
         shares: dict[str, bool] = {}
         if self.metric.details == "questions":
             shares["coverage"] = self.questions > 0
             shares["fallback"] = self.fallback and any(
-                value is not None for value in found.values())
+                value is not None for value in values.values())
         if not self.metric.any_text:
             shares["no_claim"] = self.reason in CLAIMLESS
         tried = self.reason not in NOT_TRIED
-        return found | {name: float(value) if tried else None for name, value in shares.items()}
+        return values | {name: float(value) if tried else None for name, value in shares.items()}
 
 
 def of_scores(scores: Mapping[str, Score]) -> list[Outcome]:
@@ -111,7 +111,7 @@ def of_scores(scores: Mapping[str, Score]) -> list[Outcome]:
 
 def of_row(row: Mapping[str, Any]) -> list[Outcome]:
     """The outcomes of an output row (of ``q2 score --out``), for the columns that it has."""
-    found = []
+    outcomes = []
     for metric in METRICS.values():
         values = {column.name: row[column.name] for column in metric.columns
                   if column.name in row}
@@ -122,10 +122,10 @@ def of_row(row: Mapping[str, Any]) -> list[Outcome]:
             reason = "fault" if row.get(ERROR.name) is not None else row.get(REASON.name)
         asks = metric.details == "questions"
         how = [one["how"] for one in row.get(QUESTIONS.name) or ()] if asks else []
-        found.append(Outcome(
+        outcomes.append(Outcome(
             metric, values, reason, asks and bool(row.get(FALLBACK.name)),
             len(how), how.count("no_answer")))
-    return found
+    return outcomes
 
 
 def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | None]:
@@ -133,12 +133,12 @@ def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | 
 
     A share that several metrics have comes from the first metric that scored the response.
     """
-    found: dict[str, float | None] = {}
+    first: dict[str, float | None] = {}
     for outcome in outcomes:
         for name, value in outcome.numbers(no_claim).items():
-            if found.get(name) is None:
-                found[name] = value
-    return found
+            if first.get(name) is None:
+                first[name] = value
+    return first
 
 
 def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | None]:
@@ -154,5 +154,5 @@ def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, flo
 def share_names(names: Iterable[str]) -> list[str]:
     """The shares among the keys of :func:`row_numbers`, for these metrics."""
     nothing = Score(Example("", ""), None)
-    found = (key for name in names for key in numbers(nothing, name, NO_CLAIM))
-    return [key for key in dict.fromkeys(found) if key in SHARES]
+    keys = (key for name in names for key in numbers(nothing, name, NO_CLAIM))
+    return [key for key in dict.fromkeys(keys) if key in SHARES]

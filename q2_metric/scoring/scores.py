@@ -95,11 +95,11 @@ def score(
         on_break: called with (name, error) for a metric that fails on all rows, which then have no
             score by it. Without it, the error is raised.
     """
-    found = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
+    by_row = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
     return [
         {metric.name: by_name.get(metric.name) or Score(row, None, reason="fault")
          for metric in loaded}
-        for row, by_name in zip(rows, found, strict=True)
+        for row, by_name in zip(rows, by_row, strict=True)
     ]
 
 
@@ -181,10 +181,10 @@ def score_rows(
         examples = list(asked.values())
         score = partial(score_with, metric, evidence=evidence)
         try:
-            found: Sequence[Score | str] | None = _computed(
+            results: Sequence[Score | str] | None = _computed(
                 metric, loaded, [scores[place] for place in asked])
-            if found is None:
-                found = score_each(metric.name, score, examples) if on_fault else score(examples)
+            if results is None:
+                results = score_each(metric.name, score, examples) if on_fault else score(examples)
         except Exception as error:
             if on_break is None:
                 raise
@@ -192,7 +192,7 @@ def score_rows(
             for one in scores:  # the rows that it was not asked about are no mean
                 one.pop(metric.name, None)
             continue
-        for place, given in zip(asked, found, strict=True):
+        for place, given in zip(asked, results, strict=True):
             if not isinstance(given, str):
                 scores[place][metric.name] = given
             elif on_fault is not None:

@@ -74,10 +74,10 @@ class VerdictCounts:
         least = min(failed, key=lambda one: one["support"])
         if len(self.worst) < SHOWN or least["support"] < self.worst[-1].support:
             passage = least.get("passage")
-            found = Worst(row["id"], least["text"], least["verdict"], least["support"],
+            worst = Worst(row["id"], least["text"], least["verdict"], least["support"],
                           passage or _nearest(least["text"], row.get("knowledge")),
                           passage is not None and least["verdict"] == "contradicted")
-            ordered = sorted((*self.worst, found), key=lambda one: one.support)
+            ordered = sorted((*self.worst, worst), key=lambda one: one.support)
             self.worst = tuple(ordered[:SHOWN])
 
     @property

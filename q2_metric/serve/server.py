@@ -85,10 +85,10 @@ class Server(ThreadingHTTPServer):
 
     def knows(self, host: str) -> bool:
         """Whether a ``Host`` header names this server, not a name that somebody else controls."""
-        found = _HOST.fullmatch(host)
-        if found is None or int(found["port"] or 80) != self.server_address[1]:
+        parts = _HOST.fullmatch(host)
+        if parts is None or int(parts["port"] or 80) != self.server_address[1]:
             return False
-        name = found["name"].strip("[]").lower()
+        name = parts["name"].strip("[]").lower()
         return name in ("localhost", self.host.lower()) or _is_address(name)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -173,13 +173,13 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                            f"The body must be {_FORM}, with the fields {', '.join(_FIELDS)}.")
         try:
-            found = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict",
-                             max_num_fields=len(_FIELDS))
+            form = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict",
+                            max_num_fields=len(_FIELDS))
         except ValueError as error:
             raise _Refused(HTTPStatus.BAD_REQUEST, "The body is not a form in UTF-8 with the "
                            f"fields {', '.join(_FIELDS)}.") from error
         # Browsers end lines of a form with CR LF.
-        return {name: found.get(name, [""])[0].replace("\r\n", "\n") for name in _FIELDS}
+        return {name: form.get(name, [""])[0].replace("\r\n", "\n") for name in _FIELDS}
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")

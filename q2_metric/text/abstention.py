@@ -126,10 +126,10 @@ def abstains(sentence: str) -> bool:
     """
     said = " ".join(sentence.replace("i'm ", "i am ").split()).strip(" .!\"'()[]")
     named = model = False
-    while found := (_FOREWORD_OF_TEXT.match(said) or _FOREWORD.match(said)
-                    or _AS_AI.match(said)):
-        named, model = named or found.re is _FOREWORD_OF_TEXT, model or found.re is _AS_AI
-        said = said[found.end() :]
+    while foreword := (_FOREWORD_OF_TEXT.match(said) or _FOREWORD.match(said)
+                       or _AS_AI.match(said)):
+        named, model = named or foreword.re is _FOREWORD_OF_TEXT, model or foreword.re is _AS_AI
+        said = said[foreword.end() :]
     if _REFERS.fullmatch(said):
         return True
     if _FURTHER.search(said):

@@ -33,7 +33,7 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
     >>> passages("One.\\n\\nTwo.")
     {'1': (0, 4), '2': (6, 10)}
     """
-    found: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}
     lines: list[tuple[int, int, str | None]] = []
     start = 0
     for line in knowledge.split("\n"):
@@ -46,11 +46,11 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
     last = ""
     for count, (left, right, name) in enumerate(lines, start=1):
         if labelled and name is None:
-            found[last] = (found[last][0], right)
+            places[last] = (places[last][0], right)
             continue
         last = str(int(name)) if labelled and name is not None else str(count)
-        found[last] = (left, right)
-    return found
+        places[last] = (left, right)
+    return places
 
 
 def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
@@ -62,13 +62,13 @@ def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
     >>> cited("It is old [1], and tall. [2] It is red.", [(0, 9), (11, 24), (29, 39)])
     [['1'], ['2'], []]
     """
-    marks = [(found.start(), found.end(), _names(found[1] or found[2]))
-             for found in _CITATION.finditer(response)]
+    marks = [(mark.start(), mark.end(), _names(mark[1] or mark[2]))
+             for mark in _CITATION.finditer(response)]
     if not marks:
         return [[] for _ in places]
     # A citation at the start of a sentence belongs to the sentence before.
     ends = [end for _, end in split_sentences(response)]
-    found = []
+    by_claim = []
     for start, end in places:
         inside = [mark for mark in marks if start < mark[0] < end]
         sentence = min((one for one in ends if one >= end), default=len(response))
@@ -80,17 +80,17 @@ def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
             if left >= end and (near or (not names and left < reached)):
                 names += some
                 at = right
-        found.append(list(dict.fromkeys(names)))
-    return found
+        by_claim.append(list(dict.fromkeys(names)))
+    return by_claim
 
 
 def _names(text: str) -> list[str]:
     names: list[str] = []
-    for found in _RANGE.finditer(text):
-        if found[3]:
-            names.append(str(int(found[3])))
-        elif 0 <= int(found[2]) - int(found[1]) < _MOST:
-            names += map(str, range(int(found[1]), int(found[2]) + 1))
+    for cited_range in _RANGE.finditer(text):
+        if cited_range[3]:
+            names.append(str(int(cited_range[3])))
+        elif 0 <= int(cited_range[2]) - int(cited_range[1]) < _MOST:
+            names += map(str, range(int(cited_range[1]), int(cited_range[2]) + 1))
     return names
 
 

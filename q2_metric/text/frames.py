@@ -55,8 +55,8 @@ def opening(text: str) -> int:
     22
     """
     end = 0
-    while (found := _OPENING.match(text, end)) and found.end() > end:
-        end = found.end()
+    while (match := _OPENING.match(text, end)) and match.end() > end:
+        end = match.end()
     return end
 
 
@@ -70,8 +70,8 @@ def frame(text: str) -> int:
     0
     """
     end = opening(text)
-    while found := _FRAME.match(text, end):
-        end = found.end()
+    while match := _FRAME.match(text, end):
+        end = match.end()
         end += opening(text[end:])
     return end
 

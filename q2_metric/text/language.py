@@ -139,9 +139,9 @@ def _groups(word: str) -> tuple[tuple[str, str], ...]:
 @lru_cache(1 << 16)
 def _counted(word: str) -> tuple[int, int, frozenset[str]]:
     """The number of known groups in a word, the number of all groups, and unknown scripts."""
-    found, table = _groups(word), _table()
-    other = frozenset(script for _, script in found if script not in table.scripts)
-    return sum(group in table.groups for group, _ in found), len(found), other
+    groups, table = _groups(word), _table()
+    other = frozenset(script for _, script in groups if script not in table.scripts)
+    return sum(group in table.groups for group, _ in groups), len(groups), other
 
 
 def _unknown(words: Sequence[str]) -> bool:
@@ -155,12 +155,12 @@ def _unknown(words: Sequence[str]) -> bool:
 
 def _circles(words: Sequence[str]) -> bool:
     """Whether the text repeats a few letter groups again and again."""
-    found: list[str] = []
+    groups: list[str] = []
     for word in words:
-        if len(found) >= READ:
+        if len(groups) >= READ:
             break
-        found += [group for group, _ in _groups(word)]
-    return len(found) >= LEAST and len(set(found)) < DISTINCT * min(len(found), READ)
+        groups += [group for group, _ in _groups(word)]
+    return len(groups) >= LEAST and len(set(groups)) < DISTINCT * min(len(groups), READ)
 
 
 def _strange(text: str) -> bool:
@@ -181,13 +181,13 @@ def _table() -> LanguageTables:
     """Reads the table. Each script has one line of groups and one line of words."""
     rows = [line.split("\t") for line in
             files(__package__).joinpath(TABLE).read_text(encoding="utf-8").splitlines()]
-    found = {script: packed for script, packed in rows if script != "words"}
+    by_script = {script: packed for script, packed in rows if script != "words"}
     return LanguageTables(
-        frozenset(packed[i : i + size] for script, packed in found.items()
+        frozenset(packed[i : i + size] for script, packed in by_script.items()
                   for size in (SIZES.get(script, 2),)
                   for i in range(0, len(packed), size)),
         frozenset(word for kind, packed in rows if kind == "words" for word in packed.split()),
-        frozenset(found),
+        frozenset(by_script),
     )
 
 

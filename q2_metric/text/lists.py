@@ -36,26 +36,26 @@ def items(text: str) -> list[Item]:
     >>> items("| plan | price |\n|---|---|\n| basic | $5 |")[2].claims[0][0]
     'plan basic: price $5'
     """
-    found: list[Item] = []
+    listed: list[Item] = []
     heading, columns, start = "", None, 0
     for line in text.split("\n"):
         end = start + len(line)
         row, bullet = _ROW.match(line), _BULLET.match(line)
         if row:
-            columns = _of_row(line, row, columns, start, found)
+            columns = _of_row(line, row, columns, start, listed)
         elif bullet and heading and len(line.split()) <= MOST_WORDS:
             at = start + bullet.end()
             said = " ".join(text[at:end].split())
             read = said if presents(heading[:-1]) else f"{heading} {said}"
-            found.append(Item(start, end, "item", ((read, at, end),)))
+            listed.append(Item(start, end, "item", ((read, at, end),)))
         elif line.strip():
             heading = _heading(line)
             if heading and bullet is None and _goes_on(text, end):
-                found.append(Item(start, end, "item", ()))
+                listed.append(Item(start, end, "item", ()))
         if not row and line.strip():
             columns = None
         start = end + 1
-    return found
+    return listed
 
 
 def _heading(line: str) -> str:
@@ -70,12 +70,12 @@ def _goes_on(text: str, end: int) -> bool:
 
 
 def _of_row(
-    line: str, row: re.Match[str], columns: list[str] | None, start: int, found: list[Item]
+    line: str, row: re.Match[str], columns: list[str] | None, start: int, listed: list[Item]
 ) -> list[str] | None:
-    """Adds the cells of a row to ``found`` and returns the columns of the next row."""
+    """Adds the cells of a row to ``listed`` and returns the columns of the next row."""
     end = start + len(line)
     if _RULE.match(line):
-        found.append(Item(start, end, "cell", ()))
+        listed.append(Item(start, end, "cell", ()))
         return columns
     places, at = [], start + row.start(1)
     for cell in row[1].split("|"):
@@ -83,10 +83,10 @@ def _of_row(
         places.append((" ".join(cell.split()), left, left + len(cell.strip())))
         at += len(cell) + 1
     if columns is None:
-        found.append(Item(start, end, "cell", ()))
+        listed.append(Item(start, end, "cell", ()))
         return [cell for cell, _, _ in places]
     first = f"{columns[0]} {places[0][0]}".strip()
     cells = zip(columns[1:], places[1:], strict=False)
-    found.append(Item(start, end, "cell", tuple(
+    listed.append(Item(start, end, "cell", tuple(
         (f"{first}: {name} {cell}", left, right) for name, (cell, left, right) in cells if cell)))
     return columns

@@ -96,24 +96,24 @@ def squeezed(text: str) -> str:
     >>> squeezed("it is tall .")
     'it is tall .'
     """
-    return _GAP.sub(lambda found: found[1] or " ", text)
+    return _GAP.sub(lambda match: match[1] or " ", text)
 
 
-def _end(found: re.Match[str]) -> str:
+def _end(match: re.Match[str]) -> str:
     """The end of an HTML cell as Markdown writes it, or the end of a line as a newline."""
-    sign = "|" if found.group()[2:4].lower() in ("td", "th") else "\n"
-    return sign.ljust(len(found.group()))
+    sign = "|" if match.group()[2:4].lower() in ("td", "th") else "\n"
+    return sign.ljust(len(match.group()))
 
 
-def _character(found: re.Match[str]) -> str:
+def _character(match: re.Match[str]) -> str:
     """The character of an HTML entity, padded with blanks on the left to the entity's length."""
-    read = html.unescape(found.group()).replace("\u00a0", " ")
-    return read.rjust(len(found.group())) if len(read) == 1 else found.group()
+    read = html.unescape(match.group()).replace("\u00a0", " ")
+    return read.rjust(len(match.group())) if len(read) == 1 else match.group()
 
 
-def _blank(found: re.Match[str]) -> str:
+def _blank(match: re.Match[str]) -> str:
     # Line ends stay: they separate sentences.
-    return re.sub(r"[^\n]", " ", found.group())
+    return re.sub(r"[^\n]", " ", match.group())
 
 
 def _blank_around(found: re.Match[str]) -> str:

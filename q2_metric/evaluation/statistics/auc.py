@@ -111,8 +111,8 @@ def aucs(labels: Bools, values: Floats) -> Floats:
     positive = labels.sum(axis=-1)
     negative = labels.shape[-1] - positive
     above = (ranks * labels).sum(axis=-1) - positive * (positive + 1) / 2
-    found: Floats = above / (positive * negative)
-    return found
+    areas: Floats = above / (positive * negative)
+    return areas
 
 
 def _both_classes(labels: Bools) -> Callable[[Places], Bools]:

@@ -50,6 +50,6 @@ def _correlation(
     def each(rows: Places) -> Floats:
         return np.array([measure(x[one], y[one]).statistic for one in rows], np.float64)
 
-    found = measure(x, y)
+    result = measure(x, y)
     drawn = resampled(len(x), each, usable=varied)
-    return Correlation(around(float(found.statistic), drawn), float(found.pvalue))
+    return Correlation(around(float(result.statistic), drawn), float(result.pvalue))

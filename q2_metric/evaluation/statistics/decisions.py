@@ -28,12 +28,12 @@ class Decisions:
 def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
     """How well ``score > threshold`` separates consistent from inconsistent responses."""
     labels, values = checked(truth, scores)
-    found = values > threshold
+    predicted = values > threshold
     precision, recall, _, _ = sklearn_metrics().precision_recall_fscore_support(
-        labels, found, labels=[True, False], zero_division=0.0
+        labels, predicted, labels=[True, False], zero_division=0.0
     )
     return Decisions(
-        accuracy=float((found == labels).mean()),
+        accuracy=float((predicted == labels).mean()),
         balanced_accuracy=float(recall.mean()),
         consistent_precision=float(precision[0]),
         consistent_recall=float(recall[0]),

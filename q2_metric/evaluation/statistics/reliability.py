@@ -36,11 +36,11 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
     if len(values) and (values.min() < 0 or values.max() > 1):
         raise InputError("a reliability curve needs scores in [0, 1]")
     places = np.minimum((values * bins).astype(int), bins - 1)
-    found = []
+    filled = []
     for i in range(bins):
         inside = places == i
         if inside.any():
-            found.append(
+            filled.append(
                 Bin(
                     i / bins,
                     (i + 1) / bins,
@@ -49,7 +49,7 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
                     float(labels[inside].mean()),
                 )
             )
-    return found
+    return filled
 
 
 def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
@@ -58,11 +58,11 @@ def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
     It is the mean of |share consistent - mean score| over bins of equal width, weighted by the
     number of responses in each.
     """
-    found = reliability(truth, scores, bins=bins)
-    n = sum(one.n for one in found)
+    filled = reliability(truth, scores, bins=bins)
+    n = sum(one.n for one in filled)
     if not n:
         raise InputError("a calibration error needs at least one response")
-    return float(sum(one.n * abs(one.consistent - one.score) for one in found) / n)
+    return float(sum(one.n * abs(one.consistent - one.score) for one in filled) / n)
 
 
 def min_max(scores: ArrayLike) -> Floats:

@@ -58,7 +58,7 @@ def system_correlation(
                          "pairs")
     rng = np.random.default_rng(SEED)
     quality = -np.asarray(drawn.shares)
-    found = np.empty(drawn.repeats)
+    correlations = np.empty(drawn.repeats)
     for repeat in range(drawn.repeats):
         rows = rng.integers(0, len(good), drawn.size)
         systems = np.empty(len(drawn.shares))
@@ -68,8 +68,8 @@ def system_correlation(
             values[spoilt] = bad[rows[spoilt]]
             systems[i] = values.mean()
         level = np.ptp(systems) == 0
-        found[repeat] = 0.0 if level else scipy_stats().spearmanr(quality, systems).statistic
-    return around(float(found.mean()), found)
+        correlations[repeat] = 0.0 if level else scipy_stats().spearmanr(quality, systems).statistic
+    return around(float(correlations.mean()), correlations)
 
 
 def robustness(
@@ -84,10 +84,10 @@ def robustness(
     if not len(good) or not len(bad):
         raise InputError("robustness needs consistent and inconsistent responses")
     rng = np.random.default_rng(SEED)
-    found = []
+    points = []
     for share in drawn.shares:
         spoilt = round(share * drawn.size)
         sums = rng.choice(bad, (drawn.repeats, spoilt)).sum(axis=1)
         sums += rng.choice(good, (drawn.repeats, drawn.size - spoilt)).sum(axis=1)
-        found.append(around(float((sums / drawn.size).mean()), sums / drawn.size))
-    return found
+        points.append(around(float((sums / drawn.size).mean()), sums / drawn.size))
+    return points

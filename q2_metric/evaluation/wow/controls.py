@@ -69,9 +69,9 @@ def other_knowledge(
     """
     by_dialogue: dict[str, list[str]] = {}
     for row in annotated:
-        found = by_dialogue.setdefault(_dialogue(row.example), [])
-        if row.example.knowledge not in found:
-            found.append(row.example.knowledge)
+        texts = by_dialogue.setdefault(_dialogue(row.example), [])
+        if row.example.knowledge not in texts:
+            texts.append(row.example.knowledge)
     rng = Random(seed)
     others = []
     for example in examples:

@@ -43,8 +43,9 @@ def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
         for name, column, _ in _MEASURES:
             table = by_name[name]
             place = [one.title for one in table.columns].index(column)
-            found = {row[0]: row[place] for row in table.rows}
-            figures = {key: cell.value for key, cell in found.items() if isinstance(cell, Interval)}
+            cells_of = {row[0]: row[place] for row in table.rows}
+            figures = {key: cell.value for key, cell in cells_of.items()
+                       if isinstance(cell, Interval)}
             missed = [one for one in baselines if figures[one] >= figures[own]]
             cells.append(f"not above {', '.join(missed)}" if missed else "above every baseline")
         lines.append(tuple(cells))
@@ -104,8 +105,8 @@ def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         numbers = values(column)
-        found = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
-        lines.append((title(metric), found, published.WOW_SYSTEM_LEVEL.get(metric)))
+        correlation = st.system_correlation([numbers[i] for i in good], [numbers[i] for i in bad])
+        lines.append((title(metric), correlation, published.WOW_SYSTEM_LEVEL.get(metric)))
     shares = ", ".join(f"{share:g}" for share in st.SYSTEMS.shares)
     return Table(
         "systems",

@@ -271,22 +271,22 @@ class _Plan:
         run = scoring.ScoredRows.over(
             self.metrics, rows, no_claim=self.no_claim,
             evidence=self.return_explanations or self.return_claims)
-        found: dict[str, Any] = {**run.system(), "n": run.n()}
+        values: dict[str, Any] = {**run.system(), "n": run.n()}
         if golds is not None:
-            found |= scoring.against_gold([row.response for row in rows], golds)
+            values |= scoring.against_gold([row.response for row in rows], golds)
         if self.numeric_only:
-            return {name: value for name, value in found.items() if value is not None}
-        found["signature"] = scoring.signature_lines(self.metrics, self.no_claim)
+            return {name: value for name, value in values.items() if value is not None}
+        values["signature"] = scoring.signature_lines(self.metrics, self.no_claim)
         if self.return_scores:
-            found |= {f"{name}_scores": run.column(name) for name in run.columns()}
+            values |= {f"{name}_scores": run.column(name) for name in run.columns()}
         if self.return_explanations:
-            found["explanations"] = run.explanations()
+            values["explanations"] = run.explanations()
         if self.return_claims:
             judged = run
             if self.judges:
                 judged = scoring.ScoredRows.over(self.judges, rows, evidence=True)
-            found["claims"] = judged.claims()
-        return found
+            values["claims"] = judged.claims()
+        return values
 
 
 def _flag(name: str, settings: dict[str, Any]) -> bool:

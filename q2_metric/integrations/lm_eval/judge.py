@@ -32,11 +32,11 @@ def score_judged(
     """
     rows = {document["id"]: document for document in documents}
     examples = [example_of(document, document["response"]) for document in rows.values()]
-    found, signatures = score(examples, options)
+    scores, signatures = score(examples, options)
     values: dict[str, dict[str, float | None]] = {
         row: {name: scoring.numbers(one, name, options.no_claim)[name]
               for name, one in by_name.items()}
-        for row, by_name in zip(rows, found, strict=True)
+        for row, by_name in zip(rows, scores, strict=True)
     }
     on_every_rank(list(values.values()))
     made = []
@@ -56,16 +56,16 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
     yes, no = results
     label = bool(document["consistent"])
     margin = yes[0] - no[0]
-    found: Results = {
+    numbers: Results = {
         "acc": float((margin > 0) == label),
         "auc": (label, margin),
         "balanced_acc": (label, margin > 0),
     }
     for name, value in yes.scores.items():
         # None: it was not tried, or only other ranks have a value.
-        found[f"{name}_auc"] = None if value is None else (label, value)
-        found[f"{name}_balanced_acc"] = None if value is None else (label, value > THRESHOLD)
-    return found
+        numbers[f"{name}_auc"] = None if value is None else (label, value)
+        numbers[f"{name}_balanced_acc"] = None if value is None else (label, value > THRESHOLD)
+    return numbers
 
 
 def auc(items: Sequence[tuple[bool, float] | None]) -> float:

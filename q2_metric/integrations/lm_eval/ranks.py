@@ -38,9 +38,9 @@ def _on_any_rank(own: set[str]) -> set[str]:
         return own
     if not torch.distributed.is_initialized() or torch.distributed.get_world_size() == 1:
         return own
-    found: list[set[str]] = [set()] * torch.distributed.get_world_size()
-    torch.distributed.all_gather_object(found, own)
-    return set().union(*found)
+    by_rank: list[set[str]] = [set()] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(by_rank, own)
+    return set().union(*by_rank)
 
 
 def present(items: Sequence[Any]) -> list[Any]:

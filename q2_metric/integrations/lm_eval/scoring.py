@@ -153,13 +153,13 @@ def score_responses(
     # Lone surrogates, which a server's JSON can hold, could not be tokenised or written.
     texts = [answer.strip().encode("utf-8", "replace").decode("utf-8") for answer in answers]
     examples = [example_of(*both) for both in zip(documents, texts, strict=True)]
-    found, signatures = score(examples, options, evidence=options.evidence)
+    by_row, signatures = score(examples, options, evidence=options.evidence)
     # Beside the metrics that were asked for, as a task of any kind reports it.
     f1 = scoring.score([TokenF1()], examples)
     if options.no_claim == "exclude":
-        _warn_of_silence(found)
+        _warn_of_silence(by_row)
     made = []
-    for text, document, words, scores in zip(texts, documents, f1, found, strict=True):
+    for text, document, words, scores in zip(texts, documents, f1, by_row, strict=True):
         answer = ScoredAnswer(text)
         answer.document = document
         numbers = _numbers({**words, **scores}, options.no_claim)
@@ -171,10 +171,10 @@ def score_responses(
     return made, signatures
 
 
-def _warn_of_silence(found: Sequence[Mapping[str, Score]]) -> None:
+def _warn_of_silence(by_row: Sequence[Mapping[str, Score]]) -> None:
     """Says which metrics leave out all answers: the harness's table has no line for them."""
-    for name in dict.fromkeys(name for scores in found for name in scores):
-        scores = [row[name] for row in found if name in row]
+    for name in dict.fromkeys(name for scores in by_row for name in scores):
+        scores = [row[name] for row in by_row if name in row]
         if all(one.value is None and one.reason in CLAIMLESS for one in scores):
             _LOG.warning(
                 "%s: no answer makes a claim, so with metric_no_claim=exclude all %d are left out "
@@ -192,8 +192,8 @@ def _against_gold(text: str, document: Document) -> Results:
 
 def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
     """The numbers of an answer by all metrics, and their evidence."""
-    found = scoring.row_numbers(scores, no_claim)
-    results: Results = {key: value for key, value in found.items() if value is not None}
+    numbers = scoring.row_numbers(scores, no_claim)
+    results: Results = {key: value for key, value in numbers.items() if value is not None}
     row = output_row(0, Example("", ""), scores, list(scores))
     return results | {name: row.get(name) or [] for name in details(scores)}
 

@@ -36,8 +36,8 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
 
 def details(names: Iterable[str]) -> list[str]:
     """The fields with the evidence of these metrics."""
-    found = (entry(name).details for name in names)
-    return list(dict.fromkeys(DETAILS[one][0].name for one in found if one is not None))
+    kinds = (entry(name).details for name in names)
+    return list(dict.fromkeys(DETAILS[one][0].name for one in kinds if one is not None))
 
 
 def _mean(name: str) -> dict[str, Any]:

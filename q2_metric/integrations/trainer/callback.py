@@ -140,18 +140,18 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             if f"{self.prefix}{first}_loss" not in metrics:
                 return
         responses = self.respond(kwargs["model"], [row.prompt for row in self.rows])
-        found = _Found()
+        result = _Found()
         if self.trainer.is_world_process_zero():
             self.responses = responses
-            found = self._found(responses)
-        found = _from_first(found)
-        if found.problem:
-            raise found.error or ModelError(found.problem)
-        metrics.update(found.numbers)
-        self.trainer.log(dict(found.numbers))
+            result = self._found(responses)
+        result = _from_first(result)
+        if result.problem:
+            raise result.error or ModelError(result.problem)
+        metrics.update(result.numbers)
+        self.trainer.log(dict(result.numbers))
         best = args.metric_for_best_model or ""
         best = best if best.startswith("eval_") else f"eval_{best}"
-        if best in found.unfit:
+        if best in result.unfit:
             metrics[best] = float("nan")
 
     def _found(self, responses: Sequence[str]) -> _Found:
@@ -307,25 +307,25 @@ def _numbers(
         metrics, examples, no_claim=no_claim, on_fault=None if strict else _report,
         on_break=None if strict else _report_broken)
     system = run.system()
-    found = {name: float("nan") if value is None else value for name, value in system.items()}
+    numbers = {name: float("nan") if value is None else value for name, value in system.items()}
     unfit: list[str] = []
     if why := scoring.hollow(system):
         unfit = run.columns()
         _LOG.warning("this evaluation cannot choose the best checkpoint: %s; %s", why,
-                     ", ".join(f"{name} {found[name]:.3f}" for name in unfit))
+                     ", ".join(f"{name} {numbers[name]:.3f}" for name in unfit))
     golds = [row.reference for row in rows if row.reference is not None]
     if golds:
-        found |= scoring.against_gold(responses, [[gold] for gold in golds])
-    found["empty"] = sum(map(is_blank, responses)) / len(responses)
-    return found, unfit
+        numbers |= scoring.against_gold(responses, [[gold] for gold in golds])
+    numbers["empty"] = sum(map(is_blank, responses)) / len(responses)
+    return numbers, unfit
 
 
-def _from_first(found: _Found) -> _Found:
+def _from_first(result: _Found) -> _Found:
     """Sends the result of the first process to every process, since each decides which model is
     best."""
     if not distributed():
-        return found
+        return result
     # An error may be one that cannot be sent: its words are.
-    box = [replace(found, error=None)]
+    box = [replace(result, error=None)]
     torch.distributed.broadcast_object_list(box, src=0)
-    return replace(box[0], error=found.error)
+    return replace(box[0], error=result.error)

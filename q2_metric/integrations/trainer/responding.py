@@ -61,13 +61,13 @@ class TrainerResponder:
         own = list(range(rank, len(prompts), size))
         # Under sharded parameters all processes must take the same number of steps.
         steps = math.ceil(math.ceil(len(prompts) / size) / self.batch_size)
-        found: dict[int, str] = {}
+        by_index: dict[int, str] = {}
         with _generating(model, self.tokenizer) as unwrapped:
             for step in range(steps):
                 batch = own[step * self.batch_size : (step + 1) * self.batch_size]
                 texts = self._batch(unwrapped, [prompts[i] for i in batch or [0]])
-                found |= dict(zip(batch, texts, strict=False))
-        everyone = _gathered(found)
+                by_index |= dict(zip(batch, texts, strict=False))
+        everyone = _gathered(by_index)
         return [everyone[i] for i in range(len(prompts))]
 
     def check(self, prompts: Sequence[Any]) -> None:

@@ -122,9 +122,9 @@ def fingerprint(weights: Path, prefix: str) -> str:
     """A digest of a network's vectors, which differs between training runs."""
     from safetensors import safe_open
 
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with safe_open(weights, framework="numpy") as file:
         for name in sorted(file.keys()):
             if name.startswith(f"{prefix}.") and name.endswith((".bias", "norm1.weight")):
-                found.update(file.get_tensor(name).tobytes())
-    return found.hexdigest()[:16]
+                digest.update(file.get_tensor(name).tobytes())
+    return digest.hexdigest()[:16]

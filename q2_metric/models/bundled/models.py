@@ -184,13 +184,13 @@ class BundledReader(_Bundled):
         return [answer for slab in _slabs(pairs) for answer in self._read(slab)]
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        found = self._decided(pairs, self._forward)
+        reads = self._decided(pairs, self._forward)
         if self._exact:
-            close = [i for i, one in enumerate(found) if one.lead < TIE]
+            close = [i for i, one in enumerate(reads) if one.lead < TIE]
             again = self._decided([pairs[i] for i in close], self._exact)
             for i, one in zip(close, again, strict=True):
-                found[i] = one
-        return [one.answer for one in found]
+                reads[i] = one
+        return [one.answer for one in reads]
 
     def _decided(self, pairs: Sequence[tuple[str, str]], forward: Forward) -> list[_Read]:
         owners: list[int] = []
@@ -206,7 +206,7 @@ class BundledReader(_Bundled):
             no_answer = float(logits[0].sum())
             null[i] = min(null.get(i, no_answer), no_answer)
             spans[i].append(answer_span(logits, row))
-        found = [_Read()] * len(pairs)
+        reads = [_Read()] * len(pairs)
         for i, of_windows in spans.items():
             first, *others = sorted(of_windows, key=lambda span: -span[0].score)
             best, start, end = first
@@ -215,10 +215,10 @@ class BundledReader(_Bundled):
             if score > NULL_THRESHOLD:
                 rivals = [best.rival, *(other.score for other, _, _ in others)]
                 answer = Answer(pairs[i][1][start:end], start, score)
-                found[i] = _Read(answer, min(lead, best.score - max(rivals)))
+                reads[i] = _Read(answer, min(lead, best.score - max(rivals)))
             else:
-                found[i] = _Read(None, lead)
-        return found
+                reads[i] = _Read(None, lead)
+        return reads
 
 
 def answer_span(logits: NDArray[np.float32], row: QueryWindow) -> tuple[Best, int, int]:

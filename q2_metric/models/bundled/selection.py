@@ -41,12 +41,12 @@ class TextVectors:
 
         read = tokenizer()
         size = self._pieces.shape[1]
-        found = np.zeros((len(texts), size), np.float32)
+        sums = np.zeros((len(texts), size), np.float32)
         for i, text in enumerate(texts):
             if ids := read(text).ids[:CUT]:
-                found[i] = self._pieces[ids].sum(0)
-        norms = np.linalg.norm(found, axis=1, keepdims=True)
-        unit: Floats = (found / np.where(norms > 0, norms, 1)).astype(np.float32)
+                sums[i] = self._pieces[ids].sum(0)
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        unit: Floats = (sums / np.where(norms > 0, norms, 1)).astype(np.float32)
         return unit
 
 
@@ -63,8 +63,8 @@ def piece_vectors() -> Floats:
     with safe_open(intact(SHARED), framework="numpy") as file:
         vectors = file.get_tensor("words.weight").astype(np.float32)
     # Normalising the length removes the scale of a row's 8-bit values.
-    found: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
-    return found
+    units: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
+    return units
 
 
 @lru_cache(maxsize=1)
@@ -78,8 +78,8 @@ def learned() -> dict[str, Floats]:
 
     from q2_metric.models.bundled.stored import intact
 
-    found = load_file(intact("selection.safetensors"))
-    return {name: value.astype(np.float32) for name, value in found.items()}
+    arrays = load_file(intact("selection.safetensors"))
+    return {name: value.astype(np.float32) for name, value in arrays.items()}
 
 
 @lru_cache(maxsize=1)

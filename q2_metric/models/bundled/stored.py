@@ -71,8 +71,8 @@ def _check(path: Path) -> None:
 
 def _hashes(path: Path) -> dict[str, str]:
     try:
-        found: dict[str, str] = json.loads(path.read_bytes())["sha256"]
-        return dict(found)
+        hashes: dict[str, str] = json.loads(path.read_bytes())["sha256"]
+        return dict(hashes)
     except (ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} is damaged: reinstall q2-metric") from error
 

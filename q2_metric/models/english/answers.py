@@ -81,12 +81,12 @@ class EnglishAnswers:
         ``None`` if the response is not a short answer, or if no rule applies."""
         short = [(i, one) for i, one in enumerate(examples)
                  if one.question and is_short(one.response) and last_question(one.question)]
-        found: list[str | None] = [None] * len(examples)
+        statements: list[str | None] = [None] * len(examples)
         questions = self.parser.parse([last_question(one.question or "") for _, one in short])
         answers = self.parser.parse([one.response for _, one in short])
         for (i, _), question, answer in zip(short, questions, answers, strict=True):
-            found[i] = _statement(question, answer)
-        return found
+            statements[i] = _statement(question, answer)
+        return statements
 
 
 def _statement(question: Parsed, answer: Parsed) -> str | None:
@@ -206,8 +206,8 @@ def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
             word.tag[:2] == "VB" for word in said[at + 1 :]) and (
             not after or after[0].tag == "IN"):
         bits &= (1 << head.i) - 1  # "does a ticket cost": no ticket cost
-    found = tree.members(bits & bits_of(said))
-    return found if [w.i for w in found] == list(range(start, start + len(found))) else []
+    words = tree.members(bits & bits_of(said))
+    return words if [w.i for w in words] == list(range(start, start + len(words))) else []
 
 
 def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool:

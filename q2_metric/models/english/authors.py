@@ -31,13 +31,13 @@ class AuthorsSpans:
 
 
 def _spans(example: Example, doc: Doc) -> list[Span]:
-    found: list[tuple[Tokens, str]] = [(entity, entity.label_) for entity in doc.ents]
+    labelled: list[tuple[Tokens, str]] = [(entity, entity.label_) for entity in doc.ents]
     known = {entity.text.lower() for entity in doc.ents}
     for chunk in doc.noun_chunks:
         if chunk.text.lower() not in known:
             known.add(chunk.text.lower())
-            found.append((chunk, ""))
-    return [Span(example, tokens.text, tokens.start_char, label) for tokens, label in found
+            labelled.append((chunk, ""))
+    return [Span(example, tokens.text, tokens.start_char, label) for tokens, label in labelled
             if tokens.text.lower() not in DROPPED_SPANS]
 
 
@@ -47,8 +47,8 @@ class AuthorsPersonal:
     def personal(self, questions: Sequence[str]) -> list[bool]:
         """True for each question about the speakers."""
         unique = list(dict.fromkeys(questions))
-        found = dict(zip(unique, map(_is_personal, load().pipe(unique)), strict=True))
-        return [found[question] for question in questions]
+        by_question = dict(zip(unique, map(_is_personal, load().pipe(unique)), strict=True))
+        return [by_question[question] for question in questions]
 
 
 def _is_personal(doc: Doc) -> bool:

@@ -197,10 +197,10 @@ def says_false(tree: Tree) -> bool:
 
 def is_negated(tree: Tree, verb: Word) -> bool:
     """Whether "not" or "never" negates the verb. "not only" and "not ... until" do not count."""
-    found = tree.child(verb, ("neg",))
-    if found is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
+    negation = tree.child(verb, ("neg",))
+    if negation is None or any(child.lower in ENDINGS for child in tree.children[verb.i]):
         return False
-    return found.i + 1 == len(tree.words) or tree.words[found.i + 1].lower not in NOT_DENYING
+    return negation.i + 1 == len(tree.words) or tree.words[negation.i + 1].lower not in NOT_DENYING
 
 
 def _calls_false(tree: Tree, word: Word) -> bool:

@@ -151,14 +151,14 @@ class Parsed:
 
         ``None`` if they hold no tokens or belong to more than one sentence.
         """
-        found = self.repaired.from_original(start, end)
-        if found is None:
+        repaired = self.repaired.from_original(start, end)
+        if repaired is None:
             return None
-        place = bisect_right(self.sentences, found[0], key=lambda sentence: sentence.start) - 1
+        place = bisect_right(self.sentences, repaired[0], key=lambda sentence: sentence.start) - 1
         if place < 0:
             return None
         sentence = self.sentences[place]
-        left, right = found[0] - sentence.start, found[1] - sentence.start
+        left, right = repaired[0] - sentence.start, repaired[1] - sentence.start
         if right > sentence.length:
             return None
         tokens = sentence.doc.char_span(left, right, alignment_mode="expand")
@@ -262,7 +262,7 @@ class SpacySpans:
 
 
 def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
-    found: dict[tuple[int, int], Span] = {}
+    by_place: dict[tuple[int, int], Span] = {}
     for sentence in parsed.sentences:
         entities = list(map(_with_sign, sentence.doc.ents))
         chunks = [(_without_opening(tokens), "") for tokens in sentence.doc.noun_chunks]
@@ -271,8 +271,8 @@ def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
             place = parsed.place(sentence, tokens)
             text = example.response[slice(*place)]
             if text.lower() not in DROPPED_SPANS and normalise(text):
-                found.setdefault(place, Span(example, text, place[0], label))
-    return [found[place] for place in sorted(found)]
+                by_place.setdefault(place, Span(example, text, place[0], label))
+    return [by_place[place] for place in sorted(by_place)]
 
 
 def _with_sign(entity: Tokens) -> tuple[Tokens, str]:

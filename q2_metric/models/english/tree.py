@@ -96,12 +96,12 @@ class Tree:
 
     def members(self, bits: int) -> list[Word]:
         """The words of a set, in order."""
-        found = []
+        words = []
         while bits:
             lowest = bits & -bits
-            found.append(self.words[lowest.bit_length() - 1])
+            words.append(self.words[lowest.bit_length() - 1])
             bits ^= lowest
-        return found
+        return words
 
     def up(self, word: Word) -> Iterator[Word]:
         """``word``, its head, its head's head, up to the root."""

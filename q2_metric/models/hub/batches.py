@@ -163,7 +163,7 @@ class Batches:
             for name, ids in pad(self._loaded.tokenizer, rows).items()
         }
         with torch.inference_mode():
-            found = list(call(tensors))
+            results = list(call(tensors))
         lengths = [len(row["input_ids"]) for row in rows]
         self.usage.calls += 1
         self.usage.rows += len(rows)
@@ -171,7 +171,7 @@ class Batches:
         self.usage.padded += len(rows) * max(lengths)
         if self._memory:
             self._learn(self._memory, self.budget.cost(len(rows), max(lengths)))
-        return found
+        return results
 
     def _learn(self, memory: DeviceMemory, cost: int) -> None:
         """Set the budget from the memory that a batch took; small batches are not informative."""

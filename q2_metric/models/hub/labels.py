@@ -32,12 +32,12 @@ def given_labels(text: str) -> tuple[str, ...]:
     ('entailment', 'contradiction', 'neutral')
     """
     names = [name.strip() for name in text.split(",")]
-    found = _classes(names)
-    if found is None or len(found) < 2:
+    classes = _classes(names)
+    if classes is None or len(classes) < 2:
         raise InputError(
             f"nli_labels must name a model's two or three classes in the order of its outputs, as "
             f"\"entailment,neutral,contradiction\", not {text!r}")
-    return tuple(found)
+    return tuple(classes)
 
 
 def label_order(
@@ -82,8 +82,8 @@ def label_order(
 
 def _classes(names: Sequence[str]) -> list[Label] | None:
     """The classes of these names; ``None`` if one is unknown or repeated, or none is entailment."""
-    found = [NAMES.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
-             for name in names]
-    known = [label for label in found if label is not None]
-    whole = len(known) == len(found) == len(set(known))
+    labels = [NAMES.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
+              for name in names]
+    known = [label for label in labels if label is not None]
+    whole = len(known) == len(labels) == len(set(known))
     return known if whole and "entailment" in known else None

@@ -141,8 +141,8 @@ def resolve_dtype(dtype: str = "float32") -> torch.dtype:
         raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
     import torch
 
-    found: torch.dtype = getattr(torch, dtype)
-    return found
+    torch_dtype: torch.dtype = getattr(torch, dtype)
+    return torch_dtype
 
 
 # --- loading ----------------------------------------------------------------------------

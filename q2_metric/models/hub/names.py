@@ -55,10 +55,10 @@ def check_packages(what: str) -> None:
     """
     for package in PACKAGES:
         try:
-            found = find_spec(package) is not None
+            installed = find_spec(package) is not None
         except (ImportError, ValueError):  # it could not be imported before
-            found = False
-        if not found:
+            installed = False
+        if not installed:
             raise MissingExtra(what, package, EXTRA)
 
 
@@ -73,10 +73,10 @@ def commit(name: str) -> str:
     from huggingface_hub import try_to_load_from_cache
 
     repository, revision = parted(name)
-    found = try_to_load_from_cache(repository, CONFIG, revision=revision)
-    if not isinstance(found, str):
-        found = _downloaded(repository, revision)
-    return Path(found).parent.name
+    config = try_to_load_from_cache(repository, CONFIG, revision=revision)
+    if not isinstance(config, str):
+        config = _downloaded(repository, revision)
+    return Path(config).parent.name
 
 
 _unreachable: list[tuple[float, Exception]] = []
@@ -110,17 +110,17 @@ def _answers() -> bool:
 
     if constants.HF_HUB_OFFLINE:
         return False
-    found: list[bool] = []
+    answers: list[bool] = []
 
     def ask() -> None:
         try:
             get_session().head(constants.ENDPOINT, timeout=MOMENT)
-            found.append(True)
+            answers.append(True)
         except Exception as error:  # of httpx, of many kinds
             name = type(error).__name__
-            found.append("Connect" not in name and "Timeout" not in name)
+            answers.append("Connect" not in name and "Timeout" not in name)
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(MOMENT)
-    return found == [True]
+    return answers == [True]

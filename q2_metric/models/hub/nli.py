@@ -69,8 +69,8 @@ class TorchNli:
             overlap=int(OVERLAP * self.max_length),
         )
         verdicts = self.batches.run([window.inputs for window in windows], self._run)
-        found = best_verdicts([window.item for window in windows], verdicts, len(asked))
-        by_pair = dict(zip(asked, found, strict=True))
+        best = best_verdicts([window.item for window in windows], verdicts, len(asked))
+        by_pair = dict(zip(asked, best, strict=True))
         return [by_pair[pair] for pair in pairs]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:

@@ -106,10 +106,10 @@ def has_safetensors(name: str) -> bool:
     repository, revision = parted(name)[0], commit(name)
     if may_read_pickle(name) and is_cached(name):
         return _weights_here(name, "model.safetensors")
-    found = [try_to_load_from_cache(repository, file, revision=revision) for file in SAFE]
-    if any(isinstance(one, str) for one in found):
+    cached = [try_to_load_from_cache(repository, file, revision=revision) for file in SAFE]
+    if any(isinstance(one, str) for one in cached):
         return True
-    return None in found and _listed(repository, revision)
+    return None in cached and _listed(repository, revision)
 
 
 @cache

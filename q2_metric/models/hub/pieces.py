@@ -71,8 +71,8 @@ def _sentencepiece_model(tokenizer: Any) -> Any:
 
 def _normalizers(state: State) -> list[State]:
     normalizer = state.get("normalizer") or {"normalizers": []}
-    found: list[State] = normalizer.get("normalizers", [normalizer])
-    return found
+    normalizers: list[State] = normalizer.get("normalizers", [normalizer])
+    return normalizers
 
 
 def _charsmap(state: State) -> str | None:

@@ -115,8 +115,8 @@ class Seq2SeqQuestions:
             spans = in_passages(spans)
         inputs = [self._input(span) for span in spans]
         unique = list(dict.fromkeys(inputs))
-        found = dict(zip(unique, self._generate(unique), strict=True))
-        return [list(found[text]) for text in inputs]
+        by_input = dict(zip(unique, self._generate(unique), strict=True))
+        return [list(by_input[text]) for text in inputs]
 
     def _input(self, span: Span) -> str:
         text, start = place(span)

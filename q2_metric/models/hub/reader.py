@@ -83,11 +83,11 @@ class TorchReader:
             self._loaded, cut_pairs, long=1, max_length=self.max_length, overlap=self.overlap
         )
         logits = self.batches.run([window.inputs for window in windows], self._run)
-        found: list[list[tuple[EncodedPair, Best, float]]] = [[] for _ in asked]
+        by_pair: list[list[tuple[EncodedPair, Best, float]]] = [[] for _ in asked]
         for window, (start, end) in zip(windows, logits, strict=True):
-            found[window.item].append((window, *self._read(window, start, end)))
+            by_pair[window.item].append((window, *self._read(window, start, end)))
         answers = {
-            pair: self._best(pair[1], read) for pair, read in zip(asked, found, strict=True)
+            pair: self._best(pair[1], read) for pair, read in zip(asked, by_pair, strict=True)
         }
         return [answers.get(pair) for pair in pairs]
 
@@ -111,10 +111,10 @@ class TorchReader:
         return best, float(start[null]) + float(end[null])
 
     def _best(
-        self, context: str, found: Sequence[tuple[EncodedPair, Best, float]]
+        self, context: str, windows: Sequence[tuple[EncodedPair, Best, float]]
     ) -> Answer | None:
-        null = min(score for _, _, score in found)
-        window, best, _ = max(found, key=lambda item: item[1].score)
+        null = min(score for _, _, score in windows)
+        window, best, _ = max(windows, key=lambda item: item[1].score)
         left, right = window.offsets[best.first], window.offsets[best.last]
         score = best.score - null
         if left is None or right is None or not score > self.threshold:

@@ -76,9 +76,9 @@ class YesNoEntailment:
         items: list[int] = []
         for item, (part, whole) in enumerate(zip(parts, wholes, strict=True)):
             fits = len(whole["input_ids"]) <= self.max_length
-            found = [whole] if fits else self._rows(self._windows(*part))
-            rows += found
-            items += [item] * len(found)
+            prompts = [whole] if fits else self._rows(self._windows(*part))
+            rows += prompts
+            items += [item] * len(prompts)
         return self._best(pairs, asked, rows, items)
 
     def judge_long(
@@ -100,9 +100,9 @@ class YesNoEntailment:
         items: list[int] = []
         for item, (document, sentence) in enumerate(asked):
             body = bodies[document]["input_ids"][:-1]
-            found = self._authors_rows(documents[document], body, sentence, chunk_size, overlap)
-            rows += found
-            items += [item] * len(found)
+            prompts = self._authors_rows(documents[document], body, sentence, chunk_size, overlap)
+            rows += prompts
+            items += [item] * len(prompts)
         return self._best(pairs, asked, rows, items)
 
     def _best(
@@ -114,8 +114,8 @@ class YesNoEntailment:
     ) -> list[Verdict]:
         """The verdict of each pair. ``rows`` are the prompts, and ``items`` the index of each in
         ``asked``, the pairs without repetitions."""
-        found = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
-        by_pair = dict(zip(asked, found, strict=True))
+        best = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
+        by_pair = dict(zip(asked, best, strict=True))
         return [by_pair[pair] for pair in pairs]
 
     def _authors_rows(

@@ -71,11 +71,11 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
     light = root.lemma in LIGHT_NOUNS or root.dep != "attr"
     if not label and light and has_complement(tree, root):
         return []
-    found = {q: None for q in direct_questions(tree, root, label) if is_sound(q, text)}
+    asked = {q: None for q in direct_questions(tree, root, label) if is_sound(q, text)}
     verb = clause_verb(tree, root)
     clause = clause_of(tree, verb) if verb is not None else None
     if clause is None or not is_askable(tree, clause):
-        return list(found)
+        return list(asked)
     if label == COMPARATIVE:
         compared = comparing_question(tree, clause, root)
         return [compared] if compared and is_sound(compared, text) else []
@@ -85,8 +85,8 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
         for gap in gaps(tree, clause, members, root, label):
             question = ask(tree, clause, gap, full)
             if question and is_sound(question, text):
-                found.setdefault(question)
-    return list(found)[:MAX_QUESTIONS]
+                asked.setdefault(question)
+    return list(asked)[:MAX_QUESTIONS]
 
 
 class SyntacticQuestions:
@@ -109,11 +109,11 @@ class SyntacticQuestions:
         trees: dict[int, Tree] = {}
         results: list[list[str]] = []
         for span, parsed in zip(spans, parses, strict=True):
-            found = parsed.tokens(span.start, span.start + len(span.text))
-            if found is None:
+            located = parsed.tokens(span.start, span.start + len(span.text))
+            if located is None:
                 results.append([])
                 continue
-            sentence, tokens = found
+            sentence, tokens = located
             tree = trees.get(id(sentence))
             if tree is None:
                 tree = trees[id(sentence)] = Tree(sentence.doc, sentence.raised)
