@@ -138,9 +138,9 @@ class Scorer:
         examples = [response.example for response in alive if response.example is not None]
 
         def warn(place: int, words: str) -> None:
-            metric, _, what = words.partition(": ")
+            metric, _, problem = words.partition(": ")
             said = examples[place].response[:60]
-            logging.warning(f"q2-metric: {metric} left out {said!r}: {what}")
+            logging.warning(f"q2-metric: {metric} left out {said!r}: {problem}")
 
         scores = scoring.score(
             self.metrics, examples, evidence=how.explain,

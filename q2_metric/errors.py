@@ -53,9 +53,9 @@ class MissingExtra(Q2Error, ImportError):
 
     whatever_the_row = True
 
-    def __init__(self, what: str, package: str, extra: str) -> None:
+    def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(
-            f"{what} needs the package {package!r}: pip install \"q2-metric[{extra}]\""
+            f"{feature} needs the package {package!r}: pip install \"q2-metric[{extra}]\""
         )
         self.package = package
         self.extra = extra

@@ -104,11 +104,11 @@ def settings_of(options: dict[str, Any]) -> TrainSettings:
     return TrainSettings(batch_size=options["train_batch"], **given)
 
 
-def reporter(what: str) -> Callable[[Progress, float], None]:
+def reporter(task: str) -> Callable[[Progress, float], None]:
     """A function that prints each evaluation on stderr."""
 
     def report(progress: Progress, value: float) -> None:
-        click.echo(f"step {progress.step}: {what} {value:.4f} (best {progress.best:.4f} "
+        click.echo(f"step {progress.step}: {task} {value:.4f} (best {progress.best:.4f} "
                    f"at step {progress.best_step})", err=True)
 
     return report

@@ -235,11 +235,11 @@ TEXT_OPTIONS = all_options(
     click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead."),
 )
 
-def format_option(what: str) -> Option[Any]:
+def format_option(files: str) -> Option[Any]:
     """``--format``, which input without a suffix needs, such as ``<(…)``."""
     return click.option(
         "--format", "form", type=click.Choice(FORMS),
-        help=f"Format of {what}, needed without a suffix: <(…), a pipe, -.  [default: by suffix]",
+        help=f"Format of {files}, needed without a suffix: <(…), a pipe, -.  [default: by suffix]",
     )
 
 

@@ -102,13 +102,13 @@ class CachedMetric:
         def find(block: Sequence[Example]) -> list[Any]:
             return [to_json(one) for one in score_with(self.metric, block, evidence=evidence)]
 
-        what = WITH_EVIDENCE if evidence and entry(self.name).evidence else "score"
-        encoded = self.cached(what, examples, find, progress or (lambda _rows: None), readable)
+        kind = WITH_EVIDENCE if evidence and entry(self.name).evidence else "score"
+        encoded = self.cached(kind, examples, find, progress or (lambda _rows: None), readable)
         return [from_json(example, one) for example, one in zip(examples, encoded, strict=True)]
 
     def cached(
         self,
-        what: str,
+        kind: str,
         examples: Sequence[Example],
         find: Callable[[Sequence[Example]], list[Any]],
         progress: Progress,
@@ -120,18 +120,18 @@ class CachedMetric:
         stopped.
 
         Args:
-            what: names the kind of result.
+            kind: the kind of result.
             find: called with blocks of distinct examples; results are JSON values, and
                 values that JSON cannot hold (NaN) are not cached.
             progress: receives the number of examples that were just finished.
             usable: says whether a cached value is valid; an invalid one is computed again.
         """
-        keys = self._keys(what, examples)
+        keys = self._keys(kind, examples)
         kept = self._store.get(dict.fromkeys(keys))
         values = {key: value for key, value in kept.items() if usable(value)}
-        here = sum(key in values for key in keys)
-        self.looked_up += here
-        progress(here)
+        n_known = sum(key in values for key in keys)
+        self.looked_up += n_known
+        progress(n_known)
         missing = {key: e for key, e in zip(keys, examples, strict=True) if key not in values}
         for block in cut(missing.items(), BLOCK, size=lambda item: characters(item[1])):
             results = find([example for _, example in block])
@@ -141,10 +141,10 @@ class CachedMetric:
             progress(len(block))
         return [values[key] for key in keys]
 
-    def _keys(self, what: str, examples: Sequence[Example]) -> list[str]:
+    def _keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
         # The key includes the history, because a response that only echoes it claims nothing.
         return [
-            digest(what, self._made_by, self.signature, e.response, e.knowledge, e.history,
+            digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
                    *([] if e.question is None else [e.question]))
             for e in examples
         ]

@@ -51,12 +51,12 @@ def prepared(
     folder = os.getcwd()
 
     def find() -> tuple[dict[str, str], dict[str, Identity], list[str]] | Q2Error:
-        told: list[str] = []
+        warnings: list[str] = []
         with suppress(OSError):
             os.chdir(folder)
         try:
-            store = job.store(told.append)
-            return job.load(store).signatures, job.identities(store), told
+            store = job.store(warnings.append)
+            return job.load(store).signatures, job.identities(store), warnings
         except Q2Error as error:
             return error
 
@@ -67,8 +67,8 @@ def prepared(
         raise ModelError(f"Ray could not load the models: {cause(error)}") from error
     if isinstance(answer, Q2Error):
         raise answer
-    signatures, identities, told = answer
-    for line in told:
+    signatures, identities, warnings = answer
+    for line in warnings:
         warn(line)
     return signatures, identities
 

@@ -79,18 +79,18 @@ def connect(cluster: Cluster) -> Any:
     except ImportError as error:
         raise MissingExtra("--engine ray", "ray", "ray") from error
     if not ray.is_initialized():
-        here: dict[str, Any] = {"address": cluster.address}
+        arguments: dict[str, Any] = {"address": cluster.address}
         own = cluster.address is None
         if own:
             # At least one processor for each actor and one for the reader.
-            here = {
+            arguments = {
                 "address": "local",
                 "num_cpus": max(os.cpu_count() or 1, cluster.actors + 1),
                 "include_dashboard": False,
                 "_temp_dir": _folder(ray),
             }
         with _loopback() if own else nullcontext(), _no_chatter():
-            _init(ray, cluster.address, here)
+            _init(ray, cluster.address, arguments)
     for name in ("ray.data", "ray"):
         logging.getLogger(name).setLevel(logging.ERROR)
     return ray

@@ -62,9 +62,9 @@ def identity(metric: str, request: Mapping[str, Any], known: Known | None = None
             models may be folders, whose files are then read.
         known: keeps the digests of files.
     """
-    of = entry(metric)
-    models = [request[name] for name in of.models if name in request]
-    return {**request, **contents(models, known), **_commits(of.models, request), CODE: code()}
+    listed = entry(metric)
+    models = [request[name] for name in listed.models if name in request]
+    return {**request, **contents(models, known), **_commits(listed.models, request), CODE: code()}
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:

@@ -186,8 +186,8 @@ class Job:
         Args:
             warn: receives one line that says why the file cannot be used.
         """
-        told: dict[str, Warn] = {} if warn is None else {"warn": warn}
-        return Cache(self.cache, largest=self.cache_bytes, **told)
+        callbacks: dict[str, Warn] = {} if warn is None else {"warn": warn}
+        return Cache(self.cache, largest=self.cache_bytes, **callbacks)
 
     def identities(self, store: Cache | None = None) -> dict[str, Identity]:
         """What determines the scores, by metric, including the choice of the knowledge.
@@ -247,24 +247,24 @@ class Job:
         return LoadedJob(calibrate(loaded, self.calibrations), selector, cached)
 
     def _cached(self, name: str, store: Cache) -> Metric:
-        told = together(self.metrics, self.keywords)
+        keywords = together(self.metrics, self.keywords)
 
         def load() -> Metric:
             metrics.check_models(self.metrics, self.preset, self.keywords)
             # Otherwise, settings of other metrics would be reported as having no effect.
             own = entry(name).keywords()
-            mine = {key: value for key, value in told.items() if key in own}
+            mine = {key: value for key, value in keywords.items() if key in own}
             (loaded,) = metrics.load_metrics([name], self.preset, **mine)
             return loaded
 
         if not entry(name).cached:
             return load()
-        return CachedMetric(name, load, store, entry(name).request(self.preset, told))
+        return CachedMetric(name, load, store, entry(name).request(self.preset, keywords))
 
-    def rows(self, file: str, **told: Any) -> Iterator[Row]:
+    def rows(self, file: str, **callbacks: Any) -> Iterator[Row]:
         """The rows of one file; ``told`` holds the callbacks of ``read_rows``."""
         rows = read_rows(file, self.columns, blank=True, form=self.form,
-                         group_by=self.group_by, **told)
+                         group_by=self.group_by, **callbacks)
         return islice(rows, self.limit)
 
     def blocks(

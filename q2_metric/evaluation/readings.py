@@ -34,4 +34,4 @@ def told(readings: Mapping[str, Reading]) -> str:
     for name, reading in sorted(readings.items(), key=lambda item: item[1]):
         by_reading.setdefault(reading, []).append(name)
     return "Reading: " + "; ".join(
-        f"{reading} of {', '.join(of)}" for reading, of in by_reading.items()) + "."
+        f"{reading} of {', '.join(sets)}" for reading, sets in by_reading.items()) + "."

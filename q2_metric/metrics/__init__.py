@@ -38,8 +38,8 @@ def load_metrics(
     names = registry.check_names(names)
     registry.warn_of_unused(keywords, names)
     check_models(names, preset, keywords)
-    told = registry.together(names, keywords)
-    return [registry.METRICS[name].load(preset, told) for name in names]
+    together = registry.together(names, keywords)
+    return [registry.METRICS[name].load(preset, together) for name in names]
 
 
 def default_names(preset: str = "bundled") -> tuple[str, ...]:

@@ -230,29 +230,29 @@ def _logistic(value: float) -> float:
     return grown / (1 + grown)
 
 
-def _problem(it: Calibration) -> str | None:
-    if not it.name or not it.metric:
+def _problem(fitted: Calibration) -> str | None:
+    if not fitted.name or not fitted.metric:
         return "has no name or no metric"
-    if it.kind not in ("isotonic", "platt"):
-        return f"is of kind {it.kind!r}; there are isotonic and platt"
-    numbers = [it.threshold, *it.x, *it.y]
-    numbers += [] if it.slope is None else [it.slope]
-    numbers += [] if it.intercept is None else [it.intercept]
+    if fitted.kind not in ("isotonic", "platt"):
+        return f"is of kind {fitted.kind!r}; there are isotonic and platt"
+    numbers = [fitted.threshold, *fitted.x, *fitted.y]
+    numbers += [] if fitted.slope is None else [fitted.slope]
+    numbers += [] if fitted.intercept is None else [fitted.intercept]
     if not all(abs(number) <= sys.float_info.max for number in numbers):  # of any size, not NaN
         return "has a number that is not finite"
-    if it.kind == "platt":
-        if it.slope is None or it.intercept is None or it.x or it.y:
+    if fitted.kind == "platt":
+        if fitted.slope is None or fitted.intercept is None or fitted.x or fitted.y:
             return "of kind platt needs slope and intercept, and no knots"
-        return "falls as the score rises" if it.slope < 0 else None
-    if it.slope is not None or it.intercept is not None:
+        return "falls as the score rises" if fitted.slope < 0 else None
+    if fitted.slope is not None or fitted.intercept is not None:
         return "of kind isotonic has no slope and intercept"
-    if not it.x or len(it.x) != len(it.y):
-        return f"needs as many x as y, at least one; it has {len(it.x)} and {len(it.y)}"
-    if any(b <= a for a, b in zip(it.x, it.x[1:], strict=False)):
+    if not fitted.x or len(fitted.x) != len(fitted.y):
+        return f"needs as many x as y, at least one; it has {len(fitted.x)} and {len(fitted.y)}"
+    if any(b <= a for a, b in zip(fitted.x, fitted.x[1:], strict=False)):
         return "has x that do not rise"
-    if any(b < a for a, b in zip(it.y, it.y[1:], strict=False)):
+    if any(b < a for a, b in zip(fitted.y, fitted.y[1:], strict=False)):
         return "falls as the score rises"
-    return None if it.y[0] >= 0 and it.y[-1] <= 1 else "has a probability outside [0, 1]"
+    return None if fitted.y[0] >= 0 and fitted.y[-1] <= 1 else "has a probability outside [0, 1]"
 
 
 _TEXT = ("name", "metric", "kind", "signature", "rule")

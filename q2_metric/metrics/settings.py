@@ -57,15 +57,15 @@ def check_labels(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else given_labels(text)
 
 
-def refuse_unknown(given: Iterable[str], known: Sequence[str], what: str) -> None:
+def refuse_unknown(given: Iterable[str], known: Sequence[str], noun: str) -> None:
     """Checks that all names are known.
 
     Raises:
-        InputError: a name is unknown; the message suggests the nearest one. ``what`` is the kind of
+        InputError: a name is unknown; the message suggests the nearest one. ``noun`` is the kind of
             name.
     """
     for name in given:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise InputError(f"unknown {what} {name!r}{hint} (known: {', '.join(known)})")
+            raise InputError(f"unknown {noun} {name!r}{hint} (known: {', '.join(known)})")

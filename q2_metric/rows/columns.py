@@ -136,17 +136,17 @@ def _perhaps(found: Sequence[str], names: Sequence[str]) -> str:
     return ""
 
 
-def check_column(column: str, records: Sequence[Record], name: str, what: str = "") -> None:
+def check_column(column: str, records: Sequence[Record], name: str, purpose: str = "") -> None:
     """Checks that one of the first rows has the column.
 
     Raises:
-        InputError: no row has it; ``what`` says what it is for.
+        InputError: no row has it; ``purpose`` says what it is for.
     """
     names = list(dict.fromkeys(key for record in records for key in record.fields))
     if names and column not in names and all(
             value_of(record.fields, column) is None for record in records):
         raise InputError(
-            f"{name}there is no column {column!r}{what}; the columns are {_listed(names)}")
+            f"{name}there is no column {column!r}{purpose}; the columns are {_listed(names)}")
 
 
 _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",

@@ -137,8 +137,8 @@ class ExampleReader:
     def _checked(self, text: str, field: str, column: str | None) -> str:
         text = encodable(text, _named(field, column))
         if not self.blank and is_blank(text):
-            what = "has no visible character" if text.strip() else "is empty"
-            raise InputError(f"{_named(field, column)} {what}")
+            problem = "has no visible character" if text.strip() else "is empty"
+            raise InputError(f"{_named(field, column)} {problem}")
         return text
 
 

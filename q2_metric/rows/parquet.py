@@ -188,9 +188,9 @@ def _problem(row: tuple[Any, ...]) -> str | None:
     return None
 
 
-def pyarrow(what: str = "parquet") -> tuple[Any, Any]:
-    """pyarrow and its parquet module, which have no types; ``what`` names what needs them."""
+def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
+    """pyarrow and its parquet module, which have no types; ``feature`` is what needs them."""
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
-        raise MissingExtra(what, "pyarrow", "parquet") from error
+        raise MissingExtra(feature, "pyarrow", "parquet") from error

@@ -122,8 +122,8 @@ def _as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Sc
     """
     several = list(given) if isinstance(given, Iterable) else given
     if not isinstance(several, list) or len(several) != len(examples):
-        what = f"{len(several)} scores" if isinstance(several, list) else kind(several)
-        raise ModelError(f"{name} returned {what} for {len(examples)} responses")
+        returned = f"{len(several)} scores" if isinstance(several, list) else kind(several)
+        raise ModelError(f"{name} returned {returned} for {len(examples)} responses")
     return [_as_score(name, one) for one in several]
 
 

@@ -56,8 +56,8 @@ def kind(value: object) -> str:
         if not value or all_text(value):
             return "a list of strings" if value else "an empty list"
         strange = next(item for item in value if not isinstance(item, str))
-        what = "a list" if isinstance(strange, list) else kind(strange)
-        return f"a list with {what} in it"
+        item_kind = "a list" if isinstance(strange, list) else kind(strange)
+        return f"a list with {item_kind} in it"
     return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
 
 

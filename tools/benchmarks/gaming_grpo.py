@@ -57,8 +57,8 @@ PIECES: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
 def filled(said: str, knowledge: str) -> str:
     """The answer, with the pieces of the knowledge in it."""
     words = knowledge.rstrip(" .").split()
-    for piece, of in PIECES.items():
-        said = said.replace(piece, " ".join(of(words)))
+    for piece, make in PIECES.items():
+        said = said.replace(piece, " ".join(make(words)))
     return said
 
 

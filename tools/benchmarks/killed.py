@@ -106,12 +106,12 @@ def disturbed(
         if moments and len(done) >= moments[0]:
             share = random.random()
             time.sleep(share * pace(done))
-            what = kill(run, ray and len(moments) % 2 == 0)
-            if what is not None:
-                events.append({"killed": what, "finished_blocks": len(done),
+            victim = kill(run, ray and len(moments) % 2 == 0)
+            if victim is not None:
+                events.append({"killed": victim, "finished_blocks": len(done),
                                "into_the_next": round(share, 2)})
                 moments.pop(0)
-            if what == "command":
+            if victim == "command":
                 run = subprocess.Popen(command)
         time.sleep(0.02)
     if run.returncode:

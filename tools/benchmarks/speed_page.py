@@ -59,7 +59,7 @@ RATIOS = {
 def summary(records: dict[str, Record]) -> str:
     """All cases in one table. A dash means that an older record lacks the value."""
     rows = []
-    for name, (what, against, key) in RATIOS.items():
+    for name, (case, against, key) in RATIOS.items():
         record = records.get(name)
         if record is None:
             continue
@@ -68,7 +68,7 @@ def summary(records: dict[str, Record]) -> str:
         share, rate = (record.get(f"{one}") for one in ("share_of_matmul_rate",
                                                         "matmul_gflops_per_second"))
         rows.append((
-            what, per_second, f"{ratio(found)} {against}",
+            case, per_second, f"{ratio(found)} {against}",
             "–" if share is None else f"{percent(share)} of {rate} GFLOP/s in "
                                       f"{record.get('number_format', 'float32')}",
             record.get("tokens", "–"), record.get("peak_memory_mb", "–"),

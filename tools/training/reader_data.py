@@ -132,9 +132,9 @@ def contrasted(
         held_out(sentence) if held else not (held_out(sentence) or held_out(passage)))
     pool = collect(docs)
     pairs = [pair for doc in docs for pair in retell(doc, pool, rng)] + appositions(docs)
-    told = [claim for claim in claims(folder)
+    stated = [claim for claim in claims(folder)
             if claim.target == "supported" and held_out(claim.text) == held]
-    pairs += rng.sample(told, min(len(told), sentences // 3))
+    pairs += rng.sample(stated, min(len(stated), sentences // 3))
     parser = Parser()
     found = questions(pairs, SpacySpans(parser), SyntacticQuestions(parser), rng,
                       lambda text, words: find(text, words) or implied(text, words))

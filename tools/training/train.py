@@ -129,9 +129,9 @@ def _resumed(
     at = _Place(settings, [[one.name, one.rate, len(one.examples)] for one in sources])
     if path.exists():
         saved = progress_of(path)
-        for name, what in (("settings", "settings"), ("sources", "examples")):
+        for name, noun in (("settings", "settings"), ("sources", "examples")):
             if saved[name] != at.as_dict()[name]:
-                raise ValueError(f"{path.parent} holds a run with other {what}: {saved[name]}")
+                raise ValueError(f"{path.parent} holds a run with other {noun}: {saved[name]}")
         at.seen, at.step = saved["seen"], saved["step"]
         learner.restore(path, device)
     return at

@@ -184,9 +184,9 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
                                  f"{', '.join(self._feature_names())}")
             if name not in wanted and given[name] is not None:
                 config = next(one for one, names in CONFIGS.items() if name in names)
-                here = "; here the knowledge is called references" * (name == "knowledge")
+                hint = "; here the knowledge is called references" * (name == "knowledge")
                 raise InputError(f"{name} is an input of evaluate.load({self.own!r}, "
-                                 f"\"{config}\"), not of the config {self.config_name!r}{here}")
+                                 f"\"{config}\"), not of the config {self.config_name!r}{hint}")
         for name in wanted:
             if given.get(name) is None:
                 raise InputError(f"the config {self.config_name!r} needs {name}, {_MEANT[name]}")

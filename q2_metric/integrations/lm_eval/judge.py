@@ -99,6 +99,6 @@ AGGREGATIONS: Mapping[str, Callable[..., float]] = {
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """``metric_list`` of a task on which the model judges beside these metrics."""
     return [*own, *(
-        {"metric": f"{name}_{what}", "aggregation": function, "higher_is_better": True}
-        for name in names for what, function in AGGREGATIONS.items()
+        {"metric": f"{name}_{suffix}", "aggregation": function, "higher_is_better": True}
+        for name in names for suffix, function in AGGREGATIONS.items()
     )]

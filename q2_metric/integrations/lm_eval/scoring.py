@@ -96,8 +96,8 @@ def _score(
 ) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
 
     def warn(place: int, words: str) -> None:
-        name, _, what = words.partition(": ")
-        _LOG.warning("row %s: %s cannot score it: %s", examples[place].id, name, what)
+        name, _, problem = words.partition(": ")
+        _LOG.warning("row %s: %s cannot score it: %s", examples[place].id, name, problem)
 
     loaded = _load(options)
     scores = scoring.score(loaded, examples, evidence=evidence, on_fault=warn)

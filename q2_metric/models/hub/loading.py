@@ -69,7 +69,7 @@ class LoadedModel:
 # --- environment ------------------------------------------------------------------------
 
 
-def require(what: str) -> None:
+def require(feature: str) -> None:
     """Check that torch and transformers can be imported.
 
     Raises:
@@ -81,7 +81,7 @@ def require(what: str) -> None:
             with forks.held_off():
                 __import__(package)
         except ImportError as error:
-            raise MissingExtra(what, package, EXTRA) from error
+            raise MissingExtra(feature, package, EXTRA) from error
     there = str(sys.modules["transformers"].__version__)
     if tuple(int(part) for part in re.findall(r"\d+", there)[:2]) < OLDEST:
         raise ModelError(f"transformers {there} gives wrong scores with a Flan-T5: "

@@ -47,7 +47,7 @@ def is_folder(name: str) -> bool:
     return Path(name).expanduser().is_dir()
 
 
-def check_packages(what: str) -> None:
+def check_packages(feature: str) -> None:
     """Checks that torch and transformers are installed, without importing them.
 
     Raises:
@@ -59,7 +59,7 @@ def check_packages(what: str) -> None:
         except (ImportError, ValueError):  # it could not be imported before
             installed = False
         if not installed:
-            raise MissingExtra(what, package, EXTRA)
+            raise MissingExtra(feature, package, EXTRA)
 
 
 @cache
