@@ -339,8 +339,6 @@ class PromptBackbone(Backbone, Protocol):
 
 @runtime_checkable
 class SentenceSplitter(Protocol):
-    """Cuts texts into sentences."""
-
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """(start, end) characters of the sentences of each text, blanks trimmed."""
         ...
@@ -359,21 +357,23 @@ class ClaimFinder(Protocol):
 
 @runtime_checkable
 class PersonalFilter(Protocol):
-    """Recognises questions about the speakers rather than the world."""
-
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """True if the subject is I/you or a possessor my/your."""
+        """Whether each question is about the speakers: its subject is I/you, or my/your owns it."""
         ...
 
 
 @runtime_checkable
 class Stances(Protocol):
-    """Recognises sentences that deny the claim of another sentence or leave it open."""
+    """Recognises sentences that state a claim, deny it or leave it open."""
 
     name: str
 
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
         """Whether the claim and the sentence of the knowledge disagree, for each pair."""
+        ...
+
+    def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """Whether the sentence states the claim, for each pair."""
         ...
 
 

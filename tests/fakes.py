@@ -187,6 +187,9 @@ class FakeStances:
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
         return [pair in self.pairs for pair in pairs]
 
+    def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        return [False] * len(pairs)
+
 
 class FakeResolver:
     """Resolves the last turn by a table of replaced words."""

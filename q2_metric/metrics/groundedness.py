@@ -27,6 +27,7 @@ from q2_metric.metrics.settings import check_stages, settings_and_runtime
 from q2_metric.metrics.signature import signature
 from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.text.overlap import UNKNOWN, overlap
+from q2_metric.text.values import in_notation_of
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
 PRIOR = 0.55
@@ -228,7 +229,8 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
     """
     claims = list(map(_logit, distinct(
         one for one in judged.evidence if isinstance(one, Judgement))))
-    shared = overlap(_stated(judged) or judged.example.response, judged.example.knowledge)
+    known = judged.example.knowledge
+    shared = overlap(in_notation_of(known, _stated(judged) or judged.example.response), known)
     numbers = {
         "claims": math.fsum(claims) / len(claims),
         "weakest": min(claims),

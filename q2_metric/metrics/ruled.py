@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from q2_metric.text.nearest import WordIndex
@@ -93,19 +93,29 @@ def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[f
 def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> list[Judgement]:
     verdicts = [by_values(one.judged.claim.text, one.chunk, one.knowledge) if values else None
                 for one in found]
-    opposed: dict[int, bool] = {}
+    denied: set[int] = set()
+    stated: set[int] = set()
     if stances:
         pairs = {i: (one.judged.claim.text, _nearest(one.judged.claim.text, one.chunk))
                  for i, one in enumerate(found) if verdicts[i] is None}
-        asked = {i: (claim, near[0]) for i, (claim, near) in pairs.items()
-                 if _may_deny(near, claim)}
-        opposed = dict(zip(asked, stances.opposed(list(asked.values())), strict=True))
+        denied = _those(stances.opposed, {i: (claim, near[0]) for i, (claim, near) in pairs.items()
+                                          if _may_deny(near, claim)})
+        stated = _those(stances.affirmed, {
+            i: (claim, near[0]) for i, (claim, near) in pairs.items()
+            if found[i].judged.support < HELD and stems(claim) <= stems(near[0])})
     return [
         replace(one.judged, support=min(one.judged.support, OPPOSED), verdict="contradicted",
-                rule="stance")
-        if opposed.get(i) else _with(one.judged, verdicts[i])
+                rule="stance") if i in denied else
+        replace(one.judged, support=HELD, verdict="supported", rule="stance") if i in stated else
+        _with(one.judged, verdicts[i])
         for i, one in enumerate(found)
     ]
+
+
+def _those(holds: Callable[[Sequence[tuple[str, str]]], list[bool]],
+           pairs: Mapping[int, tuple[str, str]]) -> set[int]:
+    """The keys of the pairs of which something holds."""
+    return {i for i, held in zip(pairs, holds(list(pairs.values())), strict=True) if held}
 
 
 def _with(judged: Judgement, verdict: bool | None) -> Judgement:

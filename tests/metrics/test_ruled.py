@@ -127,6 +127,17 @@ def test_json_says_what_is_true_or_false_in_a_sentence(field: str, read: str) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("claim", "held"), [
+    ("Breakfast is included.", True), ("Parking is included.", False),
+    ("Towels are not included.", False), ("Parking is not included.", True)])
+def test_what_stands_beside_a_denial_is_not_denied(claim: str, held: bool) -> None:
+    known = "Breakfast, wifi and towels are included. Parking is not included."
+    value = Scale.from_preset().score([Example(claim, known)])[0].value
+    assert value is not None
+    assert (value > 0.6) == held
+
+
+@pytest.mark.slow
 def test_a_response_that_claims_nothing_is_not_attributable() -> None:
     chat = Example("That's great, thanks!", "The tower opened in 1889.")
     assert Scale.from_preset(support="attributable").score([chat])[0].value == 0.0

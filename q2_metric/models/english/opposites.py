@@ -23,7 +23,7 @@ WISHES = words("""
 """) - {"able", "decision"}
 """Words that leave their complement open: "plans to build", "it is possible that". "Hop" is the
 small model's lemma of "hoped"."""
-MODALS = words("may might could would should")
+MODALS = words("may might could should")
 PERHAPS = words("perhaps maybe possibly allegedly supposedly reportedly probably")
 
 _PAIRS = """

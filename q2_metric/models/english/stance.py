@@ -25,10 +25,11 @@ from q2_metric.models.english.opposites import (
 )
 from q2_metric.models.english.parser import Parser
 from q2_metric.models.english.tree import Tree, Word, is_verb
-from q2_metric.models.english.vocabulary import AUXILIARIES, FALSE, PRESUPPOSING
+from q2_metric.models.english.vocabulary import AUXILIARIES, FALSE, NOT_DENYING, PRESUPPOSING
 from q2_metric.text.alignment import stem
 
 _GOVERNED = ("ccomp", "xcomp", "acl", "pcomp", "advcl")
+_PASTS = ("has", "have", "had", "was", "were", "did", "'ve")
 _COPULAS = ("be", "become", "remain", "stay", "'s", "seem")
 
 
@@ -40,20 +41,27 @@ class Statement:
         key: the stem that it is compared by.
         denied: whether the sentence denies it.
         open: whether the sentence leaves it open ("may", "plans to", "if").
+        would: whether the sentence has "would", which leaves it open whether it has happened.
+        past: whether the sentence says that it happened.
         able: whether the sentence says that it can be done.
         agent, patient: stems of who does it, and to whom.
-        said, without: stems of its other words, and of what is excluded ("but not on Sundays",
+        said, without: stems of its other words, and of what it excludes ("but not on Sundays",
             "without a contract").
+        asserted: whether a claim with it asserts it, unlike "to allow visitors" and "the percentage
+            of straying".
     """
 
     key: str
     denied: bool
     open: bool
+    would: bool
+    past: bool
     able: bool
     agent: frozenset[str]
     patient: frozenset[str]
     said: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    asserted: bool = True
 
 
 class EnglishStances:
@@ -73,12 +81,21 @@ class EnglishStances:
         """Whether each sentence of the knowledge denies its claim, or leaves open what the claim
         affirms."""
         suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
-        texts = list(dict.fromkeys(text for pair in suspects for text in pair))
-        found = {text: [one for sentence in parsed.sentences
-                        for one in statements(Tree(sentence.doc, sentence.raised))]
-                 for text, parsed in zip(texts, self.parser.parse(texts), strict=True)}
+        found = self._statements(suspects)
         verdicts = {pair: disagree(found[pair[0]], found[pair[1]]) for pair in suspects}
         return [verdicts.get(pair, False) for pair in pairs]
+
+
+    def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """Whether each sentence of the knowledge states its claim, with the same participants."""
+        found = self._statements(pairs)
+        return [affirms(found[claim], found[known]) for claim, known in pairs]
+
+    def _statements(self, pairs: Sequence[tuple[str, str]]) -> dict[str, list[Statement]]:
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        return {text: [one for sentence in parsed.sentences
+                       for one in statements(Tree(sentence.doc, sentence.raised))]
+                for text, parsed in zip(texts, self.parser.parse(texts), strict=True)}
 
 
 def may_oppose(claim: str, known: str) -> bool:
@@ -98,11 +115,27 @@ def _named(text: str) -> int:
 def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
     """Whether all known statements about the same thing disagree with a statement of the claim."""
     for one in claimed:
+        if not one.asserted:
+            continue
         alike = [other for other in claimed if other.key == one.key]
         verdicts = [_against(other, each) for other in alike for each in known]
         if True in verdicts and False not in verdicts:
             return True
     return False
+
+
+def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
+    """Whether one of the known statements is the claim's only statement, by verb, stance and
+    participants."""
+    if len(claimed) != 1 or claimed[0].open or claimed[0].would or not claimed[0].agent | (
+            claimed[0].patient):
+        return False
+    [one] = claimed
+    return any(
+        one.key == other.key and one.denied == other.denied and not (other.open or other.would)
+        and one.past == other.past and one.agent <= other.agent and one.patient <= other.patient
+        and one.said <= other.said and not one.without and not other.without
+        for other in known)
 
 
 def _against(claimed: Statement, known: Statement) -> bool | None:
@@ -112,11 +145,13 @@ def _against(claimed: Statement, known: Statement) -> bool | None:
     turned = claimed.key in known.agent and known.key in claimed.agent  # "A is B", "B is A"
     if claimed.key != known.key and not opposite and not turned:
         return None
-    kept_out = claimed.without & (known.said - known.without) or (
-        claimed.said - claimed.without) & known.without
+    kept_out = claimed.without & known.said or claimed.said & (known.without - known.said)
+    if claimed.denied and (known.open or known.would) and not known.denied:
+        return None  # "would have been released" / "was not released"
     if (claimed.denied != (known.denied ^ bool(kept_out))) != opposite:
         return True
-    if known.open and not (claimed.open or claimed.able or claimed.denied or opposite):
+    left_open = known.open or (known.would and claimed.past and not claimed.would)
+    if left_open and not (claimed.open or claimed.able or claimed.denied or opposite):
         return True
     return not turned and _swapped(claimed, known)
 
@@ -142,7 +177,7 @@ def statements(tree: Tree) -> Iterator[Statement]:
         if predicate and word.lemma in DENIERS | WISHES and _has_complement(tree, word):
             continue  # "failed to lower" is about lowering
         verb = tree.words[word.head] if complement else word
-        denied, is_open = _stance(tree, verb)
+        denied, is_open, would = _stance(tree, verb)
         denied ^= complement and tree.child(word, ("neg",)) is not None
         denied ^= complement and any(c.lower == "no" for c in tree.children[word.i])
         key, converse, through = _key(tree, word)
@@ -151,8 +186,25 @@ def statements(tree: Tree) -> Iterator[Statement]:
             agent, patient = patient, agent
         below = tree.below[verb.i]
         able = any(c.dep == "aux" and c.lower in ("can", "could") for c in tree.children[verb.i])
-        yield Statement(key, denied ^ false, is_open, able, agent, patient,
-                        _stems(tree, below), _stems(tree, below & without))
+        yield Statement(key, denied ^ false, is_open, would, _is_past(tree, verb), able, agent,
+                        patient, _stems(tree, below & ~without), _stems(tree, below & without),
+                        _is_asserted(tree, verb))
+
+
+def _is_past(tree: Tree, verb: Word) -> bool:
+    """Whether a verb says that something happened: "opened", "was opened", "has opened"."""
+    return verb.tag == "VBD" or any(child.dep in ("aux", "auxpass") and child.lower in _PASTS
+                                    for child in tree.children[verb.i])
+
+
+def _is_asserted(tree: Tree, verb: Word) -> bool:
+    """Whether a sentence asserts a verb, rather than names its purpose or what it is about."""
+    helped = [child for child in tree.children[verb.i] if child.dep in ("aux", "auxpass")]
+    if verb.tag == "VBG":
+        return bool(helped) or verb.dep not in ("pcomp", "advcl", "acl")
+    if verb.tag == "VB" and not helped and verb.dep == "ROOT":
+        return False  # "check with your station"
+    return not (verb.dep in ("advcl", "acl") and any(child.tag == "TO" for child in helped))
 
 
 def _stems(tree: Tree, bits: int) -> frozenset[str]:
@@ -166,7 +218,9 @@ def _kept_out(tree: Tree) -> int:
     for word in tree.words:
         if word.lower == "without" and word.dep == "prep":
             bits |= tree.below[word.i] & ~(1 << word.i)
-        elif word.dep == "neg" and not is_verb(tree.words[word.head]) and word.lower != "no":
+        elif word.dep == "neg" and not is_verb(tree.words[word.head]) and word.lower != "no" and (
+                word.i + 1 == len(tree.words)
+                or tree.words[word.i + 1].lower not in NOT_DENYING):
             head = tree.words[word.head]
             copula = head.dep in ("acomp", "attr")
             bits |= 0 if copula else tree.below[head.i] & ~((1 << word.i) - 1)
@@ -196,9 +250,9 @@ def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
     return *CONVERSES.get((word.lemma, ""), (stem(word.lemma), False)), None
 
 
-def _stance(tree: Tree, verb: Word) -> tuple[bool, bool]:
-    """Whether the verb is denied, and whether it is left open."""
-    denied = is_open = False
+def _stance(tree: Tree, verb: Word) -> tuple[bool, bool, bool]:
+    """Whether the verb is denied, whether it is left open, and whether it has "would"."""
+    denied = is_open = would = False
     word, came_by = verb, ""
     while True:
         for child in tree.children[word.i]:
@@ -206,7 +260,9 @@ def _stance(tree: Tree, verb: Word) -> tuple[bool, bool]:
                 child.dep != "neg" or is_negated(tree, word)) and (
                 came_by != "ccomp" or word.lemma not in PRESUPPOSING)
             denied ^= child.lower in WRONGLY and child.dep == "advmod"
-            is_open |= child.dep == "aux" and child.lower in MODALS
+            is_open |= child.dep == "aux" and child.lower in MODALS and (
+                came_by != "ccomp" or word.lemma not in PRESUPPOSING)
+            would |= child.dep == "aux" and child.lower == "would"
             is_open |= child.lower in PERHAPS or (
                 child.dep == "mark" and child.lower in ("if", "unless", "whether"))
             denied ^= word is verb and _is_nothing(tree, child)
@@ -214,17 +270,19 @@ def _stance(tree: Tree, verb: Word) -> tuple[bool, bool]:
         if word.dep == "pcomp":
             denied ^= head.lower == "without"
             head = tree.words[head.head]
+            if head.lemma not in DENIERS | WISHES:
+                return denied, is_open, would
         # A clause before its verb may be only loosely attached: "It is so, it may be said."
         beside = word.dep == "ccomp" and word.i < head.i
         if word.dep not in _GOVERNED or head.i == word.i or beside:
-            return denied, is_open
+            return denied, is_open, would
         governor = head
         if head.lemma in _COPULAS:  # "it is false that", "it is likely that"
             governor = tree.child(head, ("acomp", "attr")) or head
         denied ^= governor.lemma in DENIERS
         is_open |= governor.lemma in WISHES
         if word.dep == "advcl":
-            return denied, is_open
+            return denied, is_open, would
         word, came_by = head, word.dep
 
 
@@ -256,5 +314,9 @@ def _participants(
 def _heads(tree: Tree, noun: Word | None) -> frozenset[str]:
     if noun is None or noun.tag[:3] in ("PRP", "WP", "WDT"):
         return frozenset()
-    names = [noun, *(child for child in tree.children[noun.i] if child.dep == "compound")]
+    nouns = [noun]
+    while (joined := tree.child(nouns[-1], ("conj",))) is not None:
+        nouns.append(joined)
+    names = [*nouns, *(child for one in nouns for child in tree.children[one.i]
+                       if child.dep == "compound")]
     return frozenset(stem(word.lower) for word in names)

@@ -32,3 +32,22 @@ def test_sentences_are_judged_in_order(stances: EnglishStances) -> None:
     pairs = [(claim, known) for claim, known, _ in rows()]
     assert stances.opposed(pairs) == [opposed for _, _, opposed in rows()]
     assert stances.opposed([]) == []
+
+
+@pytest.mark.parametrize(("claim", "known", "affirmed"), [
+    ("Breakfast is included.", "Breakfast, wifi and towels are included.", True),
+    ("Wifi is included.", "Breakfast, wifi and towels are included.", True),
+    ("Parking is included.", "Parking is not included.", False),
+    ("Parking is not included.", "Parking is not included.", True),
+    ("Dogs are allowed.", "Dogs are allowed in the garden.", True),
+    ("Dogs are allowed in the garden.", "Dogs are allowed.", False),
+    ("Ann taught Ben.", "Ben taught Ann.", False), ("The chair resigned.", "He resigned.", False),
+    ("The patch was released.", "The patch may have been released.", False),
+    ("The patch was released.", "The patch would be released.", False),
+    ("The tram stops here.", "The tram does not stop here without a call.", False),
+    ("Dogs are allowed.", "Dogs are allowed, but not on Sundays.", False),
+])
+def test_a_sentence_states_a_claim(
+    stances: EnglishStances, claim: str, known: str, affirmed: bool
+) -> None:
+    assert stances.affirmed([(claim, known)]) == [affirmed]
