@@ -97,8 +97,8 @@ class Judge:
         with self._lock:
             if self._last[0] != list(rows):
                 scores = scoring.score(
-                    self.metrics, rows, evidence=self.evidence, on_fault=_warn,
-                    on_break=None if self.strict else _report_broken)
+                    self.metrics, rows, evidence=self.evidence, on_fault=warn_of_row,
+                    on_break=None if self.strict else report_broken)
                 self._last = list(rows), list(map(self._judged, rows, scores))
             return self._last[1]
 
@@ -117,15 +117,15 @@ class Judge:
         return Judged({name: numbers[name] for name in self.names}, why, wrong)
 
 
-def _warn(place: int, words: str) -> None:
+def warn_of_row(place: int, words: str) -> None:
     """Warns about a row without a score; the other rows keep theirs."""
     _LOG.warning("response %d has no score: %s", place + 1, words)
 
 
-def _report_broken(name: str, error: Exception) -> None:
+def report_broken(name: str, error: Exception) -> None:
     """Logs that a metric failed on all rows; the run continues without its numbers."""
-    _LOG.error("%s failed and has no numbers for these rows: %s: %s (strict=True stops "
-               "there)", name, type(error).__name__, " ".join(str(error).split()))
+    _LOG.error("%s failed and has no numbers for these rows: %s: %s (strict=True raises "
+               "the error)", name, type(error).__name__, " ".join(str(error).split()))
 
 
 def _claim(response: str, claim: Mapping[str, Any]) -> str:

@@ -323,7 +323,7 @@ def test_training_goes_on_without_a_metric_that_breaks(
     assert all(entry["eval_f1"] > 0 for entry in logged)
     errors = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
     assert len(errors) == 2
-    assert errors[0].startswith("scale failed and has no numbers in this evaluation: ")
+    assert errors[0].startswith("scale failed and has no numbers for these rows: ")
     assert "the device is lost" in errors[0]
     own.strict = True
     with pytest.raises(RuntimeError, match="the device is lost"):

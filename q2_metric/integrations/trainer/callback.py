@@ -17,6 +17,7 @@ from transformers import TrainerCallback
 
 from q2_metric import scoring
 from q2_metric.errors import InputError, ModelError
+from q2_metric.integrations.judge import report_broken, warn_of_row
 from q2_metric.integrations.trainer.responding import TrainerResponder, distributed
 from q2_metric.metrics.registry import PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
@@ -284,17 +285,6 @@ class _Found:
     error: Exception | None = None
 
 
-def _report(place: int, words: str) -> None:
-    """Warns about a row that a metric cannot score; training continues."""
-    _LOG.warning("response %d has no score: %s", place + 1, words)
-
-
-def _report_broken(name: str, error: Exception) -> None:
-    """Logs that a metric failed on all rows; training continues without its numbers."""
-    _LOG.error("%s failed and has no numbers in this evaluation: %s: %s (strict=True "
-               "ends the training)", name, type(error).__name__, " ".join(str(error).split()))
-
-
 def _numbers(
     metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *, strict: bool
 ) -> tuple[dict[str, float], list[str]]:
@@ -304,8 +294,8 @@ def _numbers(
         for row, response in zip(rows, responses, strict=True)
     ]
     run = scoring.ScoredRows.over(
-        metrics, examples, no_claim=no_claim, on_fault=None if strict else _report,
-        on_break=None if strict else _report_broken)
+        metrics, examples, no_claim=no_claim, on_fault=None if strict else warn_of_row,
+        on_break=None if strict else report_broken)
     system = run.system()
     numbers = {name: float("nan") if value is None else value for name, value in system.items()}
     unfit: list[str] = []
