@@ -28,7 +28,7 @@ def test_wizard_of_wikipedia() -> None:
     assert len(rows) == 1088
     truth = np.array([row.consistent for row in rows])
     examples = [row.example for row in rows]
-    q2, scale = Q2.from_preset().score(examples), Scale.from_preset().score(examples)
+    q2, scale = (metric.from_preset(dtype="int8").score(examples) for metric in (Q2, Scale))
     asked, judged = (np.array([NEUTRAL if score.value is None else score.value for score in found])
                      for found in (q2, scale))
     overlap = metrics.roc_auc_score(truth, [token_f1(e.response, e.knowledge) for e in examples])

@@ -7,6 +7,7 @@ import pickle
 import random
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from q2_metric.models.bundled import models as bundled
 from q2_metric.models.bundled.encoding import Batch, Tokenizer, collate, pair, windows
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
 from q2_metric.models.bundled.stored import WEIGHTS
-from q2_metric.types import Answer, Example
+from q2_metric.types import Answer, Example, Verdict
 
 TOKENIZER = Tokenizer(WEIGHTS / "tokenizer.json")
 
@@ -51,18 +52,30 @@ def flat(found: list[Answer | None]) -> list[tuple[str, int]]:
     return [(a.text, a.start) if a else ("", -1) for a in found]
 
 
+@cache
+def judged_alone() -> list[Verdict]:
+    """The verdicts on the pairs, each by itself."""
+    model = BundledEntailment("onnx", batch_size=1)
+    return [model.judge([one])[0] for one in PAIRS]
+
+
+@cache
+def read_alone() -> list[Answer | None]:
+    """The answers to the questions, each by itself."""
+    model = BundledReader("onnx", batch_size=1)
+    return [model.read([one])[0] for one in QUESTIONS]
+
+
 @pytest.mark.parametrize("batch_size", [1, 2, 64, None])
 @pytest.mark.slow
 def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) -> None:
-    alone = [BundledEntailment("onnx", batch_size=1).judge([p])[0] for p in PAIRS]
+    alone, answers = judged_alone(), read_alone()
     order = list(range(len(PAIRS)))
     random.Random(1).shuffle(order)
     together = BundledEntailment("onnx", batch_size=batch_size).judge([PAIRS[i] for i in order])
     for i, verdict in zip(order, together, strict=True):
         assert verdict.entailment == pytest.approx(alone[i].entailment, abs=1e-5)
         assert verdict.contradiction == pytest.approx(alone[i].contradiction, abs=1e-5)
-    first = BundledReader("onnx", batch_size=1)
-    answers = [first.read([q])[0] for q in QUESTIONS]
     batched = BundledReader("onnx", batch_size=batch_size).read(QUESTIONS[::-1])[::-1]
     assert flat(batched) == flat(answers)
     for a, b in zip(answers, batched, strict=True):
@@ -73,11 +86,10 @@ def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) 
 @pytest.mark.slow
 def test_both_runtimes_give_the_same_scores() -> None:
     pytest.importorskip("torch")
-    for onnx, torch in zip(BundledEntailment("onnx").judge(PAIRS),
-                           BundledEntailment("torch").judge(PAIRS), strict=True):
+    for onnx, torch in zip(judged_alone(), BundledEntailment("torch").judge(PAIRS), strict=True):
         assert onnx.entailment == pytest.approx(torch.entailment, abs=1e-3)
         assert onnx.neutral == pytest.approx(torch.neutral, abs=1e-3)
-    left, right = BundledReader("onnx").read(QUESTIONS), BundledReader("torch").read(QUESTIONS)
+    left, right = read_alone(), BundledReader("torch").read(QUESTIONS)
     assert flat(left) == flat(right)
     for a, b in zip(left, right, strict=True):
         assert (a is None) == (b is None)
@@ -229,7 +241,7 @@ def test_the_bundled_preset_needs_no_torch() -> None:
 @pytest.mark.slow
 def test_out_of_memory_halves_the_batch(batch_size: int | None) -> None:
     model = BundledEntailment("onnx", batch_size=batch_size)
-    usual = model.judge(PAIRS)
+    usual = judged_alone()
     forward, sizes = model._forward, []
 
     def small(batch: Batch) -> Any:
