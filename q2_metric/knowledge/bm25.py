@@ -57,15 +57,14 @@ class Bm25:
 
     name = "bm25"
 
-    def __init__(self, turns: int = TURNS) -> None:
-        self.turns = turns
+    def __init__(self) -> None:
         self._index = lru_cache(maxsize=4)(_index)
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         index = self._index(pool)
         rankings = []
         for dialogue in dialogues:
-            query = " ".join(turn.text for turn in dialogue.turns[-self.turns :])
+            query = " ".join(turn.text for turn in dialogue.turns[-TURNS:])
             rankings.append(top(pool, index.scores(query), k))
         return rankings
 

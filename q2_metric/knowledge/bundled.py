@@ -127,7 +127,6 @@ class BundledRanker:
     Args:
         compare: how texts are compared: by "vectors", or by "words" (BM25) with the weights that
             were learned for vectors. The second gives ensembles another opinion.
-        weights: weights of the evidence; the bundled ones if ``None``.
 
     Raises:
         InputError: ``compare`` is unknown.
@@ -137,7 +136,7 @@ class BundledRanker:
 
     egr_margin = EGR_MARGIN
 
-    def __init__(self, compare: Compare = "vectors", weights: Weights | None = None) -> None:
+    def __init__(self, compare: Compare = "vectors") -> None:
         from q2_metric.models.bundled import selection
 
         if compare not in ("vectors", "words"):
@@ -145,7 +144,7 @@ class BundledRanker:
         kind = "" if compare == "vectors" else f"-{compare}"
         self.name = f"bundled-selection{kind}-v{selection.VERSION}"
         vectors = selection.text_vectors() if compare == "vectors" else None
-        self._weights = weights if weights is not None else bundled_weights()
+        self._weights = bundled_weights()
         self.index = lru_cache(maxsize=4)(lambda pool: PoolIndex(pool, vectors))
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:

@@ -125,16 +125,16 @@ class Detection:
 
 
 def evaluate_detection(
-    probabilities: Sequence[float], targets: Sequence[bool], threshold: float = THRESHOLD
+    probabilities: Sequence[float], targets: Sequence[bool]
 ) -> Detection:
-    """Precision, recall and F1, if a probability above the threshold means yes.
+    """Precision, recall and F1, if a probability above :data:`THRESHOLD` means yes.
 
     Raises:
         InputError: there are no turns, or the lengths differ.
     """
     if not targets or len(probabilities) != len(targets):
         raise InputError(f"there are {len(probabilities)} decisions for {len(targets)} turns")
-    said = [p > threshold for p in probabilities]
+    said = [p > THRESHOLD for p in probabilities]
     right = sum(s and t for s, t in zip(said, targets, strict=True))
     precision = right / sum(said) if any(said) else 0.0
     recall = right / sum(targets) if any(targets) else 0.0

@@ -23,7 +23,6 @@ Entity = tuple[str, str]
 def rerank(
     ranking: Sequence[Ranked],
     mentioned: Sequence[Entity],
-    top: int = TOP,
     margin: float | None = None,
 ) -> list[Ranked]:
     """Reranks by Algorithm 1.
@@ -31,7 +30,6 @@ def rerank(
     Args:
         ranking: the snippets, best first.
         mentioned: entities of the dialogue, the last mentioned one first.
-        top: how many snippets of the ranking may move; the rest keeps its order.
         margin: ignore snippets whose score is lower than the first one's by more than this;
             ``None`` ignores none, as in the paper.
 
@@ -40,7 +38,7 @@ def rerank(
     """
     least = ranking[0].score - margin if ranking and margin is not None else -math.inf
     for entity in mentioned:
-        for place, ranked in enumerate(ranking[:top]):
+        for place, ranked in enumerate(ranking[:TOP]):
             if ranked.score < least:
                 continue
             if (ranked.snippet.domain, ranked.snippet.entity_id) == entity:
@@ -49,38 +47,32 @@ def rerank(
 
 
 class EntityGuided:
-    """A ranker followed by EGR.
+    """A ranker followed by EGR, with the ranker's own margin (:func:`margin_of`).
 
     Args:
         ranker: the ranker whose rankings are reordered.
         matching: "exact" (the paper) or "fuzzy" (rapidfuzz, for spoken text).
-        top: snippets that EGR reorders, 5 in the paper.
-        margin: see :func:`rerank`. The default is the ranker's own ``egr_margin`` if it has one,
-            otherwise none. (A ranker that weighs entities itself leaves only near ties to EGR.)
     """
 
-    def __init__(
-        self, ranker: Ranker, matching: Matching = "exact", top: int = TOP,
-        margin: float | None = None,
-    ) -> None:
+    def __init__(self, ranker: Ranker, matching: Matching = "exact") -> None:
         self.ranker = ranker
         self.matching = matching
-        self.top = top
-        self.margin = margin if margin is not None else margin_of(ranker)
+        self.margin = margin_of(ranker)
         self.name = f"{ranker.name}+egr" + ("" if matching == "exact" else f"-{matching}")
         self._finder: Callable[[Pool], MentionFinder] = MentionFinder.cached(matching)
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         """The ``k`` best of the ranker's top snippets after reranking."""
         finder = self._finder(pool)
-        rankings = self.ranker.rank(dialogues, pool, max(k, self.top))
+        rankings = self.ranker.rank(dialogues, pool, max(k, TOP))
         return [
-            rerank(ranking, finder.entities(dialogue), self.top, self.margin)[:k]
+            rerank(ranking, finder.entities(dialogue), self.margin)[:k]
             for dialogue, ranking in zip(dialogues, rankings, strict=True)
         ]
 
 
 def margin_of(ranker: Ranker) -> float | None:
-    """The margin that suits a ranker: its ``egr_margin``, or ``None``."""
+    """The margin that suits a ranker: its ``egr_margin``, or ``None``. A ranker that weighs
+    entities itself leaves only near ties to EGR."""
     margin: float | None = getattr(ranker, "egr_margin", None)
     return margin

@@ -64,24 +64,22 @@ class Ensemble:
     Args:
         rankers: at least one ranker.
         vote: "hard" or "soft".
-        top: how many snippets of each ranker take part, 5 in the paper.
 
     Raises:
         InputError: there is no ranker, or the vote is unknown.
     """
 
-    def __init__(self, rankers: Sequence[Ranker], vote: Vote = "hard", top: int = TOP) -> None:
+    def __init__(self, rankers: Sequence[Ranker], vote: Vote = "hard") -> None:
         if not rankers:
             raise InputError("an ensemble needs at least one ranker")
         if vote not in ("hard", "soft"):
             raise InputError(f"the vote must be 'hard' or 'soft', not {vote!r}")
         self.rankers = tuple(rankers)
         self.vote = vote
-        self.top = top
         self.name = f"{vote}({','.join(ranker.name for ranker in rankers)})"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
         """The vote over each dialogue's rankings, at most ``k`` snippets."""
-        each = [ranker.rank(dialogues, pool, max(k, self.top)) for ranker in self.rankers]
+        each = [ranker.rank(dialogues, pool, max(k, TOP)) for ranker in self.rankers]
         count = hard_vote if self.vote == "hard" else soft_vote
         return [count(rankings)[:k] for rankings in zip(*each, strict=True)]

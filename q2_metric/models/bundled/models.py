@@ -34,8 +34,6 @@ WINDOW = 384
 STRIDE = 128
 LONGEST_ANSWER = 30
 """Maximum tokens of an answer, as in SQuAD's evaluations."""
-NULL_THRESHOLD = 0.0
-"""The margin, in logits, by which the best span must beat "no answer"."""
 TIE = 0.5
 """If an 8-bit answer leads the next one by less than this, in logits, it is recomputed in float32:
 8 bits change only answers near a tie (docs/results/speed.md)."""
@@ -211,8 +209,8 @@ class BundledReader(_Bundled):
             first, *others = sorted(of_windows, key=lambda span: -span[0].score)
             best, start, end = first
             score = best.score - null[i]
-            lead = abs(score - NULL_THRESHOLD)
-            if score > NULL_THRESHOLD:
+            lead = abs(score)
+            if score > 0:
                 rivals = [best.rival, *(other.score for other, _, _ in others)]
                 answer = Answer(pairs[i][1][start:end], start, score)
                 reads[i] = _Read(answer, min(lead, best.score - max(rivals)))
