@@ -1,16 +1,20 @@
 """``python -m tools.training --data FOLDER``: from public data to the shipped weights.
 
-Each network is trained in stages, each from the averaged weights of the one before with a new
-schedule and further data: the reader in three; the entailment network in two, with both exported
-in two more (the part "comparisons") that add the answers that Q² compares, and from the shipped
-weights in two more (the parts "general" and "contrasted") that meet many further rows once. The
-wide entailment network has two stages from a base model of its own (the part "wide") and two from
-the shipped weights ("wide-again", "wide-on"); in all but the first it also learns from what the
-narrow one says. "all" are these. The other parts were tried and are not shipped: "reordered" and
-"unanswered" take the shipped networks a stage further, "narrow" trains that width on the pairs
-that the wide one meets first. Every export also takes the ranges that computing in 8 bits needs
-from training texts; the part "ranges" does that alone, for the shipped weights. A run that was
-killed goes on after its last save. Two processes may train one network each.
+Each network is trained in stages. A stage starts from the averaged weights of the stage before,
+with a new schedule and more data.
+
+- Reader: three stages.
+- Entailment network: two stages, then two with Q²'s own answers (part "comparisons"), then two that
+  see many more rows once (parts "general" and "contrasted").
+- Wide entailment network: two stages from its own base model (part "wide") and two from the shipped
+  weights ("wide-again", "wide-on"). After the first stage it also learns from the scores of the
+  small network.
+
+The part "all" runs these. The other parts were tried and are not shipped: "reordered" and
+"unanswered" continue the shipped networks, and "narrow" trains the small network on the first pairs
+of the wide one. Each export also takes the ranges for 8 bits from training texts; the part "ranges"
+does only that, for the shipped weights. A run that was killed resumes from its last save. Two
+processes may train one network each.
 """
 
 from __future__ import annotations

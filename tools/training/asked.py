@@ -1,8 +1,8 @@
-"""Self-labelled questions: the reader meets the style of the syntactic generator.
+"""Self-labelled questions, which teach the reader the style of the syntactic generator.
 
-The generator asks about the spans of a hypothesis, whose answers are known: the span
-itself in the hypothesis (the round trip of Q²), and the same words in a premise that
-supports it. What an unsupported hypothesis has added is not in its premise: no answer.
+The generator asks about the spans of a hypothesis, so the answers are known: in the hypothesis it
+is the span itself (the round trip of Q²), in a premise that supports it the same words. If the
+hypothesis adds something, the premise has no answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OWN, PREMISE, NONE = 0.3, 0.5, 0.3
 
 
 def find(text: str, words: str) -> tuple[int, int] | None:
-    """Characters of the first whole-word occurrence, whatever the case."""
+    """Characters of the first occurrence as whole words; case is ignored."""
     match = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text, re.IGNORECASE)
     return match.span() if match else None
 
@@ -29,9 +29,10 @@ def questions(
     pairs: Iterable[TrainingExample], spans: SpanFinder, generator: QuestionGenerator,
     rng: random.Random, locate: Callable[[str, str], tuple[int, int] | None] = find,
 ) -> Sequence[ExampleSource]:
-    """Three sources: answers in the hypothesis, in the premise, and none.
+    """Three sources of questions: answered in the hypothesis, answered in the premise, without
+    answer.
 
-    ``locate`` finds a span's words in a premise: their characters, or ``None``.
+    ``locate`` finds the characters of a span's words in a premise; ``None`` if they are not there.
     """
     by_pair = {Example(pair.query, pair.text): pair for pair in pairs}
     found = [span for group in spans.find(list(by_pair)) for span in group]

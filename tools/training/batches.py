@@ -1,4 +1,4 @@
-"""An endless stream of batches, the same for the same seed."""
+"""An endless stream of batches; the same seed gives the same stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from q2_metric.models.bundled.encoding import MULTIPLE, QueryWindow, Tokenizer, 
 from tools.training.examples import ExampleSource, TrainingExample, draw
 
 BLOCK = 4096
-"""Examples that are sorted by length together."""
+"""Number of examples that are sorted by length together."""
 
 Row = tuple[QueryWindow, TrainingExample]
 
@@ -17,9 +17,9 @@ Row = tuple[QueryWindow, TrainingExample]
 def batches(
     sources: Sequence[ExampleSource], tokenizer: Tokenizer, *, tokens: int, length: int, seed: int
 ) -> Iterator[tuple[list[QueryWindow], list[TrainingExample]]]:
-    """Batches of at most ``tokens`` padded tokens, of rows of at most ``length``.
+    """Batches of at most ``tokens`` padded tokens, of rows of at most ``length`` tokens.
 
-    Rows of similar length are batched together within shuffled blocks.
+    Within shuffled blocks, rows of similar length share a batch.
     """
     rng = random.Random(seed)
     while True:
@@ -40,7 +40,7 @@ def window(example: TrainingExample, tokenizer: Tokenizer, length: int) -> Query
 
 
 def _packed(rows: Sequence[Row], tokens: int) -> list[list[Row]]:
-    """Rows of rising length in batches of at most ``tokens`` padded tokens."""
+    """Batches of at most ``tokens`` padded tokens, from rows sorted by length."""
     ready: list[list[Row]] = []
     batch: list[Row] = []
     for row in rows:

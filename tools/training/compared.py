@@ -1,9 +1,8 @@
-"""Self-labelled comparisons: the entailment network meets the answers that Q² compares.
+"""Self-labelled comparisons, which teach the entailment network the answers that Q² compares.
 
-The pipeline runs on training pairs whose label is known. Where the two answers to a
-question differ, the pair is supported if the response is, however the answers came to
-differ (a looser date, a shorter name, a reader that answered beside the point), and not
-supported if the response is not. Equal answers and missing ones need no comparison.
+Q² runs on training pairs with a known label. If the two answers to a question differ, the answer
+pair gets the label of the response, for whatever reason the answers differ (a looser date, a
+shorter name, an answer beside the point). Equal and missing answers need no comparison.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ RATE = 1.5
 
 
 def comparisons(pairs: Sequence[TrainingExample], q2: Q2) -> ExampleSource:
-    """The answer pairs of ``pairs`` that differ.
+    """The different answer pairs of ``pairs``.
 
     Args:
         pairs: responses (``query``) with their knowledge (``text``) and label.
-        q2: with ``nli=False`` and ``fallback=False``: only its questions and answers count.
+        q2: Q² with ``nli=False`` and ``fallback=False``; only its questions and answers are used.
     """
     found = []
-    # The answers are other texts than the pair's own: its share is decided by the pair.
+    # The texts of the answers are new, so the texts of the pair decide whether it is held out.
     pairs = [pair for pair in pairs if not held_out(pair.text)]
     scores = q2.score([Example(pair.query, pair.text) for pair in pairs])
     for pair, score in zip(pairs, scores, strict=True):

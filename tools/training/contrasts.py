@@ -1,8 +1,8 @@
-"""Questions that lose their answer by little, and such that keep it: the reader's fourth stage.
+"""Questions that just lose their answer, and others that keep it: the reader's fourth stage.
 
-From a question in the generator's own style whose answer stands in the text: another subject, a
-false premise (another word or number of the question), or a text that lacks the detail leave it
-without an answer; a looser date, a synonym or a pronoun do not.
+They start from a question of the generator whose answer is in the text. Without an answer are: the
+question about another subject, the question with a false premise (one word or number changed), and
+a text without the detail. A looser date, a synonym or a pronoun keep the answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WEAK = frozenset(
     "be have do make take get give go come use call name include know see other such many several "
     "own same different new first more most main part type kind number time year thing one two "
     "three people person way form place".split())
-"""Words of which another says nothing else, or nothing."""
+"""Words whose change would not change what is said."""
 _COUNTED = ("DATE", "CARDINAL", "QUANTITY", "ORDINAL", "PERCENT", "MONEY", "TIME")
 _PERIOD = re.compile(r"(?:(early|mid|late) )?(?:the )?(1\d|20)(\d)0 ?'? ?s\b")
 _CENTURY = re.compile(r"\b(1\d|20|21)(?:th|st) century\b")
@@ -38,7 +38,8 @@ _RELATED = ("appos", "conj", "compound", "nmod")
 
 
 def implied(text: str, words: str) -> tuple[int, int] | None:
-    """Characters of the one date in ``text`` that the year or period in ``words`` implies."""
+    """Characters of the single date in ``text`` that the year or period in ``words`` implies;
+    ``None`` if there are none or several."""
     said = words.lower()
     decade, century, year = _PERIOD.search(said), _CENTURY.search(said), _YEAR.search(said)
     if decade:
@@ -62,10 +63,11 @@ def implied(text: str, words: str) -> tuple[int, int] | None:
 
 @dataclass(slots=True)
 class Contrasts:
-    """Makes variants of questions; ``texts`` and ``asked`` are parses by text.
+    """Makes variants of questions.
 
-    ``pool`` has names by type and words by tag to put in, ``passages`` the passage of a text, and
-    ``names`` the names that stand in each passage, by type.
+    ``texts`` and ``asked`` are parses by text. ``pool`` has names by type and words by tag that can
+    be put in, ``passages`` the passage of each text, and ``names`` the names in each passage, by
+    type.
     """
 
     texts: Mapping[str, Any]
@@ -83,7 +85,7 @@ class Contrasts:
             self.names.setdefault(self.passages.get(text, text), []).extend(doc.ents)
 
     def of(self, example: TrainingExample) -> Iterator[TrainingExample]:
-        """The variants of an answered question that there are, each once."""
+        """All possible variants of an answered question, without repetitions."""
         for source, make in (("changed_subject", self.subject), ("false_premise", self.premise),
                              ("reworded", self.reworded)):
             query = make(example)
@@ -95,14 +97,16 @@ class Contrasts:
             yield TrainingExample(example.query, text, None, "lacking_detail")
 
     def surrounded(self, example: TrainingExample) -> TrainingExample:
-        """Often with some of the passage around the text; the answer is where it was."""
+        """The example with some of the passage around its text, in most cases. The answer moves
+        with it."""
         wide = self.around(example, self.rng)
         shift = wide.text.index(example.text)
         target = example.target and (example.target[0] + shift, example.target[1] + shift)
         return TrainingExample(example.query, wide.text, target, example.source)
 
     def subject(self, example: TrainingExample) -> str | None:
-        """Another name of its type, often of the passage, or another thing of the text."""
+        """The question about another subject: a name of the same type, often from the passage, or
+        another thing in the text."""
         doc, answer = self.texts[example.text], example.text[slice(*example.target)]
         names = [e for e in doc.ents if e.label_ not in _COUNTED and find(example.query, e.text)]
         if not names:
@@ -119,7 +123,7 @@ class Contrasts:
         return self._put(example.query, name.text, new, answer)
 
     def _other_thing(self, example: TrainingExample, doc: Any, answer: str) -> str | None:
-        """A noun phrase of the question turned into another one of the text."""
+        """The question with one of its noun phrases replaced by another noun phrase of the text."""
         phrases = [c for c in doc.noun_chunks if c.root.pos_ == "NOUN" and len(c) <= 5]
         places = [c for c in phrases if find(example.query, c.root.text)
                   and c.root.lemma_ not in _WEAK]
@@ -136,7 +140,8 @@ class Contrasts:
                          other.text if whole else other.root.text, answer)
 
     def premise(self, example: TrainingExample) -> str | None:
-        """Another number, an opposite, or another word of its part of speech."""
+        """The question with a false premise: another number, an opposite, or another word of the
+        same part of speech."""
         query, answer = example.query, example.text[slice(*example.target)]
         if self.rng.random() < 0.5:
             changed = (loosen(query, self.rng, wrong=True) if self.rng.random() < 0.5
@@ -160,7 +165,8 @@ class Contrasts:
         return self._put(query, place.text, new, answer)
 
     def reworded(self, example: TrainingExample) -> str | None:
-        """The same question with a looser date or count, a synonym, or a pronoun for a name."""
+        """The same question with a looser date or count, a synonym, or a pronoun instead of a
+        name."""
         query = example.query
         loose = loosen(query, self.rng)
         if loose is not None and not loose.startswith(("over", "more")):
@@ -177,7 +183,7 @@ class Contrasts:
         return None
 
     def without(self, example: TrainingExample) -> str | None:
-        """The text without the phrase that holds the answer, or its passage without the text."""
+        """The text without the phrase that contains the answer, or the passage without the text."""
         answer = example.text[slice(*example.target)]
         if len(example.query.split()) < 5:
             return None  # "what is it ?" is answered by any text
@@ -197,7 +203,7 @@ class Contrasts:
         return None if find(left, answer) or (last and find(left, last[-1])) else left
 
     def _phrase_out(self, example: TrainingExample) -> str | None:
-        """The text without the smallest adjunct that holds the answer."""
+        """The text without the smallest adjunct that contains the answer."""
         doc = self.texts[example.text]
         held = doc.char_span(*example.target, alignment_mode="expand")
         if held is None:
@@ -212,7 +218,8 @@ class Contrasts:
         return re.sub(r"\s+([,.;])", r"\1", re.sub(r",\s*(?=[,.])", "", kept)).strip()
 
     def _put(self, query: str, old: str, new: str, answer: str) -> str | None:
-        """``new`` in the place of ``old``, in its case; never the answer itself."""
+        """The question with ``new`` instead of ``old``, in the same case; ``None`` if ``new`` is
+        the answer."""
         place = find(query, old)
         if place is None or (answer and _overlap(new, answer)):
             return None
@@ -230,13 +237,13 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _new(query: str, changed: str, text: str) -> bool:
-    """Whether what was changed is not in the text as well."""
+    """Whether the changed words are new to the text."""
     added = set(re.findall(r"\w+", changed.lower())) - set(re.findall(r"\w+", query.lower()))
     return bool(added) and not all(find(text, word) for word in added)
 
 
 def _apart(one: Any, other: Any) -> bool:
-    """Whether two phrases of a parse name different things, neither in a list with the other."""
+    """Whether two phrases name different things and neither is in a list with the other."""
     if _overlap(one.text, other.text):
         return False
     if one.doc is not other.doc:
@@ -247,7 +254,7 @@ def _apart(one: Any, other: Any) -> bool:
 
 
 def appositions(docs: Iterable[Any]) -> list[TrainingExample]:
-    """Supported pairs: what an apposition says, said as a sentence."""
+    """Supported pairs: the statement that an apposition makes, as a sentence."""
     found = []
     for doc in docs:
         for word in doc:

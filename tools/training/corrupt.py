@@ -1,4 +1,4 @@
-"""Ways to make a clause unsupported: one name, number, word, role or addition is changed."""
+"""Ways to make a clause unsupported: they change one name, number, word, role or addition."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any
 
 Change = tuple[dict[int, str], str, str]
-"""Replacements by token, what is added at the end, and the label of the changed clause."""
+"""Replacements by token, the text added at the end, and the label of the changed clause."""
 
 
 @dataclass
 class Replacements:
-    """Words and names to put in place of others."""
+    """Names, words and phrases that can replace others."""
 
     entities: dict[str, list[str]]
     words: dict[str, list[str]]
@@ -48,12 +48,12 @@ class ParsedClause:
 
     @cached_property
     def chosen(self) -> set[int]:
-        """Places of its tokens."""
+        """Indexes of its tokens."""
         return {t.i for t in [*self.subject, *self.rest]}
 
     @cached_property
     def entities(self) -> list[Any]:
-        """Those that lie in it."""
+        """The entities inside the clause."""
         return [e for e in self.doc.ents if all(t.i in self.chosen for t in e)]
 
     @cached_property
@@ -62,7 +62,7 @@ class ParsedClause:
 
 
 def corrupt(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """A change of a kind drawn at random that fits the clause; ``None`` where none does."""
+    """A random kind of change that fits the clause; ``None`` if no kind fits."""
     kinds = [_entity, _entity, _other_entity, _word, _word, _word, _word, _own_noun, _own_noun,
              _negation, _suffix, _suffix, _subject, _repeat, _swap, _swap, _swap, _swap]
     rng.shuffle(kinds)
@@ -71,12 +71,12 @@ def corrupt(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Cha
 
 
 def _in_place(group: Any, text: str, label: str) -> Change:
-    """``text`` in the place of a group of tokens."""
+    """Replaces a group of tokens by ``text``."""
     return {t.i: (text if n == 0 else "") for n, t in enumerate(group)}, "", label
 
 
 def _entity(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Another name of its type, or another number."""
+    """Replaces a name by another of its type, or a number by another number."""
     if not clause.entities:
         return None
     entity = rng.choice(clause.entities)
@@ -86,7 +86,7 @@ def _entity(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Cha
 
 
 def _other_entity(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Another name of the sentence."""
+    """Replaces a name by another name of the sentence."""
     if not clause.entities or len(clause.doc.ents) < 2:
         return None
     entity = rng.choice(clause.entities)
@@ -96,7 +96,7 @@ def _other_entity(clause: ParsedClause, pool: Replacements, rng: random.Random) 
 
 
 def _word(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Another word of its part of speech."""
+    """Replaces a word by another of its part of speech."""
     places = [t for t in clause.rest if t.tag_ in pool.words and t.is_alpha and not t.ent_type_
               and t.lemma_ not in ("be", "have", "do") and t.dep_ not in ("aux", "auxpass")]
     if not places:
@@ -109,7 +109,7 @@ def _word(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Chang
 
 
 def _own_noun(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Another noun of the sentence."""
+    """Replaces a noun by another noun of the sentence."""
     nouns = ("NOUN", "PROPN")
     places = [t for t in clause.rest if t.pos_ in nouns and not t.ent_type_]
     others = [t for t in clause.doc if t.pos_ in nouns]
@@ -123,7 +123,7 @@ def _own_noun(clause: ParsedClause, pool: Replacements, rng: random.Random) -> C
 
 
 def _negation(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """A "not" after the auxiliary."""
+    """Adds "not" after the auxiliary."""
     helper = next((t for t in clause.rest if t.dep_ in ("aux", "auxpass", "ROOT", "conj")
                    and t.pos_ == "AUX"), None)
     if helper is None or any(t.dep_ == "neg" for t in clause.rest):
@@ -132,7 +132,7 @@ def _negation(clause: ParsedClause, pool: Replacements, rng: random.Random) -> C
 
 
 def _suffix(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """A phrase of another sentence at the end."""
+    """Adds a phrase of another sentence at the end."""
     phrase = rng.choice(pool.phrases)
     if phrase.lower() in clause.premise:
         return None
@@ -141,7 +141,7 @@ def _suffix(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Cha
 
 
 def _subject(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Another phrase of the sentence as the subject."""
+    """Replaces the subject by another phrase of the sentence."""
     own = {t.i for t in clause.subject}
     others = [c for c in clause.doc.noun_chunks
               if all(t.i not in own for t in c) and c.root.pos_ != "PRON" and len(c) <= 5]
@@ -151,7 +151,7 @@ def _subject(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Ch
 
 
 def _swap(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Two phrases change places."""
+    """Swaps two phrases."""
     phrases = [c for c in clause.doc.noun_chunks if all(t.i in clause.chosen for t in c)
                and c.root.pos_ != "PRON" and c.root.dep_ != "conj"]
     if len(phrases) < 2:
@@ -165,7 +165,7 @@ def _swap(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Chang
 
 
 def _repeat(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """A noun of the clause stands twice."""
+    """Repeats a noun of the clause in place of another."""
     nouns = [t for t in clause.rest if t.pos_ == "NOUN"]
     if len(nouns) < 2:
         return None
@@ -174,7 +174,7 @@ def _repeat(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Cha
 
 
 def other_number(text: str, rng: random.Random) -> str | None:
-    """The text with one digit of its first number, or its last, changed; ``None`` without any."""
+    """The text with one digit of its first or last number changed; ``None`` without a number."""
     for at, character in enumerate(text):
         if character.isdigit():
             new = rng.choice([d for d in "123456789" if d != character])

@@ -1,4 +1,4 @@
-"""Training the entailment network on three-way and two-way labels together."""
+"""Trains the entailment network on three-way and two-way labels together."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CLASSES = {
     "not_supported": (False, True, True),
     "not_refuted": (True, True, False),
 }
-"""Which of entailment, neutral, contradiction a label allows."""
+"""The classes (entailment, neutral, contradiction) that each label allows."""
 
 
 def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
-    """Logits (batch, 3)."""
+    """Logits of shape (batch, 3)."""
     logits: Tensor = network(
         as_tensor(batch.ids, device), as_tensor(batch.types, device),
         as_tensor(batch.lengths, device), as_tensor(batch.query, device),
@@ -37,8 +37,11 @@ def loss(
     network: nn.Module, rows: Sequence[QueryWindow], examples: Sequence[TrainingExample],
     device: torch.device,
 ) -> Tensor:
-    """Minus the log-probability of the classes that the label allows; the cross-entropy with
-    what teachers say, where they do (Hinton et al. 2015)."""
+    """The loss of a batch.
+
+    It is minus the log-probability of the classes that the label allows; for examples with the
+    probabilities of teachers, the cross-entropy with these (Hinton et al. 2015).
+    """
     logits = forward(network, collate(rows), device)
     soft = [not isinstance(example.target, str) for example in examples]
     allowed, said = torch.tensor([
@@ -46,7 +49,7 @@ def loss(
         for e, is_soft in zip(examples, soft, strict=True)], device=device).unbind(1)
     total = logits.logsumexp(-1)
     right = logits.masked_fill(allowed == 0, -1e4).logsumexp(-1)
-    # A little of a three-way mean, so that labels known to be noisy do not push for ever.
+    # A little label smoothing, because some labels are wrong.
     labelled = 0.95 * (total - right) + 0.05 * (total - logits.mean(-1))
     unlabelled = total - (said * logits).sum(-1)
     return torch.where(torch.tensor(soft, device=device), unlabelled, labelled).mean()
@@ -56,7 +59,7 @@ def taught(
     examples: Sequence[TrainingExample], teachers: Sequence[nn.Module], tokenizer: Tokenizer,
     device: torch.device, length: int,
 ) -> list[TrainingExample]:
-    """The examples with the mean of the teachers' probabilities in place of a label."""
+    """The examples with the mean of the teachers' probabilities as target."""
     rows = [window(example, tokenizer, length) for example in examples]
     said = torch.stack([
         torch.stack(predict(teacher.eval(), rows, device, forward)).softmax(-1)
@@ -66,7 +69,7 @@ def taught(
 
 
 def evaluator(examples: Sequence[TrainingExample], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
-    """A function of the network: AUC of P(entailment) overall and by source."""
+    """A function that evaluates the network: AUC of P(entailment), overall and by source."""
     from sklearn.metrics import roc_auc_score
 
     rows = [

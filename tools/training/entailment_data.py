@@ -1,4 +1,4 @@
-"""What the entailment network learns from."""
+"""The training data of the entailment network."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ QUESTIONED = ("i wonder if ", "do you think that ", "i have no idea if ", "maybe
 
 
 def narrow(premise: str, hypothesis: str, words: int) -> str:
-    """The run of at most ``words`` words, in whole sentences, that shares most with it."""
+    """The run of whole sentences, of at most ``words`` words, that shares most with the
+    hypothesis."""
     sentences = [s for s in _SENTENCE_END.split(premise) if s.strip()]
     wanted = set(tokens(hypothesis))
     shared = [len(wanted & set(tokens(s))) for s in sentences]
@@ -67,7 +68,7 @@ def narrow(premise: str, hypothesis: str, words: int) -> str:
 
 
 class Variation:
-    """Changes a pair without changing its label, a little differently each time."""
+    """Changes a pair without changing its label, differently each time."""
 
     def __init__(self, others: list[str]) -> None:
         self.others = others
@@ -103,7 +104,7 @@ class Variation:
 
 
 def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
-    """The claim as a speaker may put it, with what becomes of its label."""
+    """The claim as a speaker may say it, and the label that it then has."""
     chance = rng.random()
     if chance < 0.08:
         opening = rng.choice(OPENINGS)
@@ -122,8 +123,11 @@ def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
 
 
 def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
-    """The hypothesis with a word that the premise has too turned into its opposite, or an
-    ordinal into another, unless the premise has that as well."""
+    """The hypothesis with a word replaced by its opposite, or an ordinal by another; ``None`` if it
+    cannot be.
+
+    The premise must contain the word and must not contain its replacement.
+    """
     shared = set(tokens(premise)) & set(tokens(hypothesis))
     places = [m for m in re.finditer(r"[a-z]+", hypothesis) if m.group() in shared]
     rng.shuffle(places)
@@ -138,13 +142,13 @@ def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
 
 
 def narrowed(example: TrainingExample) -> TrainingExample:
-    """The example with a long premise cut to what the network reads in one row."""
+    """The example with a long premise cut to the length that the network reads in one row."""
     premise = narrow(example.text, example.query, 110)
     return TrainingExample(example.query, premise, example.target, example.source)
 
 
 def change_number(premise: str, hypothesis: str, rng: random.Random) -> str | None:
-    """The hypothesis with a number of the premise changed to one not in the premise."""
+    """The hypothesis with a number that the premise has changed to one that it does not have."""
     found = [m for m in re.finditer(r"\d+", hypothesis) if m.group() in premise]
     if not found:
         return None
@@ -182,8 +186,11 @@ def _snli(folder: Path) -> ExampleSource:
 
 
 def _begin(folder: Path) -> Iterator[ExampleSource]:
-    """BEGIN asks for attribution: a statement about the speaker is not enough for it, and a
-    generic response says nothing that could be attributed."""
+    """BEGIN, which asks for attribution.
+
+    A statement about the speaker is "not enough", and a generic response says nothing that could be
+    attributed.
+    """
     labels = {"Fully attributable": "supported", "Not fully attributable": "not_supported",
               "Generic": "not_enough"}
     for part, rate in (("test_wow", 2.0), ("dev_tc", 0.5), ("dev_cmu", 0.5)):
@@ -197,10 +204,10 @@ def _begin(folder: Path) -> Iterator[ExampleSource]:
 
 
 def _answers(folder: Path, rng: random.Random) -> ExampleSource:
-    """Answer pairs as Q² compares them: ``QUESTION ANSWER.`` on either side.
+    """Answer pairs as Q² compares them: ``QUESTION ANSWER.`` on both sides.
 
-    Other annotators' answers to the same question agree; answers to the other questions
-    of a passage, and changed numbers, do not.
+    Answers of other annotators to the same question agree. Answers to other questions of a passage,
+    and changed numbers, do not.
     """
     names = ("squad2_dev_half", "squad1_dev", "squad_train_pieces", "squadshifts_wiki",
              "qamr", "qed_dev_nq", "qadiscourse", "friendsqa")
@@ -225,7 +232,7 @@ def _answers(folder: Path, rng: random.Random) -> ExampleSource:
                 if wrong and rng.random() < 0.5:
                     other = rng.choice(alike if alike and rng.random() < 0.7 else wrong)
                     rows.append(_answer_pair(asked, answer, other, "refuted", name))
-                # "Memphis" for "Memphis, Tennessee", either way round.
+                # "Memphis" for "Memphis, Tennessee", and the reverse
                 part = answer.split(",")[0] if "," in answer and answer[0].isupper() else ""
                 if 0 < len(part.split()) <= 4 and not any(c.isdigit() for c in answer):
                     known, said = rng.sample([answer, part], 2)
@@ -237,7 +244,7 @@ def _answers(folder: Path, rng: random.Random) -> ExampleSource:
 
 
 def _shape(answer: str) -> tuple[bool, bool]:
-    """What kind of answer it looks like: with digits, a name, or neither."""
+    """What an answer looks like: it has digits, is a name, or neither."""
     return any(c.isdigit() for c in answer), answer[:1].isupper()
 
 
@@ -249,7 +256,7 @@ def _answer_pair(question: str, known: str, said: str, label: str, source: str) 
 def _sentences(
     folder: Path, rng: random.Random, limit: int, keep: Callable[[str, str], bool] | None = None
 ) -> dict[str, str]:
-    """Encyclopaedic sentences with the passages of the question sets that they stand in."""
+    """Encyclopaedic sentences of the question sets, each with its passage."""
     found: dict[str, str] = {}
     for name in ("squad_train_pieces", "squad1_dev", "squad2_dev_half", "squadshifts_wiki",
                  "squad_train_sample", "qed_dev_nq", "qamr", "nq_swap"):
@@ -264,10 +271,9 @@ def _sentences(
 
 
 class Surroundings:
-    """Often gives a premise back some of the passage that it was taken from.
+    """Often adds to a premise some of the passage that it is from.
 
-    A neighbour may be of the development share as a premise of its own; its pairs are not
-    seen.
+    A neighbouring sentence may be a held-out premise of its own; its pairs are not seen.
     """
 
     def __init__(
@@ -289,7 +295,7 @@ class Surroundings:
 
 
 def claims(folder: Path) -> list[TrainingExample]:
-    """Claims and responses over short texts, supported or not."""
+    """Claims and responses with short texts, supported or not."""
     names = ("fever_dev", "fool_me_twice", "fever_symmetric", "faithdial_audit_wow")
     found = [*_begin(folder), *(s for s in _groundedness(folder / "groundedness")
                                 if s.name in names)]
@@ -297,7 +303,7 @@ def claims(folder: Path) -> list[TrainingExample]:
 
 
 def english() -> Language:
-    """spaCy's small English model, under either of its names."""
+    """spaCy's small English model, under either of its two names."""
     from importlib import import_module
     from importlib.util import find_spec
 
@@ -310,9 +316,9 @@ def encyclopaedic(
     folder: Path, rng: random.Random, limit: int,
     keep: Callable[[str, str], bool] | None = None,
 ) -> tuple[Language, dict[str, str], list[Any]]:
-    """The parser, sentences with their passages, and the sentences' parses.
+    """The parser, sentences with their passages, and the parses of the sentences.
 
-    ``keep`` says of a sentence and its passage whether it is one of them; all are if ``None``.
+    ``keep`` selects sentences, given a sentence and its passage; ``None`` keeps all.
     """
     nlp = english()
     passages = _sentences(folder, rng, limit, keep)
@@ -323,14 +329,14 @@ def with_other_orders(
     folder: Path, rates: Mapping[str, float] = REORDERED_RATES, seed: int = 7,
     sentences: int = 9_000, replayed: Mapping[str, float] = SUMMARISED_RATES,
 ) -> list[ExampleSource]:
-    """:func:`general`, and whole sentences reordered."""
+    """The sources of :func:`general`, and reordered sentences."""
     rng = random.Random(seed)
     _, _, docs = encyclopaedic(folder / "qa", rng, sentences)
     return [*general(folder, rates, seed, replayed=replayed, answered=0.09), reordered(docs, rng)]
 
 
 def unlabelled(folder: Path, count: int, seed: int) -> list[TrainingExample]:
-    """What models said to knowledge of Wizard of Wikipedia; nobody has judged it."""
+    """Model responses to knowledge of Wizard of Wikipedia, without labels."""
     pairs = {
         (response.strip(), row["knowledge"])
         for row in read_jsonl(folder / "unlabelled" / "wow_test_generations.jsonl.gz")
@@ -370,8 +376,8 @@ def general(
     folder: Path, rates: Mapping[str, float] = GENERAL_RATES, seed: int = 4,
     sentences: int = 5_000, replayed: Mapping[str, float] = REPLAYED_RATES, answered: float = 0.06,
 ) -> list[ExampleSource]:
-    """Many rows met once, with a little of what the earlier stages have seen (``replayed``) and
-    of the answer pairs."""
+    """Many rows that are seen once, with a few of the earlier stages' rows (``replayed``) and
+    answer pairs."""
     rng = random.Random(seed)
     found = [*_groundedness(folder / "groundedness2", rates),
              *_groundedness(folder / "groundedness", replayed), *_begin(folder)]

@@ -1,9 +1,8 @@
 """Training examples, and how they are drawn.
 
-A source is a file of human-made or derived examples with a rate: how many times its
-rows are seen in an epoch on average. Rows whose text falls into the development share
-are held out from every source, by a hash of the text, so that no premise or passage is
-on both sides.
+A source is a file of human-made or derived examples with a rate: how many times an epoch contains
+its rows on average. A hash of the text decides which rows of all sources are held out for
+development, so that no premise or passage is on both sides.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ DEV_SHARE = 25
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """A query with its text and what is right.
+    """A query, a text and the target.
 
-    ``target``: for entailment one of ``TARGETS``, or the probabilities of the three classes; for
-    the reader the answer's characters ``(start, end)`` in ``text``, or ``None``.
+    ``target`` is, for entailment, one of ``TARGETS`` or the probabilities of the three classes; for
+    the reader, the characters ``(start, end)`` of the answer in ``text``, or ``None``.
     """
 
     query: str
@@ -36,15 +35,18 @@ class TrainingExample:
 
 
 TARGETS = ("supported", "not_enough", "refuted", "not_supported", "not_refuted")
-"""``not_supported`` says only that the text does not support the query, ``not_refuted`` that
-what it adds to a supported one is personal: consistent, and perhaps not attributable."""
+"""The labels of entailment.
+
+"not_supported" only says that the text does not support the query. "not_refuted" says that the
+query adds something personal to a supported claim: it is consistent, and perhaps not attributable.
+"""
 
 Augment = Callable[[TrainingExample, random.Random], TrainingExample]
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleSource:
-    """Examples drawn together. ``augment`` makes a new variant each time one is drawn."""
+    """Examples that are drawn together. ``augment`` makes a new variant of an example each time."""
 
     name: str
     rate: float
@@ -53,7 +55,7 @@ class ExampleSource:
 
 
 def held_out(text: str) -> bool:
-    """Whether a text belongs to the development share."""
+    """Whether a text is held out for development."""
     return int(hashlib.sha1(text.encode()).hexdigest(), 16) % DEV_SHARE == 0
 
 
@@ -68,7 +70,7 @@ def split(sources: Sequence[ExampleSource]) -> tuple[list[ExampleSource], list[T
 
 
 def draw(sources: Sequence[ExampleSource], rng: random.Random) -> list[TrainingExample]:
-    """One epoch: each source's rows at its rate, augmented, shuffled."""
+    """One epoch: the rows of each source at its rate, augmented and shuffled."""
     epoch: list[TrainingExample] = []
     for source in sources:
         times, share = divmod(source.rate, 1)

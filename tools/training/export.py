@@ -1,4 +1,4 @@
-"""From trained networks to the files that the package ships."""
+"""Writes trained networks as the files that the package ships."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = "encoder.words.weight"
 
 
 def averaged(network: nn.Module, state: Path) -> nn.Module:
-    """``network`` with the averaged weights of a training state."""
+    """``network``, with the averaged weights of a training state."""
     found = load_file(state)
     names = {n.removeprefix("average/"): v for n, v in found.items() if n.startswith("average/")}
     if not names:
@@ -28,7 +28,7 @@ def averaged(network: nn.Module, state: Path) -> nn.Module:
 
 
 def stored(name: str, value: Tensor) -> dict[str, Tensor]:
-    """A tensor as it is written: rows of a matrix to 8 bits, anything else in float16.
+    """A tensor as it is stored: a matrix in 8 bits by row, anything else in float16.
 
     Raises:
         ValueError: a value is not finite.
@@ -42,15 +42,15 @@ def stored(name: str, value: Tensor) -> dict[str, Tensor]:
 
 
 def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> None:
-    """Writes networks, by name, their graphs and the tokenizer to ``folder``.
+    """Writes networks, their graphs and the tokenizer to ``folder``.
 
-    Of a network that is not among them the file has what the package ships, and of the word
-    vectors that two networks share too, unless both are given. Matrices are stored in 8 bits with
-    a float32 scale for each row, vectors in float16; both runtimes compute in floating point from
-    the same restored values.
+    ``networks`` are by name. A file keeps the shipped weights of networks that are not given, and
+    the shipped word vectors that two networks share, unless both are given. Matrices are stored in
+    8 bits with a float32 scale for each row, vectors in float16. Both runtimes compute from the
+    same restored values.
 
     Raises:
-        ValueError: the networks' shared word vectors differ: they are frozen.
+        ValueError: the shared word vectors of the networks differ, although they are frozen.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for file in sorted({FILES[name] for name in networks}):
@@ -70,13 +70,13 @@ def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> 
 
 
 def _shipped(file: str, owners: tuple[str, ...]) -> dict[str, Tensor]:
-    """What a file of the package has of these."""
+    """The shipped tensors of these networks in a file."""
     return {name: value for name, value in load_file(WEIGHTS / file).items()
             if name.startswith(tuple(f"{owner}." for owner in owners))}
 
 
 def _words(networks: Mapping[str, nn.Module]) -> dict[str, Tensor]:
-    """The word vectors that the networks of a file share, as they are written."""
+    """The word vectors that the networks of a file share, as stored."""
     shared = [network.get_parameter(WORDS).detach()
               for name, network in networks.items() if _shares(name)]
     if not all(torch.equal(words, shared[0]) for words in shared):
@@ -89,7 +89,7 @@ def _shares(name: str) -> bool:
 
 
 def _named(network: nn.Module, prefix: str) -> dict[str, Tensor]:
-    """A network's weights as they are written, but for word vectors that it shares."""
+    """The weights of a network as stored, without the word vectors that it shares."""
     tensors: dict[str, Tensor] = {}
     for name, value in network.state_dict().items():
         if not (_shares(prefix) and name == WORDS):

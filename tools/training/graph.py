@@ -1,9 +1,9 @@
 """The bundled networks as ONNX graphs without weights.
 
-The graphs are made once, by the recipe; the weights stay in one safetensors file and are
-handed to ONNX Runtime when a session starts (:mod:`q2_metric.models.bundled.models`). So there
-is one source of truth for them, and the base install needs no ``onnx`` package. Each network has a
-second graph whose layers multiply in 8 bits (:mod:`q2_metric.models.bundled.eight_bits`).
+The recipe makes the graphs. The weights stay in one safetensors file and are given to ONNX Runtime
+when a session starts (:mod:`q2_metric.models.bundled.models`), so that there is one source of
+weights and the base install needs no ``onnx`` package. Each network also has a graph whose layers
+multiply in 8 bits (:mod:`q2_metric.models.bundled.eight_bits`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from q2_metric.models.bundled.stored import FILES
 from q2_metric.text.alignment import N_TYPES
 
 FUSED = "com.microsoft"
-"""ONNX Runtime's own operators: attention, GELU, products in 8 bits."""
+"""Operators that only ONNX Runtime has: attention, GELU, products in 8 bits."""
 
 
 class _Graph:
@@ -33,7 +33,7 @@ class _Graph:
         self.count = 0
 
     def weight(self, name: str, shape: list[int], kind: int = TensorProto.FLOAT) -> str:
-        """A tensor that the runtime fills in."""
+        """A tensor whose value the runtime provides."""
         tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
         tensor.external_data.add(key="location", value=FILES[self.prefix])
@@ -45,13 +45,13 @@ class _Graph:
         return name
 
     def once(self, name: str, kind: int, shape: list[int], values: list[Any]) -> str:
-        """A constant that may be asked for again."""
+        """A constant, which is created only once."""
         if all(tensor.name != name for tensor in self.initializers):
             self.constant(name, kind, shape, values)
         return name
 
     def index(self, number: int) -> str:
-        """A place, an axis or a count, as operators take them."""
+        """A position, axis or count, in the type that operators take."""
         return self.once(f"index{number}", TensorProto.INT64, [1], [number])
 
     def add(self, op: str, inputs: list[str], domain: str = "", outputs: int = 1,
@@ -62,7 +62,7 @@ class _Graph:
         return names[0] if outputs == 1 else names
 
     def linear(self, x: str, name: str, size: list[int]) -> str:
-        """x @ weight + bias; the weight is handed over in the 8 bits that it is kept in."""
+        """x @ weight + bias; the weight is given in its stored 8 bits."""
         weight = self.add("DequantizeLinear", [
             self.weight(f"{name}.weight", size, TensorProto.INT8),
             self.weight(f"{name}.weight.scale", [size[1]])], axis=1)
@@ -70,7 +70,7 @@ class _Graph:
         return str(self.add("Add", [product, self.weight(f"{name}.bias", [size[1]])]))
 
     def layer_linear(self, x: str, name: str, size: list[int]) -> str:
-        """The same in a layer, where it may be in 8 bits."""
+        """:meth:`linear` in a layer, which may compute in 8 bits."""
         if not self.eight_bits:
             return self.linear(x, name, size)
         step = self.once("step", TensorProto.FLOAT, [], [1.0])
@@ -91,14 +91,16 @@ class _Graph:
         return str(self.add("Add", [product, beside]))
 
     def norm(self, x: str, name: str) -> str:
-        # SkipLayerNormalization, which adds as well, takes more than twice as long on a CPU.
+        # SkipLayerNormalization takes more than twice as long as Add and LayerNormalization (CPU).
         return str(self.add("LayerNormalization", [
             x, self.weight(f"{name}.weight", [self.shape.hidden]),
             self.weight(f"{name}.bias", [self.shape.hidden])], epsilon=self.shape.eps, axis=-1))
 
     def encoder(self, wanted: str = "") -> str:
-        """ids, types (batch, length) int64 and mask (batch, length) int32 -> states: of as many
-        of the first places as ``wanted`` says, or of all."""
+        """The states of the first ``wanted`` positions, or of all.
+
+        Inputs: ids and types (batch, length) int64, mask (batch, length) int32.
+        """
         hidden = self.shape.hidden
         words = self.add("Gather", [
             self.weight("words.weight", [VOCABULARY, hidden], TensorProto.FLOAT16), "ids"])
@@ -117,8 +119,12 @@ class _Graph:
         return str(x)
 
     def layer(self, name: str, x: str, away: list[str], wanted: str) -> str:
-        """A transformer layer; ``away``: what distances add to its attention, if they do;
-        ``wanted``: of how many first places it gives states, "" for all."""
+        """A transformer layer.
+
+        Args:
+            away: what the distances of tokens add to attention; empty for nothing.
+            wanted: number of the first positions to compute states for; "" for all.
+        """
         hidden, wide = self.shape.hidden, self.shape.feed_forward
         qkv = self.layer_linear(x, f"{name}.qkv", [hidden, 3 * hidden])
         q, k, v = self.add("Split", [qkv], outputs=3, axis=-1, num_outputs=3)
@@ -138,10 +144,10 @@ class _Graph:
         return str(self.add("Slice", [x, self.index(0), count, self.index(axis)]))
 
     def up_to(self, mask: str) -> str:
-        """How many of the first places hold those that a mask (batch, length) marks in any row.
+        """The length of the prefix that contains all positions that a mask (batch, length) marks.
 
-        At least one, and a multiple, as rows are padded to: a sum over them then has the same bits
-        in a batch with a longer hypothesis.
+        It is at least one, and a multiple of the padding step, so that a sum over it has the same
+        bits in a batch with a longer hypothesis.
         """
         ends = self.constant("ends", TensorProto.FLOAT, [POSITIONS], [
             float(1 + place // MULTIPLE) for place in range(POSITIONS)])
@@ -190,7 +196,7 @@ class _Graph:
 
 
 def graph_of(network: str, eight_bits: bool = False) -> bytes:
-    """The graph of a network that ships, by name."""
+    """The graph of a shipped network, by name."""
     return (_reader if network == "reader" else _entailment)(_Graph(network, eight_bits))
 
 
@@ -203,8 +209,8 @@ def _reader(graph: _Graph) -> bytes:
 def _entailment(graph: _Graph) -> bytes:
     """``logits`` (batch, 3): entailment, neutral, contradiction.
 
-    A further input ``query`` (batch, length) float32 is 1.0 on the hypothesis' tokens. They come
-    first in a row; the last layer ends with them.
+    An input ``query`` (batch, length) float32 is 1.0 on the tokens of the hypothesis, which come
+    first in a row. The last layer is computed only for them.
     """
     hidden = graph.shape.hidden
     wanted = graph.up_to("query")
@@ -216,7 +222,7 @@ def _entailment(graph: _Graph) -> bytes:
     count = graph.add("Max", [
         graph.add("ReduceSum", [mask, axis1], keepdims=0),
         number("one", TensorProto.FLOAT, [1], [1.0])])
-    if graph.eight_bits:  # a ReduceSum adds in another order where there is a single row
+    if graph.eight_bits:  # for a single row, ReduceSum would add in another order
         total = graph.add("Squeeze", [
             graph.add("MatMul", [graph.add("Unsqueeze", [query, axis1]), x]), axis1])
     else:

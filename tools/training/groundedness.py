@@ -1,9 +1,8 @@
 """``python -m tools.training.groundedness --data FOLDER``: fits the heads of ``groundedness``.
 
-A logistic regression on sources that no network was trained on, each source and each of its
-two classes with the same weight, so that neither a large source nor its base rate decides.
-Where the networks had seen the rows, their judgements would look better than they are and the
-head would lean on them alone. The development sets are not touched.
+A head is a logistic regression on sources that no network was trained on: on rows that the networks
+have seen, their judgements would look better than they are. Each source, and each class within it,
+has the same weight, so that neither size nor base rate decides. The development sets are not used.
 """
 
 from __future__ import annotations
@@ -31,26 +30,28 @@ SOURCES: dict[Reading, tuple[str, ...]] = {
     "consistent": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy"),
     "attributable": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "propsegment_wiki_dev"),
 }
-"""Of each reading, those of ``KEPT_BACK`` whose texts systems wrote. In the others one side was
-edited so that shared words say nothing, which is not so of responses; the experts of
-expertqa_attribution judged by more than the evidence that is there."""
+"""For each reading, the sources of ``KEPT_BACK`` with texts written by systems.
+
+The others are left out: in most of them one side was edited so that shared words say nothing,
+unlike in responses. The experts of expertqa_attribution judged by more than the given evidence.
+"""
 
 FEATURES = ("claims", "weakest", "words", "numbers", "phrases", "questions")
 LONGEST = 6000
-"""Characters of a premise: a few web pages are books."""
+"""Most characters of a premise, because a few web pages are as long as books."""
 PENALTY = 0.03
-"""scikit-learn's C: with 1 the fitted sources decide more than is good for others."""
+"""scikit-learn's C. With 1, the head fits these sources too closely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A source: (rows, features) values and whether each is supported."""
+    """The rows of a source: (rows, features) values, and whether each row is supported."""
 
     values: NDArray[np.float64]
     supported: NDArray[np.bool_]
 
     def weights(self) -> NDArray[np.float64]:
-        """One a source, half of it for each class."""
+        """The weights of the rows: each source sums to 1, half of it for each class."""
         n_supported = float(self.supported.sum())
         of_class = np.where(self.supported, n_supported, len(self.supported) - n_supported)
         return np.divide(0.5, of_class, dtype=np.float64)
@@ -77,7 +78,7 @@ def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -
 
 
 def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
-    """The two heads of a reading: without Q²'s questions, which are the last feature, and with."""
+    """The two heads of a reading: without Q²'s questions (the last feature), and with them."""
     plain = {key: Rows(one.values[:, :-1], one.supported) for key, one in sources.items()}
     rows = {source: len(found.supported) for source, found in sources.items()}
     return {
@@ -89,7 +90,7 @@ def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
 def collect(
     data: Path, rows: int, reading: Reading, scale: Scale, q2: Q2
 ) -> Iterator[tuple[str, Rows]]:
-    """The evidence of each source's rows, a sample that is the same every time."""
+    """The features of the rows of each source. The sample is always the same."""
     for source in SOURCES[reading]:
         found = list(read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"))
         if len(found) > rows:
@@ -104,13 +105,14 @@ def collect(
 
 
 def is_supported(row: Mapping[str, Any], reading: Reading) -> bool:
-    """People's label; what nobody can verify (rome1776_wow says so) stands in no knowledge."""
+    """People's label. A response that nobody can verify (a label of rome1776_wow) counts as
+    unsupported."""
     supported: bool = row["label"] == "supported"
     return supported and not (reading == "attributable" and row.get("verifiable") == "n")
 
 
 def fit(sources: Sequence[Rows]) -> dict[str, Any]:
-    """Intercept, and mean, deviation and weight of each feature."""
+    """The intercept, and the mean, deviation and weight of each feature."""
     from sklearn.linear_model import LogisticRegression
 
     values = np.concatenate([one.values for one in sources])
@@ -129,7 +131,7 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
 
 
 def left_out(sources: Mapping[str, Rows]) -> dict[str, float]:
-    """ROC-AUC on each source with the head fitted on the others, and the mean of them."""
+    """ROC-AUC on each source with the head fitted on the others, and the mean."""
     from sklearn.metrics import roc_auc_score
 
     found = {}

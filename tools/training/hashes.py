@@ -1,6 +1,6 @@
-"""The hashes by which the package knows its weights: ``python -m tools.training.hashes [FOLDER]``.
+"""``python -m tools.training.hashes [FOLDER]``: writes the hashes of the package's weights.
 
-The exports write them. By hand only where a file of the folder was changed in another way.
+An export writes them too. Run it by hand only after a file was changed in another way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HASHED = (".json", ".onnx", ".safetensors")
 
 
 def write(folder: Path) -> None:
-    """Writes the sha256 of each file that the models are made of."""
+    """Writes the sha256 of each model file."""
     found = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.iterdir()) if path.suffix in HASHED and path.name != HASHES
@@ -25,7 +25,7 @@ def write(folder: Path) -> None:
 
 
 def renew(folder: Path) -> None:
-    """As :func:`write`, where the folder has such a file."""
+    """:func:`write`, if the folder has a file of hashes."""
     if (folder / HASHES).exists():
         write(folder)
 

@@ -1,9 +1,9 @@
-"""``python -m tools.training.judged STATE --shape deep``: SCALE by a network that is not exported.
+"""``python -m tools.training.judged STATE --shape deep``: SCALE with a network that is not
+exported.
 
-Prints the ROC-AUC on the development sets and on the sources that no network is trained on. Each
-response is judged as the preset ``bundled-small`` does it, sentence by sentence, with this network
-in place of its own. With ``--beside``, the mean of its probabilities and those of the shipped
-networks is judged too.
+Prints the ROC-AUC on the development sets and on the sources that no network was trained on.
+Responses are judged as with ``bundled-small``, by sentences, with this network instead of its own.
+``--beside`` also judges by the mean of its probabilities and those of the shipped networks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ Labels = tuple[list[Example], list[bool]]
 
 
 class TrainedEntailment(BundledEntailment):
-    """The entailment model of a network in torch; with ``shipped``, the mean of it and those."""
+    """A network in torch as entailment model; with ``shipped``, the mean of its verdicts and
+    theirs."""
 
     def __init__(self, network: torch.nn.Module, shipped: Sequence[str] = ()) -> None:
         super().__init__(networks=shipped or ("entailment",), dtype="float32")
@@ -89,8 +90,10 @@ def main(state: Path, shape: str, data: Path, rows: int, beside: bool) -> None:
 
 
 def entailment_network(state: Path, shape: str) -> torch.nn.Module:
-    """A network of that shape with the averaged weights of a training state, the word vectors,
-    which no state holds, from its base model."""
+    """A network of this shape with the averaged weights of a training state.
+
+    Its word vectors come from the base model, because no state contains them.
+    """
     from tools.training.base import base_folder, load_base, load_wide_base, wide_base
 
     network = shapes.EntailmentNetwork(shape=SHAPES[shape])
@@ -102,15 +105,15 @@ def entailment_network(state: Path, shape: str) -> torch.nn.Module:
 
 
 def scale_with(backbone: BundledEntailment) -> Scale:
-    """SCALE as ``bundled-small`` has it, over sentences and without the rules that decide beside a
-    network, so that networks are told apart."""
+    """SCALE as in ``bundled-small``, by sentences and without the rules that decide beside a
+    network, so that only the networks differ."""
     settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence",
                                 "values": "text", "context": "off"})
     return Scale(backbone, load_sentences(), settings, "trained")
 
 
 def sets(data: Path, rows: int) -> Iterator[tuple[str, Labels]]:
-    """The examples of each set and whether they are supported."""
+    """The examples of each set, and whether they are supported."""
     for name, path in dev_files().items():
         labelled = read_dev(path, rows)
         yield name, ([one.example for one in labelled], [one.consistent for one in labelled])

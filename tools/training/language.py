@@ -1,8 +1,8 @@
 """``python -m tools.training.language --data FOLDER``: the table of :mod:`q2_metric.text.language`.
 
-Counted in the lists of common words of wordfreq, 42 languages. Then it is measured how much real
-text the rule takes for no language, in the hypotheses of the annotated sets and in spaCy's example
-sentences of 68 languages, and how much noise it finds.
+The table is counted in wordfreq's lists of common words of 42 languages. Then the command measures
+how much real text the rule takes for no language (hypotheses of the annotated sets, spaCy's example
+sentences of 68 languages), and how much noise it finds.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from q2_metric.text.language import HAN, HANGUL, LATIN, SIZES, folded, groups, i
 from tools.training.examples import read_jsonl
 
 WORDS, ENGLISH = 12000, 30000
-"""Words of a language that are read."""
+"""Number of words that are read for each language."""
 SHARE = {LATIN: 1.5e-4, HAN: 4e-5, HANGUL: 4e-5}
-"""Of a language's groups that a group must be; of other scripts the last."""
+"""The least share of a language's letter groups that a kept group has: Latin script, other
+scripts."""
 OTHER = 4e-4
 COMMONEST, COMMONEST_ENGLISH = 60, 180
-"""Words of a language that are kept."""
+"""Number of the most common words that are kept for each language."""
 
 
 def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
-    """Each language's common words with their frequency."""
+    """The common words of each language, with their frequencies."""
     import wordfreq  # type: ignore[import-not-found,unused-ignore]
 
     for name in wordfreq.available_languages("best"):
@@ -44,7 +45,7 @@ def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
 
 
 def count() -> tuple[dict[str, set[str]], set[str]]:
-    """The groups of each script, and the common words."""
+    """The letter groups of each script, and the common words."""
     kept: dict[str, set[str]] = {}
     common: set[str] = set()
     for name, words in lists():
@@ -66,7 +67,7 @@ def count() -> tuple[dict[str, set[str]], set[str]]:
 
 
 def write(kept: dict[str, set[str]], common: set[str], place: Path) -> None:
-    """The table, a line for each script and one for the words."""
+    """Writes the table: a line for each script, and one for the words."""
     lines = [f"{script}\t{''.join(sorted(found))}" for script, found in sorted(kept.items())
              if all(len(group) == SIZES.get(script, 2) for group in found)]
     place.write_text("\n".join([*lines, f"words\t{' '.join(sorted(common))}"]) + "\n",
@@ -89,7 +90,7 @@ def _keyboard(rng: random.Random) -> str:
 
 
 def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
-    """How each kind of noise is made, from a number of words."""
+    """The kinds of noise, each a function of a number of words."""
 
     def scripts(rng: random.Random, n: int, several: bool) -> str:
         one = rng.choice(BLOCKS[:6])
@@ -118,7 +119,7 @@ def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
 
 
 def real(folder: Path) -> dict[str, list[str]]:
-    """Hypotheses of the annotated sets, and sentences of many languages."""
+    """Hypotheses of the annotated sets, and example sentences of many languages."""
     import spacy.lang
 
     found = sorted({row["hypothesis"] for name in ("groundedness", "groundedness2")

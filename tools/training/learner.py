@@ -16,15 +16,15 @@ from q2_metric.files import replacing
 
 
 class Learner:
-    """What one training step changes.
+    """The parts that a training step changes: weights, optimiser, average.
 
-    The word vectors stay as they are, and so does what the caller froze. Parameters that the
-    base model lacks (heads, types) learn at a rate of their own.
+    The word vectors stay fixed, and whatever the caller froze. Parameters that the base model lacks
+    (heads, token types) have a learning rate of their own.
 
     Args:
-        network: on its device.
-        rate, head_rate: peaks of the learning rate.
-        weight_decay: of AdamW.
+        network: the network, on its device.
+        rate, head_rate: peaks of the learning rates.
+        weight_decay: weight decay of AdamW.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class Learner:
         self._order = [p for group in self.optimiser.param_groups for p in group["params"]]
 
     def learn(self, value: Tensor, scale: float, decay: float) -> None:
-        """One step down from the loss ``value``.
+        """One optimiser step on the loss ``value``.
 
         Args:
-            scale: of the learning rates' peaks, in [0, 1].
-            decay: share of the old average in the new one.
+            scale: factor for the learning rates, in [0, 1].
+            decay: weight of the old average in the new one.
         """
         for group, peak in zip(self.optimiser.param_groups, self._peaks, strict=True):
             group["lr"] = peak * scale
@@ -61,7 +61,7 @@ class Learner:
         torch._foreach_lerp_(list(self.average.values()), weights, 1 - decay)
 
     def take_average(self) -> None:
-        """The averaged weights become the network's, which is then in evaluation mode."""
+        """Gives the network its averaged weights and sets evaluation mode."""
         with torch.no_grad():
             for name, p in self.named.items():
                 p.copy_(self.average[name])
@@ -79,7 +79,7 @@ class Learner:
         return result
 
     def save(self, path: Path, progress: dict[str, Any]) -> None:
-        """One file, put in place at once: weights never stand beside another step's progress."""
+        """Writes one file in one step, so that weights and progress always belong together."""
         name_of = {id(p): name for name, p in self.named.items()}
         tensors = {f"weight/{name}": p.detach().contiguous() for name, p in self.named.items()}
         tensors |= {f"average/{name}": value for name, value in self.average.items()}
@@ -89,7 +89,7 @@ class Learner:
             save_file(tensors, unfinished, metadata={"progress": json.dumps(progress)})
 
     def restore(self, path: Path, device: torch.device) -> None:
-        """Goes on from what :meth:`save` wrote."""
+        """Continues from a file of :meth:`save`."""
         tensors = load_file(path, device=str(device))
         with torch.no_grad():
             for name, p in self.named.items():
@@ -104,10 +104,10 @@ class Learner:
 
 
 def progress_of(path: Path) -> dict[str, Any]:
-    """How far a saved run is, and of what.
+    """The progress of a saved run, and what it was a run of.
 
     Raises:
-        ValueError: the file is no state of a training run.
+        ValueError: the file is not the state of a training run.
     """
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}

@@ -1,8 +1,8 @@
-"""The ranges of what enters the bundled networks' products, for computing in 8 bits.
+"""The ranges for computing in 8 bits: of the inputs of each matrix product in the bundled networks.
 
-They are taken from training texts once and kept beside the weights, so that no score depends on
-the rows beside it. A channel that is far larger than the others is made smaller before it is
-rounded, and its weights larger by as much: most of the way, since those are rounded too.
+They are taken from training texts once and stored beside the weights, so that no score depends on
+the other rows. If a channel is far larger than the others, it is scaled down before it is rounded,
+and its weights are scaled up, but not fully, because the weights are rounded too.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ CLAIMS = ("bump", "faithdial_audit_wow", "fever_dev", "fool_me_twice", "lingnli_
           "mnli_taxinli", "scifact_rte", "snli_counterfactual", "summedits", "wice_claims")
 QUESTIONS = ("fairytaleqa_extractive", "multispanqa_valid", "nq_swap", "qamr", "qed_dev_nq",
              "quoref_contrast", "squad1_dev", "squad2_dev_half", "tweetqa")
-"""Training sets of each network that its ranges are taken from."""
+"""Training sets from which the ranges of each network are taken."""
 ROWS = 24
-"""Of each set."""
+"""Number of rows from each set."""
 SHARE = 0.75
-"""How much of a channel's size is taken out of it; the rest is left to its weights. Of 0, 0.3, 0.5
-and 0.7 the last had the smallest errors in nearly all products; cutting what is rare did harm."""
+"""The share of a channel's size that is moved to its weights. Of 0, 0.3, 0.5 and 0.7, the last had
+the smallest errors in nearly all products. Clipping rare values increased the errors."""
 BATCH = 8
 
 Network = ReaderNetwork | EntailmentNetwork
 
 
 def windows(data: Path, network: str, tokenizer: Tokenizer) -> list[QueryWindow]:
-    """Rows of the training sets, none of a text that is held out."""
+    """Rows of the training sets, without held-out texts."""
     folder, names, query, text = (
         ("qa", QUESTIONS, "question", "context") if network == "reader"
         else ("groundedness", CLAIMS, "hypothesis", "premise"))
@@ -57,24 +57,26 @@ def windows(data: Path, network: str, tokenizer: Tokenizer) -> list[QueryWindow]
 
 
 class Extremes:
-    """The least and the greatest of each channel of what enters a linear layer."""
+    """The least and the greatest input of each channel of a linear layer."""
 
     def __init__(self) -> None:
         self.low: Tensor | None = None
         self.high: Tensor | None = None
 
     def meet(self, values: Tensor) -> None:
-        """Values (tokens, channels)."""
+        """Adds values of shape (tokens, channels)."""
         low, high = values.amin(0), values.amax(0)
         self.low = low if self.low is None else torch.minimum(self.low, low)
         self.high = high if self.high is None else torch.maximum(self.high, high)
 
     def fixed(self, weight: Tensor, apart: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-        """What the channels are multiplied by (in,), the whole number that stands for 0, and so
-        many channels ``apart`` that say most, in order: they are multiplied by 0.
+        """The factors of the channels (in,), the whole number that stands for 0, and the channels
+        apart.
+
+        The ``apart`` channels that cause most of the error, in order, have the factor 0.
 
         Raises:
-            ValueError: no value was met.
+            ValueError: no values were added.
         """
         if self.low is None or self.high is None:
             raise ValueError("a layer was never run")
@@ -92,19 +94,21 @@ class Extremes:
 
 
 def products(network: Network) -> Iterator[tuple[str, nn.Linear]]:
-    """The linear layers that are computed in 8 bits, with the names of their weights' file."""
+    """The linear layers that are computed in 8 bits, with the names of their weights in the
+    file."""
     for name, module in network.named_modules():
         if isinstance(module, nn.Linear) and name.rpartition(".")[2] in LAYER:
             yield name.removeprefix("encoder."), module
 
 
 def ranges(network: Network, rows: Sequence[QueryWindow]) -> dict[str, Tensor]:
-    """``NAME.multiplier`` (in,) float32 and ``NAME.zero`` () uint8 of each product; of those with
-    channels apart, which they are: ``NAME.apart`` int64.
+    """The ranges of each product: ``NAME.multiplier`` (in,) float32 and ``NAME.zero`` () uint8.
+
+    Products with channels apart also have ``NAME.apart`` int64, the indexes of these channels.
 
     Args:
         network: a reader or an entailment network; it is left in evaluation mode.
-        rows: texts that it meets, some at least.
+        rows: typical inputs, at least one.
     """
     found = {name: Extremes() for name, _ in products(network)}
     real = torch.empty(0)
@@ -136,7 +140,7 @@ def ranges(network: Network, rows: Sequence[QueryWindow]) -> dict[str, Tensor]:
 def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, folder: Path) -> None:
     """Writes the ranges of networks, by name, to ``folder``, which has their weights.
 
-    Of the other networks the file has what the package ships.
+    Other networks keep the shipped ranges.
 
     Raises:
         FileNotFoundError: a training set is missing.
@@ -153,7 +157,7 @@ def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, fol
 
 
 def _shipped() -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The ranges that the package has, and which weights they are for."""
+    """The shipped ranges, and the weights that each belongs to."""
     path = WEIGHTS / RANGES
     with safe_open(path, framework="pt") as file:
         made_for = dict(file.metadata() or {})

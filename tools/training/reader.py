@@ -1,4 +1,4 @@
-"""Training the reader: span extraction with no answer at the first token."""
+"""Trains the reader: it finds the span of the answer; "no answer" is the first token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.training.predict import as_tensor, predict
 
 
 def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
-    """Start and end logits, impossible tokens masked: (batch, length, 2)."""
+    """Start and end logits (batch, length, 2); impossible tokens are masked."""
     logits: Tensor = network(
         as_tensor(batch.ids, device), as_tensor(batch.types, device),
         as_tensor(batch.lengths, device),
@@ -25,7 +25,7 @@ def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
 
 
 def place(row: QueryWindow, target: tuple[int, int] | None) -> tuple[int, int]:
-    """First and last token of an answer given in characters; (0, 0) for none."""
+    """First and last token of an answer given in characters; (0, 0) for no answer."""
     if target is None:
         return 0, 0
     inside = [
@@ -33,12 +33,12 @@ def place(row: QueryWindow, target: tuple[int, int] | None) -> tuple[int, int]:
         if start < target[1] and end > target[0]
     ]
     if not inside or row.offsets[inside[-1]][1] < target[1]:
-        return 0, 0  # cut off with the end of a long text: no answer in what is left
+        return 0, 0  # the answer was cut off with the end of the text
     return row.text_start + inside[0], row.text_start + inside[-1]
 
 
 def allowed(rows: Sequence[QueryWindow], length: int) -> Tensor:
-    """True at the first token and at the text's tokens: (batch, length)."""
+    """True for the first token and for the tokens of the text: (batch, length)."""
     mask = torch.zeros((len(rows), length), dtype=torch.bool)
     mask[:, 0] = True
     for i, row in enumerate(rows):
@@ -50,7 +50,7 @@ def loss(
     network: nn.Module, rows: Sequence[QueryWindow], examples: Sequence[TrainingExample],
     device: torch.device,
 ) -> Tensor:
-    """Cross-entropy of start and end over the places where an answer may be."""
+    """Cross-entropy of start and end over the allowed tokens."""
     batch = collate(rows)
     logits = forward(network, batch, device)
     mask = allowed(rows, batch.ids.shape[1]).to(device)
@@ -64,7 +64,8 @@ def loss(
 
 
 def evaluator(examples: Sequence[TrainingExample], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
-    """A function of the network: exact match, F1 and balanced no-answer accuracy."""
+    """A function that evaluates the network: exact match, F1, and balanced accuracy of "no
+    answer"."""
     rows = [
         pair(tokenizer(e.query).cut(0, 64), tokenizer(e.text).cut(0, 320)) for e in examples
     ]

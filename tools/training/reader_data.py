@@ -1,4 +1,4 @@
-"""What the reader learns from: extractive questions, answerable and not."""
+"""The training data of the reader: extractive questions with and without answer."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ RATES = {
     "mctest_extractive": 0.6, "tweetqa": 0.5, "quoref_contrast": 1.0, "ropes_contrast": 0.3,
     "drop_contrast": 0.5, "covidqa": 0.3, "policyqa": 0.15, "subjqa": 0.15,
 }
-"""How often a source's rows are seen in an epoch: Wikipedia most, reviews least."""
+"""How many times an epoch contains the rows of a source: Wikipedia most often, reviews least."""
 NEGATIVE_RATE, EDIT_RATE = 0.4, 0.5
-"""Of the automatic negatives of a source, times the source's own rate."""
+"""Rates of a source's automatic negatives, as factors of the source's rate."""
 
 SHARES = {
     "human": 0.33, "asked_own": 0.15, "asked_premise": 0.24, "reworded": 0.05,
     "changed_subject": 0.08, "false_premise": 0.08, "lacking_detail": 0.07,
 }
-"""Of the fourth stage: most have an answer, so that the reader does not learn to be silent."""
+"""Shares of the fourth stage. Most questions have an answer, so that the reader does not learn to
+be silent."""
 AUTOMATIC = 0.4
-"""How often automatic negatives of the question sets are met in it, of what they were before."""
+"""Factor for the rate of automatic negatives in the fourth stage."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(])")
 
@@ -37,9 +38,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(])")
 def shorten(example: TrainingExample, rng: random.Random, whole: float = 0.3) -> TrainingExample:
     """Often cuts the passage to a few sentences around the answer.
 
-    Knowledge in dialogue is a sentence or two; passages of the public sets are longer,
-    and dear on a CPU. An unanswerable question keeps a random part: whatever the part,
-    there is no answer in it. ``whole`` is the share that is left as it is.
+    The knowledge of a dialogue is a sentence or two. Passages of the public sets are longer, and
+    slow on a CPU. An unanswerable question keeps a random part, which has no answer either.
+    ``whole`` is the share of passages that are not cut.
     """
     if rng.random() < whole:
         return example
@@ -111,12 +112,12 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Exam
 def contrasted(
     folder: Path, seed: int = 7, sentences: int = 1_700, held: bool = False
 ) -> list[ExampleSource]:
-    """Self-labelled questions beside variants of them that lose their answer, or keep it.
+    """Self-labelled questions, with variants that lose or keep the answer.
 
     Args:
         folder: the training-data folder.
-        sentences: encyclopaedic sentences that are retold.
-        held: those of the development share, instead of all others.
+        sentences: number of encyclopaedic sentences that are retold.
+        held: use the held-out texts instead of the others.
     """
     from q2_metric.models.english.parser import Parser, SpacySpans
     from q2_metric.models.questions.syntactic import SyntacticQuestions

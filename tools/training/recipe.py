@@ -1,4 +1,4 @@
-"""The parts of the recipe: what each stage of the two networks is trained and judged on."""
+"""The parts of the recipe: on what each stage of the networks is trained and judged."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ from tools.training.train import STATE, Evaluate, Loss, train
 
 @dataclass(slots=True)
 class Recipe:
-    """Where a run takes its data from, keeps its states and writes its weights.
+    """A run of the recipe: where its data, its states and its weights are.
 
-    ``scale`` is times the examples of the shipped weights. ``reader`` and ``entailment`` hold
-    the weights of the stages so far.
+    ``scale`` multiplies the number of examples of the shipped weights. ``reader`` and
+    ``entailment`` hold the weights after the stages so far.
     """
 
     data: Path
@@ -69,7 +69,7 @@ class Recipe:
     entailment: EntailmentNetwork = field(default_factory=EntailmentNetwork)
 
     def start_from_base(self) -> None:
-        """The base model's tokenizer and weights, with new heads."""
+        """Takes the tokenizer and the weights of the base model, with new heads."""
         base = base_folder()
         self.tokenizer_file = base / "tokenizer.json"
         torch.manual_seed(self.seed)
@@ -78,7 +78,7 @@ class Recipe:
         load_base(self.entailment, base)
 
     def train_reader(self) -> None:
-        """The three stages of the reader."""
+        """Reader, stages 1 to 3."""
         rng = random.Random(0)
         own = reader_data.sources(self.data / "qa")
         asked = reader_data.asked(self.data)
@@ -92,7 +92,7 @@ class Recipe:
                       self.seed + number - 1, evaluate)
 
     def train_entailment(self) -> None:
-        """The first two stages of the entailment network."""
+        """Entailment, stages 1 and 2."""
         first, dev = split(entailment_data.sources(self.data))
         second, _ = split(entailment_data.sources(self.data, seed=1, sentences=20_000))
         kept = [entailment_data.narrowed(one) for one in _sampled(dev, 150, random.Random(0))]
@@ -100,7 +100,8 @@ class Recipe:
             self._entail(number, sources, kept)
 
     def train_comparisons(self) -> None:
-        """The next two, with the answers that Q² compares where it runs on the first two."""
+        """Entailment, stages 3 and 4: also the answers that Q² compares, with the networks of stage
+        2."""
         self.write("reader-2", "entailment-2")
         claims = _sampled(entailment_data.claims(self.data), 3200, random.Random(0))
         claims += entailment_data.retold(self.data / "qa", random.Random(21), 2600).examples
@@ -117,28 +118,29 @@ class Recipe:
         self._entail(4, split(last)[0], dev)
 
     def train_general(self) -> None:
-        """The fifth: many rows met once, from the shipped weights on."""
+        """Entailment, stage 5: many rows that are seen once, from the shipped weights."""
         self._train_on(5, entailment_data.general(self.data), GENERAL_SEED, GENERAL_FROZEN)
 
     def train_contrasted(self) -> None:
-        """The sixth: other rows, more of them changed by hand so that little tells them apart."""
+        """Entailment, stage 6: other rows, among them more sentences that people changed a
+        little."""
         sources = entailment_data.general(self.data, rates.CONTRASTED_RATES, 6)
         self._train_on(6, sources, CONTRASTED_SEED, CONTRASTED_FROZEN)
 
     def train_reordered(self) -> None:
-        """The seventh: whole sentences in another order too, answers alike, more summaries."""
+        """Entailment, stage 7: also reordered sentences, similar answers and more summaries."""
         sources = entailment_data.with_other_orders(self.data)
         self._train_on(7, sources, REORDERED_SEED, CONTRASTED_FROZEN)
 
     def train_narrow(self) -> None:
-        """The shipped shape from its base model on, on what the wide one meets first."""
+        """The small encoder from its base model, on the first pairs of the wide one."""
         network = _new(shapes.NARROW)
         load_base(network, base_folder())
         self._run(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
                   WIDTH_SEED)
 
     def train_deep(self) -> None:
-        """The teacher: all twelve layers of MPNet, on what the wide network meets first."""
+        """All twelve layers of MPNet, on the first pairs of the wide network."""
         network = _new(shapes.DEEP)
         load_wide_base(network, wide_base(self.runs))
         freeze_below(network, DEEP_FROZEN)
@@ -146,8 +148,11 @@ class Recipe:
                   WIDTH_SEED)
 
     def train_wide(self) -> None:
-        """Six layers of MPNet, four times the matrix work: general, then reordered too, and
-        responses of models with what the narrow one and itself make of them in the mean."""
+        """Wide, stages 1 and 2: six layers of MPNet, four times the matrix work.
+
+        Stage 2 adds reordered sentences, and model responses with the mean score of the small
+        network and of stage 1.
+        """
         network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
         self._run(network, WIDE[0], "entailment-wide-1", self._of_widths(), entailment.loss,
@@ -159,16 +164,16 @@ class Recipe:
                   WIDTH_SEED + 1)
 
     def train_wide_again(self) -> None:
-        """The third of the wide, from the shipped weights on: other rows of the same, and other
-        responses with what both shipped networks make of them in the mean."""
+        """Wide, stage 3: other rows of the same sources, and other model responses with the mean
+        score of both shipped networks."""
         self._train_wide_on(3, 10, WIDTH_SEED + 1, UNLABELLED, UNLABELLED_RATE)
 
     def train_wide_on(self) -> None:
-        """The fourth of the wide, from the shipped weights on: four times as many rows."""
+        """Wide, stage 4: four times as many rows, from the shipped weights."""
         self._train_wide_on(4, 11, WIDTH_SEED + 3, UNLABELLED_LAST, UNLABELLED_LAST_RATE)
 
     def train_unanswered(self) -> None:
-        """The fourth of the reader: questions of the generator that lose their answer by little."""
+        """Reader, stage 4: questions of the generator that just lose their answer."""
         made = reader_data.contrasted(self.data)
         human = split(reader_data.sources(self.data / "qa"))[0]
         sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
@@ -180,28 +185,29 @@ class Recipe:
         """Exports the averaged weights of two runs.
 
         Raises:
-            FileNotFoundError: a run has left no state.
+            FileNotFoundError: a run has no state.
         """
         averaged(self.reader, self.runs / reader_run / STATE)
         averaged(self.entailment, self.runs / entailment_run / STATE)
         self._export({"reader": self.reader, "entailment": self.entailment})
 
     def write_shipped(self, run: str) -> None:
-        """Exports a run that started from the shipped weights; the other networks stay."""
+        """Exports a run that started from the shipped weights; the other networks stay as they
+        are."""
         name = run.split("-")[0]
         network = shipped_reader() if name == "reader" else shipped_entailment(name=name)
         averaged(network, self.runs / run / STATE)
         self._export({name: network})
 
     def write_wide(self) -> None:
-        """Exports the wide network; the others stay."""
+        """Exports the wide network; the others stay as they are."""
         network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
         averaged(network, self.runs / "entailment-wide-2" / STATE)
         self._export({"wide": network})
 
     def write_ranges(self) -> None:
-        """The ranges that 8 bits need, of the shipped weights."""
+        """Writes the ranges for 8 bits of the shipped weights."""
         shipped: dict[str, ranges.Network] = {
             "reader": shipped_reader(), "entailment": shipped_entailment(),
             "wide": shipped_entailment(name="wide")}
@@ -214,7 +220,7 @@ class Recipe:
     def _train_on(
         self, number: int, sources: Sequence[ExampleSource], seed: int, frozen: int
     ) -> None:
-        """A stage from the shipped weights on, with dropout and its lower layers frozen."""
+        """A stage from the shipped weights, with dropout and frozen lower layers."""
         self.entailment = shipped_entailment(GENERAL_DROPOUT)
         freeze_below(self.entailment, frozen)
         self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
@@ -223,8 +229,11 @@ class Recipe:
     def _train_wide_on(
         self, number: int, drawn: int, seed: int, count: int, rate: float
     ) -> None:
-        """A stage of the wide from the shipped weights on, its lower layers frozen: the sources
-        as ``drawn`` has them, and ``count`` responses that the shipped networks judged."""
+        """A stage of the wide network from the shipped weights, with frozen lower layers.
+
+        ``drawn`` gives the sources; ``count`` unlabelled responses, judged by the shipped networks,
+        are added.
+        """
         network, stage = shipped_entailment(GENERAL_DROPOUT, "wide"), WIDE[number - 1]
         sources = split(entailment_data.with_other_orders(
             self.data, rates.WIDE_RATES, drawn, replayed=rates.WIDE_SUMMARISED_RATES))[0]
@@ -234,8 +243,10 @@ class Recipe:
 
     def _said(self, seed: int, wide: EntailmentNetwork, length: int, count: int,
               rate: float) -> ExampleSource:
-        """Responses without a label, with the mean of what the shipped narrow network and the
-        wide one make of them; it is kept, for a run that goes on."""
+        """Responses without a label, with the mean score of the shipped networks.
+
+        The scores are kept in a file, for a run that is resumed.
+        """
         examples = entailment_data.unlabelled(self.data, count, seed)
         kept = self.runs / f"said-{seed}.json"
         if kept.exists():
@@ -265,7 +276,7 @@ class Recipe:
     def _run(self, network: nn.Module, stage: TrainingStage, name: str,
              sources: Sequence[ExampleSource], loss: Loss, seed: int,
              evaluate: Evaluate = lambda _: {}) -> None:
-        """A stage; without ``evaluate`` it is judged from outside, on the development sets."""
+        """Trains a stage. Without ``evaluate`` it is judged later, on the development sets."""
         torch.manual_seed(seed)
         train(network, sources, self._tokenizer(), loss, evaluate,
               stage.settings(self.scale, seed), self.runs / name, self.device,
@@ -295,36 +306,36 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-wide-on": lambda recipe: recipe.write_shipped("wide-4"),
     "ranges": Recipe.write_ranges,
 }
-"""In their order, the tried ones among them (:mod:`tools.training.__main__`)."""
+"""All parts in order, also those that were only tried (:mod:`tools.training.__main__`)."""
 OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "ranges")
-"""Parts that take their starting weights themselves: the shipped ones, or a base model's."""
+"""Parts that load their starting weights themselves, the shipped ones or those of a base model."""
 
 
 def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
-    """An entailment network with the weights that the package has now."""
+    """An entailment network with the shipped weights."""
     network = EntailmentNetwork(dropout, shapes.SHAPES[name])
     on_torch.load(network, name)
     return network
 
 
 def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
-    """The reader with the weights that the package has now."""
+    """The reader with the shipped weights."""
     network = ReaderNetwork(dropout, shapes.SHAPES["reader"])
     on_torch.load(network, "reader")
     return network
 
 
 def _new(shape: shapes.Shape) -> EntailmentNetwork:
-    """A network for a base model's weights; its heads are the same every time."""
+    """A network for the weights of a base model; its heads always start from the same values."""
     torch.manual_seed(WIDTH_SEED)
     return EntailmentNetwork(GENERAL_DROPOUT, shape)
 
 
 def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> None:
-    """The embeddings and so many lower layers are not trained."""
+    """Freezes the embeddings and this number of lower layers."""
     encoder = network.encoder
     below = (encoder.positions, encoder.types, encoder.distances, encoder.norm)
     for part in (*below, *encoder.layers[:layers]):
@@ -335,7 +346,7 @@ def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> Non
 def _sampled(
     examples: Iterable[TrainingExample], most: int, rng: random.Random
 ) -> list[TrainingExample]:
-    """At most so many of each source."""
+    """At most this number of examples of each source."""
     groups: dict[str, list[TrainingExample]] = defaultdict(list)
     for example in examples:
         groups[example.source].append(example)
@@ -344,6 +355,6 @@ def _sampled(
 
 
 def _rated(sources: Sequence[ExampleSource], count: float) -> list[ExampleSource]:
-    """The sources at rates by which an epoch has ``count`` of their examples."""
+    """The sources, with rates so that an epoch has ``count`` of their examples."""
     total = sum(source.rate * len(source.examples) for source in sources)
     return [ExampleSource(s.name, s.rate * count / total, s.examples, s.augment) for s in sources]

@@ -1,11 +1,11 @@
-"""``python -m tools.training.reliability``: how often people agree with what Q² and SCALE find.
+"""``python -m tools.training.reliability``: how often people agree with the findings of Q² and
+SCALE.
 
-For each kind of finding (:mod:`q2_metric.report.findings`) the share of responses with it that
-people call supported, on a sample of each development set; a response with two findings counts
-half for each. Every set counts the same, and in each the supported responses as much as the
-others, so that 0.5 says nothing and no set's base rate decides. Nothing is trained: the shares
-are printed beside the marks of ``q2 explain`` and of the report. To be run again after new
-weights; scores are kept in ``Q2_CACHE``.
+For each kind of finding (:mod:`q2_metric.report.findings`) it measures the share of responses with
+it that people call supported, on a sample of each development set. A response with two findings
+counts half for each. All sets have the same weight, and supported and other responses of a set have
+the same weight, so that 0.5 carries no information. The shares are shown beside the marks of ``q2
+explain`` and of the report. Run it again after new weights; scores are kept in ``Q2_CACHE``.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from q2_metric.rows.fields import output_row
 
 METRICS = ("q2", "scale", "groundedness", "knowledge_f1", "word_share")
 LEAST = 20
-"""Responses with a finding, under which its share is not told."""
+"""A finding with fewer responses has no share."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedResponse:
-    """A response of a set: the kinds of its findings, its scores, what people said."""
+    """A response of a set: the kinds of its findings, its scores, and people's label."""
 
     set: str
     supported: bool
@@ -58,7 +58,7 @@ def main(rows: int, cache: Path | None, out: Path) -> None:
 
 
 def table(judged: Sequence[JudgedResponse], signatures: Mapping[str, str]) -> str:
-    """The file, as JSON with a line for each kind."""
+    """The content of the file: JSON with one line for each kind."""
     sets = Counter(one.set for one in judged)
     fields = {"rows": sets, "signatures": signatures, "findings": shares(judged),
               "ranked": ranked(judged)}
@@ -69,7 +69,7 @@ def table(judged: Sequence[JudgedResponse], signatures: Mapping[str, str]) -> st
 
 
 def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, str]]:
-    """The sample of every set, scored, and the metrics' signatures."""
+    """The scored sample of all sets, and the signatures of the metrics."""
     metrics = [
         CachedMetric(name, lambda name=name: load_metrics([name])[0],  # type: ignore[misc]
                      cache, entry(name).request("bundled", {}))
@@ -90,7 +90,8 @@ def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, st
 
 
 def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
-    """By kind: share, ends of its bootstrap interval (sets resampled within), responses."""
+    """For each kind: share, ends of its bootstrap interval (resampled within sets), and
+    responses."""
     weights, supported = balanced(judged), np.array([one.supported for one in judged])
     rng = np.random.default_rng(SEED)
     places = [np.flatnonzero([one.set == name for one in judged])
@@ -111,13 +112,13 @@ def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
 
 
 def balanced(judged: Sequence[JudgedResponse]) -> np.ndarray:
-    """A weight a response: one for each set, half of it for each class."""
+    """A weight for each response: 1 for each set, half of it for each class."""
     groups = [(one.set, one.supported) for one in judged]
     return np.array([0.5 / groups.count(group) for group in groups])
 
 
 def ranked(judged: Sequence[JudgedResponse]) -> dict[str, float]:
-    """By column, the mean over the sets of the ROC-AUC."""
+    """For each column, the mean ROC-AUC over the sets."""
     found = {}
     for column in judged[0].values:
         aucs = []

@@ -1,9 +1,8 @@
-"""Whole sentences with their parts in another order: what is meant stays, or two parts changed
-places.
+"""Sentences with their parts in another order: either the meaning stays, or two parts are swapped.
 
-A network that has only met swapped parts as errors takes every new order for one, and one that
-has only met retold clauses looks at the words alone. Here both sides have all the words of the
-premise, and both are reordered in the ways that change nothing ("A and B", "in 1889 , …").
+A network that has seen swapped parts only as errors takes every new order for an error. A network
+that has seen only retold clauses ignores order. Here both kinds have all words of the premise, and
+both are reordered in ways that change nothing ("A and B", "in 1889 , …").
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from tools.training.examples import ExampleSource, TrainingExample
 from tools.training.synthetic import SYNONYMS
 
 Words = list[str]
-"""The text of each token; an emptied place is ""."""
+"""The text of each token; a removed token is ""."""
 Change = Callable[[Any, Words, random.Random], bool]
-"""Changes the words of a parsed sentence in place; whether it found anything to change."""
+"""Changes the words of a parsed sentence in place, and says whether it could change anything."""
 
 
 def reordered(docs: Iterable[Any], rng: random.Random) -> ExampleSource:
-    """Up to two pairs from each parsed sentence: one that means the same, one that does not."""
+    """Up to two pairs from each sentence: one with the same meaning, one with another."""
     rows = [example for doc in docs for example in _pairs(doc, rng)]
     return ExampleSource("reordered", 1.0, rows)
 
@@ -47,7 +46,7 @@ def _pairs(doc: Any, rng: random.Random) -> list[TrainingExample]:
 
 
 def _put(words: Words, one: Any, two: Any) -> None:
-    """Two spans that do not overlap change places."""
+    """Swaps two spans that do not overlap."""
     first, second = ([words[t.i] for t in span] for span in (one, two))
     for span, text in ((one, second), (two, first)):
         for place, token in enumerate(span):
@@ -55,10 +54,10 @@ def _put(words: Words, one: Any, two: Any) -> None:
 
 
 def _exchange(doc: Any, words: Words, rng: random.Random) -> bool:
-    """Two names, numbers, modifiers or phrases of one kind change places."""
+    """Swaps two names, numbers, modifiers or phrases of one kind."""
     kinds: list[Callable[[Any], Sequence[tuple[Any, Any]]]] = [_entities, _modifiers]
     rng.shuffle(kinds)
-    # Most sentences have a subject and an object: not all of them are wanted.
+    # Most sentences have a subject and an object, and not all of them are wanted.
     for kind in [*kinds, _phrases] if rng.random() < 0.4 else kinds:
         choices = kind(doc)
         if choices:
@@ -68,7 +67,7 @@ def _exchange(doc: Any, words: Words, rng: random.Random) -> bool:
 
 
 def _listed(one: Any, two: Any) -> bool:
-    """Whether two spans are members of one list, in which their order says nothing."""
+    """Whether two spans are members of one list, where order has no meaning."""
     first, second = one.root, two.root
     listed = second.dep_ == "conj" and second in first.subtree
     return listed or first.head == second or second.head == first
@@ -81,18 +80,18 @@ def _apart(spans: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def _entities(doc: Any) -> list[tuple[Any, Any]]:
-    """Names or numbers of one type."""
+    """Pairs of names or numbers of one type."""
     return [(one, two) for one, two in _apart(list(doc.ents)) if one.label_ == two.label_]
 
 
 def _modifiers(doc: Any) -> list[tuple[Any, Any]]:
-    """Adjectives of different nouns."""
+    """Pairs of adjectives of different nouns."""
     found = [doc[t.i : t.i + 1] for t in doc if t.dep_ == "amod" and t.tag_ == "JJ" and t.is_alpha]
     return [(one, two) for one, two in _apart(found) if one.root.head != two.root.head]
 
 
 def _phrases(doc: Any) -> list[tuple[Any, Any]]:
-    """A subject and an object."""
+    """Pairs of a subject and an object."""
     found = [c for c in doc.noun_chunks if c.root.pos_ != "PRON"
              and c.root.dep_ in ("nsubj", "nsubjpass", "dobj", "pobj")]
     return [(one, two) for one, two in _apart(found) if one.root.lemma_ != two.root.lemma_
@@ -100,7 +99,7 @@ def _phrases(doc: Any) -> list[tuple[Any, Any]]:
 
 
 def _turn_list(doc: Any, words: Words, rng: random.Random) -> bool:
-    """ "A and B" becomes "B and A"."""
+    """Turns "A and B" into "B and A"."""
     for token in doc:
         members = [c for c in token.children if c.dep_ == "conj"]
         if (len(members) != 1 or token.pos_ not in ("NOUN", "PROPN") or rng.random() < 0.3
@@ -110,7 +109,7 @@ def _turn_list(doc: Any, words: Words, rng: random.Random) -> bool:
         last = members[0]
         first = doc[token.left_edge.i : links[0].i] if len(links) == 1 else None
         second = doc[last.left_edge.i : last.right_edge.i + 1]
-        # A shared modifier ("old men and women") belongs to both or to one: left alone.
+        # A modifier ("old men and women") may belong to both or to one: such lists stay.
         if (first and links[0].i + 1 == second.start and first.end > token.i
                 and len(first) <= 5 and len(second) <= 5
                 and not any(t.dep_ in ("det", "amod", "poss", "compound", "prep")
@@ -121,7 +120,7 @@ def _turn_list(doc: Any, words: Words, rng: random.Random) -> bool:
 
 
 def _front(doc: Any, words: Words, rng: random.Random) -> bool:
-    """A phrase of time or place at the end moves to the front."""
+    """Moves a phrase of time or place from the end to the front."""
     root = next((t for t in doc if t.dep_ == "ROOT"), None)
     if root is None or rng.random() < 0.3:
         return False

@@ -1,10 +1,10 @@
-"""``python -m tools.training.selection``: the weights of the bundled ranker.
+"""``python -m tools.training.selection``: trains the bundled ranker, in a few minutes on a CPU.
 
-From a pool of snippets with questions (DSTC9's), the gold snippets of DSTC9's responses and
-general questions with passages; a few minutes on a CPU. First the projection and the piece
-weights, by contrast: a paraphrase against the questions and answers of the same entity, with
-the similarities of all-MiniLM-L6-v2 as a second target. Then the weights of the evidence, on
-dialogues made from the pool.
+The data are a pool of snippets with questions (DSTC9), the gold snippets of DSTC9's responses, and
+general questions with passages. First the projection and the weights of word pieces are trained by
+contrast: a paraphrase against the questions and answers of the same entity, with the similarities
+of all-MiniLM-L6-v2 as a second target. Then the weights of the evidence are trained on dialogues
+that are made from the pool.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ STEPS, BATCH, NEGATIVES = 1500, 64, 6
 
 
 class Vectors(nn.Module):
-    """What :class:`q2_metric.models.bundled.selection.TextVectors` computes, with gradients."""
+    """:class:`q2_metric.models.bundled.selection.TextVectors` with gradients."""
 
     def __init__(self, pieces: Floats) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Vectors(nn.Module):
 
 
 def train_vectors(data: Data, teacher: dict[str, Floats], steps: int, seed: int) -> Vectors:
-    """The projection and the weights of pieces."""
+    """Trains the projection and the weights of word pieces."""
     torch.manual_seed(seed)
     rng = random.Random(seed)
     model = Vectors(piece_vectors())
@@ -137,7 +137,7 @@ def _step(
     owned = torch.tensor(owners)[None, :] == torch.arange(len(batch))[:, None]
     within = (q_q + 0.5 * q_a).masked_fill(~owned, -1e4)
     loss = F.cross_entropy(within, torch.arange(len(batch)))
-    # The teacher reads what was meant, the student what was heard.
+    # The teacher reads the intended words, the student the misheard words.
     meant = torch.from_numpy(np.stack([teacher[text] for text, _ in batch]))
     for logits, texts, weight in ((q_q, data.questions, 0.5), (q_a, data.answers, 0.25)):
         known = torch.from_numpy(np.stack([teacher[texts[i]] for i in candidates]))
@@ -150,7 +150,7 @@ def _step(
 
 
 def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
-    """The weights of the evidence: softmax regression over all snippets of the pool."""
+    """Trains the weights of the evidence, by softmax regression over all snippets of the pool."""
     places = {snippet.key: i for i, snippet in enumerate(index.pool)}
     text = nn.Parameter(torch.tensor([10.0, 5.0]))
     mention = nn.Parameter(torch.tensor([3.0] + [0.0] * (len(MENTION_FEATURES) - 1)))
@@ -189,10 +189,11 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
 
 
 def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
-    """The weights of the bundled detector: questions of others against database requests.
+    """Trains the weights of the bundled detector: other people's questions against database
+    requests.
 
-    A question's own wording is left out of the pool it is compared with: the paraphrase is
-    another entity's.
+    A question's own wording is not in the pool that it is compared with: a paraphrase is of another
+    entity.
     """
     rng = random.Random(seed)
     questions = sorted({text for text, _ in data.paraphrases})
@@ -226,7 +227,7 @@ def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
 
 
 def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list[SelectionCase]:
-    """Dialogues about the entities that are held out, or about the others."""
+    """Dialogues about the held-out entities, or about the others."""
     rng = random.Random(seed)
     names = representatives(data.pool)
     pairs = [pair for pair in data.paraphrases if data.held_out(pair[1]) == held_out]
@@ -236,7 +237,7 @@ def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list
 
 def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVectors,
                   vectors: TextVectors) -> float:
-    """R@1 among the snippets of the right entity, of texts as they are written."""
+    """R@1 among the snippets of the right entity, for written texts."""
     hits = 0
     for query, (_, place) in zip(vectors([text for text, _ in pairs]), pairs, strict=True):
         own = np.flatnonzero(index.entity == index.entity[place])
@@ -246,7 +247,7 @@ def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVecto
 
 
 def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: Weights) -> None:
-    """Prints the figures of held-out dialogues, without and with EGR."""
+    """Prints the results on held-out dialogues, without and with EGR."""
     gold = [[one.gold.key] for one in asked]
     rankings = [
         top(index.pool, scores(one.dialogue, index, weights), TOP) for one in asked

@@ -1,7 +1,7 @@
-"""Spoken questions and dialogues about a pool, made from the pool itself.
+"""Makes spoken questions and dialogues about a pool, from the pool itself.
 
-A snippet's question as another entity's snippet has it is how another person would ask;
-fillers, openings and misheard words make it speech. No dialogue of DSTC9 or DSTC10 is read.
+The same question about another entity is how another person would ask it; fillers, openings and
+misheard words make it speech. No dialogue of DSTC9 or DSTC10 is read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ FIRST, SECOND = ("the first one sounds good", "the second one please")
 
 
 def noisy(words: Sequence[str], rng: random.Random, rate: float) -> list[str]:
-    """The words as a recogniser might have heard them, each wrong with probability ``rate``."""
+    """The words as a speech recogniser may have heard them, each wrong with probability
+    ``rate``."""
     heard: list[str] = []
     for word in words:
         if rng.random() >= rate or len(word) < 3:
@@ -70,7 +71,7 @@ def noisy(words: Sequence[str], rng: random.Random, rate: float) -> list[str]:
 
 
 def spoken_question(text: str, rng: random.Random, rate: float = 0.07) -> str:
-    """A written question as it might be said, in the middle of a dialogue."""
+    """A written question as somebody may say it in the middle of a dialogue."""
     words = [*rng.choice(OPENINGS).split(), *spoken_words(text), *rng.choice(CLOSINGS).split()]
     with_fillers: list[str] = []
     for word in noisy(words, rng, rate):
@@ -91,19 +92,19 @@ class SelectionCase:
 def dialogue(
     gold: Snippet, question: str, by_domain: dict[str, list[Snippet]], rng: random.Random
 ) -> SelectionCase:
-    """A dialogue of one to three topics that ends in the question about ``gold``'s entity.
+    """A dialogue of one to three topics that ends in the question about the entity of ``gold``.
 
-    Most often that is the entity of the last topic, else an earlier one that is named again.
+    Most often this entity is the last topic; otherwise it is an earlier one that is named again.
 
     Args:
-        question: how it is asked, without the entity's name.
-        by_domain: one snippet of each entity that has a name, by domain.
+        question: the question, without the name of the entity.
+        by_domain: one snippet of each entity with a name, by domain.
     """
     others = [rng.choice(by_domain[rng.choice(list(by_domain))]) for _ in range(rng.randrange(3))]
     again = bool(others) and rng.random() < 0.2
     topics = [gold, *others] if again else [*others, gold]
     turns: list[Turn] = []
-    # Sights are also where other things are: "near Union Square".
+    # Sights also locate other things: "near Union Square".
     areas = "attraction" if "attraction" in by_domain else rng.choice(list(by_domain))
     for topic in topics:
         if topic.entity_name is None:
@@ -141,7 +142,7 @@ def _said(snippet: Snippet, rng: random.Random, rate: float) -> str:
 
 
 def representatives(pool: Pool) -> dict[str, list[Snippet]]:
-    """One snippet of each entity that has a name, by domain."""
+    """One snippet of each entity with a name, by domain."""
     one = {(s.domain, s.entity_id): s for s in pool if s.entity_name}
     found: dict[str, list[Snippet]] = {}
     for snippet in one.values():

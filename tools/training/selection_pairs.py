@@ -1,4 +1,4 @@
-"""Pairs of texts and snippets that the bundled ranker learns from (see ``selection``)."""
+"""Pairs of texts and snippets that train the bundled ranker (see ``selection``)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from q2_metric.models.bundled.selection import CUT
 
 Floats = NDArray[np.float32]
 Pair = tuple[str, int]
-"""(text, place of its snippet in the pool)."""
+"""A text, and the index of its snippet in the pool."""
 
 QA_SOURCES = ("squad_train_pieces", "qed_dev_nq", "squadshifts_wiki", "friendsqa", "policyqa")
 HELD_OUT = 5
-"""One entity in so many is kept for development."""
+"""One entity in this number is held out for development."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Data:
 
 
 def read_data(knowledge: Path, labels: Sequence[Path], qa: Path | None, limit: int) -> Data:
-    """The pool, its paraphrases' candidates are filled by :func:`mine`."""
+    """The pool and its queries. :func:`mine` adds the paraphrases."""
     pool = read_knowledge(knowledge)
     places = {snippet.key: i for i, snippet in enumerate(pool)}
     responses = []
@@ -72,7 +72,7 @@ def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
             for line in file:
                 row = json.loads(line)
                 if row["answer"]:
-                    # The sentence or two around the answer: about as long as a snippet.
+                    # The sentence or two around the answer, about as long as a snippet.
                     start = row["start"]
                     around = row["context"][max(0, start - 150) : start + 150]
                     pairs.append((row["question"], around))
@@ -81,9 +81,9 @@ def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
 
 
 def mine(data: Data, teacher: dict[str, Floats], count: int, seed: int) -> list[Pair]:
-    """Questions of other entities that ask for the same, by the teacher.
+    """Questions of other entities that ask for the same thing, found by the teacher.
 
-    Near in question and answer, and yet worded otherwise.
+    Question and answer are similar, but worded differently.
     """
     rng = np.random.default_rng(seed)
     questions = np.stack([teacher[text] for text in data.questions])
@@ -107,7 +107,7 @@ def _entity(snippet: Snippet) -> tuple[str, str]:
 
 
 def teach(texts: Sequence[str]) -> dict[str, Floats]:
-    """The vectors of all-MiniLM-L6-v2, unit length."""
+    """The vectors of all-MiniLM-L6-v2, of unit length."""
     import torch
     from torch.nn import functional as F
     from transformers import AutoModel, AutoTokenizer

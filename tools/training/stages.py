@@ -1,7 +1,7 @@
-"""The stages that made the shipped weights: how many examples, and how fast.
+"""The stages that made the shipped weights: how many examples, and at which rate.
 
-Each goes on from the averaged weights of the one before, with a new schedule and further data
-(what they saw: docs/results/training.md).
+Each stage starts from the averaged weights of the one before, with a new schedule and more data
+(docs/results/training.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tools.training.train import TrainingSchedule
 
 @dataclass(frozen=True, slots=True)
 class TrainingStage:
-    """A stage: examples of its schedule, and where it was stopped within it."""
+    """A stage: the examples of its schedule, and where it was stopped."""
 
     schedule: int
     rate: float = 1.5e-4
@@ -25,13 +25,14 @@ class TrainingStage:
     tokens: int = 5120
 
     def settings(self, scale: float, seed: int) -> TrainingSchedule:
-        """Those of the training loop, with ``scale`` times the examples."""
+        """The schedule of the training loop, with ``scale`` times the examples."""
         return TrainingSchedule(int(self.schedule * scale), tokens=self.tokens, length=self.length,
                                 rate=self.rate, head_rate=self.head_rate, warmup=self.warmup,
                                 average=self.average, seed=seed)
 
     def end(self, scale: float) -> int | None:
-        """After how many examples it stops, where that is before the schedule's end."""
+        """The number of examples after which it stops, if that is before the end of the
+        schedule."""
         return None if self.stop is None else int(self.stop * scale)
 
 
@@ -64,17 +65,17 @@ WIDE = (
                   average=0.999),
 )
 DEEP = TrainingStage(60_000, rate=5e-5, head_rate=3e-4, warmup=0.06, length=160, tokens=3072)
-"""The teacher, all layers of MPNet: it meets the pairs of the first of the wide."""
+"""All layers of MPNet, on the pairs of the first wide stage."""
 NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
-"""Meets the same pairs as the first of the wide, at a rate that suits its width."""
+"""The small encoder on the pairs of the first wide stage, at its own rate."""
 
 UNLABELLED, UNLABELLED_RATE = 11_000, 3.0
-"""Responses without a label that the later ones of the wide meet, and how often in an epoch."""
+"""Number of unlabelled responses in the later wide stages, and their rate."""
 UNLABELLED_LAST, UNLABELLED_LAST_RATE = 24_000, 1.4
-"""The same of its last."""
+"""The same for the last wide stage."""
 
 COMPARED_SHARE = 0.25
-"""How many of the examples of the third stage are comparisons."""
+"""Share of comparisons among the examples of the third stage."""
 
 GENERAL_SEED = 17
 CONTRASTED_SEED = 18
@@ -87,4 +88,4 @@ CONTRASTED_FROZEN = 1
 WIDE_FROZEN = 2
 DEEP_FROZEN = 4
 UNANSWERED_FROZEN = 1
-"""Lower layers that, with the embeddings, stay as they are."""
+"""Number of lower layers that stay frozen, with the embeddings."""

@@ -1,9 +1,9 @@
-"""Contrastive pairs made from sentences: what a dialogue model says of its knowledge.
+"""Contrastive pairs made from sentences, in the style of a dialogue model.
 
-A premise is a sentence of an encyclopaedia; the hypothesis retells a part of it the way
-a dialogue model does: a clause of it, a pronoun for the name, a chatty opening. Changed
-in one place (a name, a number, a noun, a role, a negation, an invented addition) it is
-no longer supported. spaCy's parse finds the places.
+A premise is a sentence of an encyclopaedia. The hypothesis retells a part of it: a clause, with a
+pronoun for the name and a chatty opening. With one change (a name, a number, a noun, a role, a
+negation, an invented addition) it is no longer supported. spaCy's parse finds the places for
+changes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CHAT = (
     "i hope you have fun .", "that ' s a good point .", "i ' m sorry to hear that .",
     "i can ' t wait !", "thanks for telling me .", "tell me more about {0} .", "i agree .",
 )
-"""Sentences that claim nothing of the world: there is nothing in them to support."""
+"""Sentences that claim nothing, so that nothing can support them."""
 _MONTH = ("(?:january|february|march|april|may|june|july|august|september|october|november"
           "|december)")
 _DATE = re.compile(
@@ -66,14 +66,14 @@ _PRONOUNS = ("it", "they", "he", "she")
 
 
 def _join(tokens: Sequence[Any], replaced: dict[int, str]) -> str:
-    """The words in order, each group in ``replaced`` once in place of its tokens."""
+    """Joins the words in order; each group in ``replaced`` appears once, in place of its tokens."""
     return " ".join(
         text for text in (replaced.get(t.i, t.text) for t in tokens) if text
     )
 
 
 def _clause(doc: Any, rng: random.Random) -> tuple[list[Any], list[Any]] | None:
-    """(subject, rest) of a random clause of a sentence with adjuncts dropped at random."""
+    """(subject, rest) of a random clause of a sentence; adjuncts are dropped at random."""
     verbs = [
         t for t in doc
         if t.pos_ in ("VERB", "AUX") and t.dep_ in ("ROOT", "conj", "relcl", "ccomp")
@@ -103,7 +103,8 @@ def _clause(doc: Any, rng: random.Random) -> tuple[list[Any], list[Any]] | None:
 def _kept(
     token: Any, verb: Any, subject: Any, light: float, rng: random.Random
 ) -> list[Any]:
-    """The token and what is kept below it; ``light`` raises the chance that an adjunct goes."""
+    """The token and the kept tokens below it. ``light`` raises the chance that an adjunct is
+    dropped."""
     kept = []
     for child in token.children:
         if (
@@ -140,10 +141,10 @@ def _chat(text: str, rng: random.Random) -> str:
 
 
 def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
-    """A date or count told less exactly, as people do; ``wrong``: another one instead.
+    """The text with a date or count told less exactly; with ``wrong``, with another date or count.
 
-    "on May 21, 1881" becomes "in 1881", "back in may 1881", "in the 1880s", "in the late
-    19th century"; "23,768" becomes "over 23,000". ``None`` where the text has neither.
+    "on May 21, 1881" becomes "in 1881", "back in may 1881", "in the 1880s" or "in the late 19th
+    century"; "23,768" becomes "over 23,000". ``None`` if the text has neither.
     """
     dates, counts = list(_DATE.finditer(text)), list(_COUNT.finditer(text))
     if not dates:
@@ -157,7 +158,7 @@ def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
         unit = 10 ** (len(str(value)) - rng.choice((1, 2)))
         down = value // unit * unit
         forms = [f"about {down:,}", f"around {down + unit:,}", f"{down:,}"]
-        if not wrong:  # "over 14,000" would be true of 23,768
+        if not wrong:  # "over 14,000" would also be true of 23,768
             forms += [f"over {down:,}", f"more than {down:,}", f"nearly {down + unit:,}"]
         new = rng.choice(forms)
         return text[: place.start()] + new + text[place.end() :]
@@ -173,7 +174,7 @@ def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
     s = rng.choice(("s", " ' s", "'s", "s"))
     forms = [f"{year}", f"{year}", f"{year}", f"{month} {year}" if month else f"{year}",
              f"the {decade}{s}", f"the {decade}{s}", f"the {part} {decade}{s}"]
-    if not wrong:  # the wrong year may still be of the right century
+    if not wrong:  # the wrong year may be in the right century
         forms += [f"the {ordinal}{ending} century", f"the {period} {ordinal}{ending} century"]
     new = rng.choice(forms)
     if before:
@@ -230,7 +231,7 @@ def _told(doc: Any, wanted: str, pool: Replacements, rng: random.Random) -> Trai
 
 
 def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, str], str]:
-    """A pronoun for the subject, at times: what replaces its tokens, and the knowledge."""
+    """Sometimes a pronoun for the subject: the replacement of its tokens, and the knowledge."""
     head = next((t for t in subject if t.head not in subject), subject[0])
     pronoun = head.pos_ == "PRON"
     style = rng.random()
@@ -238,7 +239,7 @@ def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, 
         new = _pronoun(subject, head.text, rng)
         return {t.i: (new if n == 0 else "") for n, t in enumerate(subject)}, doc.text
     if style < 0.6 and not pronoun and subject[0].i == 0:
-        # The knowledge speaks of "it" where the response names it.
+        # The knowledge says "it" where the response has the name.
         end = subject[-1].idx + len(subject[-1].text)
         new = _pronoun(subject, head.text, rng)
         if subject[-1].i - subject[0].i + 1 == len(subject):

@@ -29,8 +29,8 @@ Evaluate = Callable[[nn.Module], dict[str, float]]
 class TrainingSchedule:
     """How long and how fast to train.
 
-    ``examples`` are counted as drawn; ``tokens`` is the padded size of a batch;
-    ``length`` the longest row in tokens (longer texts lose their end).
+    ``examples`` counts drawn examples, ``tokens`` is the padded size of a batch, and ``length`` the
+    longest row in tokens (longer texts lose their end).
     """
 
     examples: int
@@ -46,7 +46,8 @@ class TrainingSchedule:
     evaluate_every: int = 1500
 
     def scale(self, seen: int) -> float:
-        """Of the learning rates after so many examples: up to 1, then down to 0."""
+        """The factor of the learning rates after this number of examples: it rises to 1, then falls
+        to 0."""
         part = seen / self.examples
         falling = (1 - part) / (1 - self.warmup) if part > self.warmup else 1.0
         return min(1.0, part / self.warmup + 1e-3) * max(0.0, falling)
@@ -65,14 +66,13 @@ def train(
 ) -> None:
     """Trains ``network`` in place and leaves its averaged weights in it.
 
-    ``stop`` ends the run after so many examples, within the schedule of ``settings``.
-
-    ``folder`` receives ``state.safetensors`` (weights, their average, optimiser and how far
-    it is) every few minutes, and ``log.jsonl``. Started again with the same settings and
-    examples, it goes on after the last save, at whatever moment it was killed.
+    ``stop`` ends the run after this number of examples, before the end of the schedule. ``folder``
+    gets ``state.safetensors`` (weights, average, optimiser, progress) every few minutes, and
+    ``log.jsonl``. Started again with the same settings and examples, the run resumes after the last
+    save.
 
     Raises:
-        ValueError: ``folder`` holds a run with other settings or examples.
+        ValueError: ``folder`` has a run with other settings or examples.
     """
     folder.mkdir(parents=True, exist_ok=True)
     network.to(device).train()
@@ -83,7 +83,7 @@ def train(
     log.write(bfloat16=half)
     stream = batches(sources, tokenizer, tokens=settings.tokens, length=settings.length,
                      seed=settings.seed)
-    next(islice(stream, at.step, at.step), None)  # those that an earlier run has seen
+    next(islice(stream, at.step, at.step), None)  # examples of an earlier run
     clock = _Clock(at.seen)
     while at.seen < (stop or settings.examples):
         rows, examples = next(stream)
@@ -109,7 +109,7 @@ def train(
 
 @dataclass(slots=True)
 class _Place:
-    """How far a run is, and of what."""
+    """The progress of a run, and what it is a run of."""
 
     settings: TrainingSchedule
     read: list[list[Any]]
@@ -125,7 +125,7 @@ def _resumed(
     learner: Learner, path: Path, settings: TrainingSchedule, sources: Sequence[ExampleSource],
     device: torch.device,
 ) -> _Place:
-    """Where the run begins: at the start, or after what ``path`` holds."""
+    """Where the run starts: at the beginning, or after the progress saved in ``path``."""
     at = _Place(settings, [[one.name, one.rate, len(one.examples)] for one in sources])
     if path.exists():
         saved = progress_of(path)
@@ -138,7 +138,7 @@ def _resumed(
 
 
 class _Clock:
-    """How long a run takes, and its smoothed loss."""
+    """The time that a run takes, and its smoothed loss."""
 
     def __init__(self, seen: int) -> None:
         self.loss = 0.0
@@ -153,7 +153,7 @@ class _Clock:
         return (seen - self._seen) / (time.monotonic() - self._started)
 
     def since_saved(self) -> float:
-        """Seconds."""
+        """Seconds since the last save."""
         return time.monotonic() - self.saved
 
     def minutes(self) -> float:
@@ -161,7 +161,7 @@ class _Clock:
 
 
 class _Log:
-    """JSON lines, on the screen too."""
+    """Writes JSON lines to a file and to the screen."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", encoding="utf-8")

@@ -1,8 +1,9 @@
-"""``python -m tools.training.word_order --data FOLDER``: the table of ``text/word_order.tsv``.
+"""``python -m tools.training.word_order --data FOLDER``: makes the table of
+``text/word_order.tsv``.
 
-What stands behind what is counted in the sentences of the annotated sets and of the models'
-responses, each once; the sources in ``KEPT`` are left out, to see on them how many real sentences
-the rule takes for words in no order, and how many shuffled ones.
+It counts which words follow which, in the sentences of the annotated sets and of model responses,
+each once. The sources in ``KEPT`` are left out, to measure on them how many real sentences and how
+many shuffled ones the rule takes for words in no order.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ KEPT = frozenset("""
     dialsummeval dstc9_human_accuracy quotesum_dev factcheck_gpt_stance
 """.split())
 LENGTH = 1500
-"""Characters of a text that are read."""
+"""Most characters of a text that are read."""
 OFTEN = 1000
-"""How often a contraction of a function word must occur to be a class of its own."""
+"""A contraction of a function word that occurs this often is a class of its own."""
 PRIOR = 5.0
-"""Words that a class is taken to have been followed by, in the proportion of all words."""
+"""Weight of the prior: words, in the proportions of all words, that count as having followed a
+class."""
 
 
 def texts(folder: Path, kept: bool) -> Iterator[str]:
-    """Premises and hypotheses of the sources; of those that are kept only hypotheses."""
+    """Premises and hypotheses of the sources; of the sources in ``KEPT`` only hypotheses."""
     for file in sorted([*folder.glob("groundedness/*.gz"), *folder.glob("groundedness2/*.gz")]):
         if (file.name.split(".")[0] in KEPT) == kept:
             for row in read_jsonl(file):
@@ -49,7 +51,7 @@ def texts(folder: Path, kept: bool) -> Iterator[str]:
 
 
 def count(found: set[str]) -> dict[str, dict[str, float]]:
-    """The table from sentences: for each class the log ratio of each that may follow."""
+    """The table: for each class, the log ratio of each class that may follow."""
     words = Counter(word for one in found for word in re.findall(r"[a-z]+'[a-z]+", one))
     known = FUNCTION_WORDS | {
         word for word, times in words.items()
@@ -75,7 +77,7 @@ def count(found: set[str]) -> dict[str, dict[str, float]]:
 
 
 def shuffled(sentence: str, rng: random.Random) -> str:
-    """Its words in no order, without its punctuation."""
+    """The words of a sentence in random order, without punctuation."""
     words = [word for word in sentence.split() if word[0].isalnum()]
     rng.shuffle(words)
     return " ".join(words) + " ."
