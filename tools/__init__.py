@@ -1,1 +1,1 @@
-"""What the project needs beside the package; not installed."""
+"""Tools of the project beside the package; they are not installed."""

@@ -1,12 +1,12 @@
-"""How fast the bundled presets are, and how much batching by stage saves.
+"""How fast the bundled presets are, and how much time batching by stage saves.
 
     python -m tools.benchmarks bundled [--preset bundled-small] [--rows N] [--turns T]
                                        [--dtype int8]
 
-Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call, and in turn a
-part of them one response at a time with the same models, each model called for one item at a
-time, as the reference implementations do. The ratio of the two rates is the claim. With another
-number format both sides have it, and float32 is timed in turns with it.
+Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call. In turn, a part of
+them is scored one response at a time with the same models, and each model is called for one item at
+a time, as in the reference implementations. The result is the ratio of the two speeds. With another
+number format both sides use it, and float32 is also timed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Scored = Callable[[Sequence[Example]], None]
 
 
 class OneAtATime:
-    """A model whose batch method is called for one item at a time, as often as asked."""
+    """A model whose batch method is called for one item at a time."""
 
     def __init__(self, model: Any, method: str) -> None:
         self._model = model
@@ -55,9 +55,9 @@ class OneAtATime:
 
 
 def changed(examples: Sequence[Example], mark: str) -> list[Example]:
-    """The same work on other texts, so that no tokens or parses are remembered.
+    """The same work on other texts, so that no tokens or parses come from a cache.
 
-    ``mark``: one of ``. ; !``. After a question mark there would be less to do: questions claim
+    ``mark`` is one of ``. ; !``. A question mark would change the work, because questions claim
     nothing.
     """
     return [Example(f"{e.response} {mark}", f"{e.knowledge} {mark}") for e in examples]
@@ -148,7 +148,7 @@ def _metrics(preset: str, dtype: str) -> tuple[Q2, Scale]:
 
 
 def both(q2: Q2, scale: Scale) -> Scored:
-    """Scores with one after the other, as a command with both metrics does."""
+    """Scores with one metric after the other, as a command with both metrics does."""
     def together(chosen: Sequence[Example]) -> None:
         q2.score(chosen)
         scale.score(chosen)
@@ -157,7 +157,7 @@ def both(q2: Q2, scale: Scale) -> Scored:
 
 
 def _children_cpu(work: Callable[[], object]) -> float:
-    """Processor seconds of the processes that the work starts: little changed by others."""
+    """Processor seconds of the child processes; other processes change them little."""
     import resource
 
     def used() -> float:

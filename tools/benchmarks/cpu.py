@@ -1,11 +1,11 @@
-"""What each choice for the bundled models on a CPU brings, and what agreement it costs.
+"""How each choice for the bundled models on a CPU changes speed, scores and agreement.
 
     python -m tools.benchmarks cpu [--rows N] [--turns T] [--choices NAME,...]
-        [--agreement SET[:ROWS],...]
+                                   [--agreement SET[:ROWS],...]
 
-The entailment model judges (knowledge, response) pairs of annotated Wizard of Wikipedia responses:
-number formats, threads, batches by length against batches as they come, budgets of tokens. Each
-choice is timed in turn with the default, which is float32. Agreement with people (ROC-AUC) of
+The entailment model judges the knowledge and responses of annotated Wizard of Wikipedia rows. The
+choices are number formats, threads, batches sorted by length or not, and batch sizes in tokens.
+Each is timed in turns with the default, which is float32. The agreement with people (ROC-AUC) of
 float32 and 8 bits is measured on the development sets of ``Q2_DATA_DIR``.
 """
 
@@ -30,13 +30,13 @@ from tools.benchmarks import harness
 
 Pairs = list[tuple[str, str]]
 LAYER = ((384, 1152), (384, 384), (384, 1536), (1536, 384))
-"""The products of a layer of the bundled networks."""
+"""The matrix products of a layer of the bundled networks."""
 FORMATS = {"int8": "onnx", "bfloat16": "torch"}
-"""The number formats beside float32, and what computes in them on a CPU."""
+"""The number formats besides float32, and the CPU instructions that compute in them."""
 
 
 class Unsorted(BundledEntailment):
-    """Rows in the order in which they come."""
+    """Takes rows in their own order instead of by length."""
 
     def _run(self, rows: Any) -> list[Any]:
         size = 64
@@ -52,7 +52,7 @@ def scores(model: BundledEntailment, pairs: Pairs) -> list[float]:
 
 
 def apart(values: list[float], usual: list[float]) -> dict[str, float]:
-    """How far the scores are from those of the default."""
+    """How far scores are from those of the default."""
     differences = np.abs(np.subtract(values, usual))
     return {
         "largest_difference": float(f"{differences.max():.2g}"),
@@ -62,7 +62,7 @@ def apart(values: list[float], usual: list[float]) -> dict[str, float]:
 
 
 def products(turns: int) -> dict[str, Any]:
-    """The products of a layer over a batch's tokens, float32 and 8 bits in turns."""
+    """The matrix products of a layer over a batch, float32 and 8 bits in turns."""
     def work(dtype: str) -> Any:
         ready = [harness.onnx_product(dtype, bundled.BATCH_TOKENS, *shape) for shape in LAYER]
         return lambda: [product() for _ in range(8) for product in ready]
@@ -75,7 +75,8 @@ def products(turns: int) -> dict[str, Any]:
 def agreement(
     models: dict[str, BundledEntailment], name: str, rows: int | None
 ) -> dict[str, Any]:
-    """AUC of each model on a development set, and how near it is to the first."""
+    """The AUC of each model on a development set, and how close its scores are to the first
+    model's."""
     found = read_dev(dev_files()[name], rows)
     pairs = [(one.example.knowledge, one.example.response) for one in found]
     truth = [one.consistent for one in found]
@@ -87,7 +88,7 @@ def agreement(
 
 
 def choices(names: list[str]) -> dict[str, tuple[BundledEntailment, int]]:
-    """The models by name of the choice, with the padded tokens of a batch."""
+    """The models by name of the choice, each with the padded tokens of a batch."""
     usual = bundled.BATCH_TOKENS
     made: dict[str, Any] = {
         **{dtype: lambda dtype=dtype, runtime=runtime: (
@@ -144,7 +145,7 @@ def main() -> None:
 
 
 def share(model: BundledEntailment, pairs: Pairs, dtype: str) -> dict[str, Any]:
-    """Tokens, operations and the share of the machine's rate of one pass."""
+    """Tokens, operations and the share of the CPU's matrix throughput in one pass."""
     forward = model._forward
     counted = harness.Counted(forward, harness.Clock(), model.networks)
     model._forward = counted

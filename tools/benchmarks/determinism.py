@@ -1,12 +1,11 @@
-"""Whether a score depends on what it was scored with, and by how much.
+"""Whether a score depends on the other rows or on threads, and by how much.
 
     python -m tools.benchmarks determinism [--rows 300] [--json FILE]
 
-Scores annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``)
-with the bundled models in blocks of 256, and compares, value by value: the same again, shuffled,
-each alone, from a cache that single rows filled, in two threads at once, and computed otherwise:
-with one thread and with two inside ONNX Runtime, and with its graph as it is. On a CPU it cannot
-be told which processor to compute for.
+Scores annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) with
+the bundled models in blocks of 256. Then it compares each value with these: scored again, shuffled,
+each row alone, from a cache that single rows filled, on two threads at once, with one and with two
+threads inside ONNX Runtime, and without optimising its graph.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Way = Callable[[Metric, Sequence[Example]], Values]
 
 
 def values(metric: Metric, examples: Sequence[Example]) -> Values:
-    """Scored in blocks, as ``q2 score`` does."""
+    """The scores in blocks, as in ``q2 score``."""
     return [score.value for start in range(0, len(examples), 256)
             for score in metric.score(examples[start : start + 256])]
 
@@ -50,7 +49,7 @@ def alone(metric: Metric, examples: Sequence[Example]) -> Values:
 
 
 def cached(metric: Metric, examples: Sequence[Example]) -> Values:
-    """Single rows fill the cache; all rows are then taken from it."""
+    """The scores from a cache that single rows filled."""
     with tempfile.TemporaryDirectory() as folder:
         kept = CachedMetric(metric.name, lambda: metric, Cache(Path(folder) / "cache"))
         alone(kept, examples)
@@ -65,9 +64,10 @@ def threads(metric: Metric, examples: Sequence[Example]) -> Values:
 
 
 def otherwise(threads: int = 2, *, optimised: bool = True) -> Way:
-    """Computed with so many threads inside ONNX Runtime, and with its graph optimised or not."""
+    """The scores with this number of threads inside ONNX Runtime, and with or without optimising
+    its graph."""
     def score(metric: Metric, examples: Sequence[Example]) -> Values:
-        import onnxruntime  # after the metric, which has turned its reports off
+        import onnxruntime  # after loading the metric, which turns telemetry off
 
         def options() -> Any:
             made = real()

@@ -2,9 +2,9 @@
 
     python -m tools.benchmarks gaming [--rows 16] [--metrics q2,scale,groundedness] [--out FILE]
 
-Answers are made by tricks (:data:`TRICKS`) for rows of a development set, and scored; a trick
-whose mean is at least that of the supported answers to the same rows wins. Results are kept
-after each trick, and a second run goes on where the first ended.
+Tricks (:data:`TRICKS`) make answers for rows of a development set, and the metrics score them. A
+trick wins if its mean is at least that of the supported answers to the same rows. Results are saved
+after each trick, and a second run resumes from them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from q2_metric.types import Example
 
 OUT = Path(__file__).parents[2] / "docs" / "results" / "gaming.json"
 LONGEST = 220
-"""Characters of knowledge: the cost of a copy grows with its square."""
+"""Most characters of the knowledge. The cost of a copy grows with the square of its length."""
 
 _OTHER = (
     "a violin has four strings that are tuned in fifths while bakers let the dough rest over "
@@ -41,7 +41,7 @@ def _fixed(text: str) -> Callable[[Example], str]:
 
 
 def _topic(row: Example) -> str:
-    """The first words of the knowledge, as far as its first verb: what it is about."""
+    """The topic: the words of the knowledge before its first verb."""
     found = NEGATED.search(row.knowledge)
     words = (row.knowledge[: found.start()] if found else row.knowledge).split()
     return " ".join(words[:4]).strip(" ,.")
@@ -81,7 +81,7 @@ def _negated(row: Example) -> str:
 
 
 def _swapped(row: Example) -> str:
-    """Subject and rest change places."""
+    """The sentence with its subject moved behind the rest."""
     topic = _topic(row)
     rest = _bare(row)[len(topic):].split()
     return " ".join([*rest[1:], *rest[:1], topic]) + "."
@@ -145,7 +145,7 @@ TRICKS: dict[str, dict[str, Callable[[Example], str]]] = {
         "lie alone": _fixed(LIE),
     },
 }
-"""Tricks by what they do; each makes an answer from a row."""
+"""Tricks by category; each makes an answer from a row."""
 
 
 def main() -> None:
@@ -186,14 +186,14 @@ def main() -> None:
 
 
 def tricked(kind: str, trick: Callable[[Example], str], rows: Sequence[Example]) -> list[Example]:
-    """The rows with the trick's answers; a row that it leaves as it is, is no bent one."""
+    """The rows with the trick's answers. A row that the trick cannot change is left out."""
     found = [replace(row, response=trick(row)) for row in rows]
     return [row for row in found
             if kind == "repeats the knowledge" or row.response != row.knowledge]
 
 
 def drawn(examples: Sequence[Example], count: int) -> list[Example]:
-    """Always the same ones of them."""
+    """A sample of the rows; it is always the same."""
     return random.Random(0).sample(list(examples), min(count, len(examples)))
 
 

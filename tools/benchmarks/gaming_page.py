@@ -1,4 +1,4 @@
-"""Makes docs/results/gaming.md from what gaming.py and gaming_grpo.py found.
+"""Makes docs/results/gaming.md from the results of gaming.py and gaming_grpo.py.
 
     python -m tools.benchmarks gaming_page
 
@@ -18,7 +18,7 @@ METRICS = {"q2": "Q²", "scale": "SCALE", "groundedness": "groundedness"}
 
 
 def tricks(found: Mapping[str, Any]) -> Iterator[str]:
-    """A table for each kind of trick; a mean that beats people's supported answers is bold."""
+    """A table for each kind of trick. A mean that reaches people's supported answers is bold."""
     rows = found["tricks"]
     people = rows["supported"]
     for kind in dict.fromkeys(row["kind"] for row in rows.values()):
@@ -33,7 +33,7 @@ def tricks(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def learnt(found: Mapping[str, Any]) -> str:
-    """What the trained models say, and what it is worth elsewhere."""
+    """What the trained models say, and their mean on other rows."""
     lines = [
         [f"{METRICS[run.split(':')[0]]}, {run.split(':')[1]}", str(one["steps"]),
          f"{one['mean_of_first_20_steps']:.2f}", f"{one['mean_of_last_20_steps']:.2f}",
@@ -47,7 +47,7 @@ def learnt(found: Mapping[str, Any]) -> str:
 
 
 def page() -> str:
-    """The page, from what is in docs/results now."""
+    """The page, from the files in docs/results."""
     found = json.loads(OUT.read_text(encoding="utf-8"))
     note = OUT.with_name("gaming.note.md").read_text(encoding="utf-8").strip()
     made = (

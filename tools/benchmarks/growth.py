@@ -1,11 +1,11 @@
-"""How cost grows: with rows, length of the knowledge or of the response, and actors.
+"""How cost grows with rows, with the length of the knowledge or response, and with actors.
 
     python -m tools.benchmarks growth FOLDER [--quick] [--only SERIES]...
 
-Times are processor seconds of one process (a busy machine does not change them much), apart
-from those of actors, which are wall-clock seconds of a metric that only waits: what is left
-over is Ray's own cost. Each series is fitted by cost = c * x^slope (slope 1: twice the input,
-twice the cost). Writes ``growth.json`` and the figure ``growth.svg`` into FOLDER.
+Times are processor seconds of one process, which a busy machine changes little. The times of actors
+are wall-clock seconds of a metric that only waits; what exceeds the waiting is the cost of Ray.
+Each series is fitted by cost = c * x^slope (slope 1: twice the input, twice the cost). Writes
+``growth.json`` and the figure ``growth.svg`` into FOLDER.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from q2_metric.rows.columns import Columns
 from q2_metric.types import Score
 
 COUNTS = "knowledge_f1,knowledge_bleu"
-"""Metrics that only count words."""
+"""Metrics that only count words, without a model."""
 
 WAIT = 0.5
-"""Seconds that the waiting metric takes for a block."""
+"""Seconds for which the waiting metric waits in each block."""
 
 
 @dataclass(frozen=True)
 class GrowthPanel:
-    """One panel: costs in seconds at sizes, and the exponent that fits them."""
+    """One panel of the figure: costs in seconds at some sizes, and the exponent that fits them."""
 
     title: str
     size: str
@@ -48,24 +48,22 @@ class GrowthPanel:
 
     @property
     def slope(self) -> float:
-        """The exponent, by least squares over the larger half of the sizes.
-
-        The smaller ones show what starting costs.
-        """
+        """The exponent, by least squares over the larger half of the sizes; small sizes show the
+        cost of starting."""
         half = len(self.sizes) // 2
         x, y = np.log(self.sizes[half:]), np.log(self.seconds[half:])
         return float(np.polyfit(x, y, 1)[0])
 
 
 def processor_seconds(work: Callable[[], object]) -> float:
-    """Of this process, while it does the work."""
+    """Processor seconds of this process for the work."""
     started = time.process_time()
     work()
     return time.process_time() - started
 
 
 def rows(sizes: Sequence[int]) -> tuple[GrowthPanel, list[int]]:
-    """``q2 score`` by :data:`COUNTS` as a process of its own; and its peak memory in MB."""
+    """``q2 score`` with :data:`COUNTS` in a process of its own: seconds, and peak memory in MB."""
     seconds, memory = [], []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -91,14 +89,14 @@ def rows(sizes: Sequence[int]) -> tuple[GrowthPanel, list[int]]:
 
 
 def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
-    """SCALE, without and with evidence, by tokens of the knowledge."""
+    """SCALE by tokens of the knowledge, without and with evidence."""
     metric = Scale.from_preset("bundled")
     example = "the river runs past 7 hills . it is long ."
     found = []
     for evidence in (False, True):
         seconds = []
         for size in sizes:
-            # Sentences of ten tokens, all different: equal chunks would be judged once.
+            # Sentences of ten tokens, all different, because equal chunks are judged once.
             texts = [f"Person {i} was born in the year {i} ." for i in range(size // 10)]
             one = Example(example, " ".join(texts))
             seconds.append(processor_seconds(
@@ -109,7 +107,7 @@ def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
 
 
 def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int]]:
-    """Q² by characters of the response; and the tokens that its reader was given."""
+    """Q² by characters of the response, and the tokens that its reader got."""
     metric = Q2.from_preset("bundled", reading=reading)
     tokens: list[int] = []
     forward = metric.reader._forward  # type: ignore[attr-defined]
@@ -121,7 +119,7 @@ def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int
     metric.reader._forward = counted  # type: ignore[attr-defined]
     known = "In 1907 Person 7 moved to Town 7 and had 9 horses ."
     seconds = []
-    for size in [100, *sizes]:  # the first loads what is loaded late
+    for size in [100, *sizes]:  # the first call also loads models
         # Sentences of about fifty characters, all different.
         said = " ".join(
             f"In {1900 + i} Person {i} moved to Town {i % 97} and had {i + 2} horses."
@@ -134,7 +132,7 @@ def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int
 
 
 class Waiting:
-    """A metric that takes its time and no processor."""
+    """A metric that waits without using the processor."""
 
     name, signature = "knowledge_f1", "knowledge_f1|version:waiting"
 
@@ -145,7 +143,7 @@ class Waiting:
 
 
 class WaitingJob(Job):
-    """A job of :class:`Waiting`."""
+    """A job with :class:`Waiting`."""
 
     def load(self, warn: Callable[[str], None] | None = None) -> LoadedJob:
         """The one metric."""
@@ -153,7 +151,7 @@ class WaitingJob(Job):
 
 
 def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
-    """Wall-clock seconds of a number of blocks on Ray; actors are started before."""
+    """Wall-clock seconds of some blocks on Ray; the actors are started before."""
     from q2_metric.engine.cluster import fill
     from q2_metric.engine.connection import Cluster, connect
     from q2_metric.engine.parts import PartFiles
@@ -171,14 +169,14 @@ def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
             job = WaitingJob((str(path),), Columns(), ("knowledge_f1",))
             fill(job, PartFiles(Path(folder) / "parts"), cluster,
                  lambda _rows, to=arrived: to.append(time.monotonic()))  # type: ignore[misc]
-        # From the first block of each actor to the last of all.
+        # from the first block of each actor to the last block of all
         seconds.append((arrived[-1] - arrived[size - 1]) * blocks / (blocks - size))
         ray.shutdown()
     return GrowthPanel(f"Ray, {blocks} blocks that wait {WAIT} s each", "actors", sizes, seconds)
 
 
 def draw(series: Sequence[GrowthPanel], path: Path) -> None:
-    """All series, each on logarithmic axes with its slope."""
+    """Draws all series, on logarithmic axes with their slopes."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -222,7 +220,7 @@ def _actors(_less: int) -> Measured:
 CASES: dict[str, Callable[[int], Measured]] = {
     "rows": _rows, "knowledge": _knowledge, "responses": _responses, "actors": _actors,
 }
-"""By name, with how many of the larger sizes to leave out."""
+"""The series by name; each takes the number of larger sizes to leave out."""
 
 
 def main() -> None:

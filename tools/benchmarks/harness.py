@@ -1,7 +1,7 @@
-"""What the speed benchmarks share: alternating timings, clocks on models, the JSON of a run.
+"""The shared parts of the speed benchmarks: alternating timings, clocks on models, JSON records.
 
-A machine's speed drifts, and others use it: two ways of doing the same are timed in turns,
-slice by slice, and compared with their neighbours only.
+A machine's speed drifts, and others use it. So two programs that are compared take turns, slice by
+slice, and each is compared only with its neighbours.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "speed"
-"""Where the JSON of the runs is kept; speed_page.py makes the page of it."""
+"""Folder of the JSON results, from which speed_page.py makes its page."""
 
 PACKAGES = ("q2-metric", "numpy", "spacy", "onnxruntime", "tokenizers", "torch", "transformers",
             "scale-score")
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def responses(count: int | None = None) -> list[Example]:
-    """The annotated Wizard of Wikipedia responses, or the first of them."""
+    """The annotated Wizard of Wikipedia responses, or the first ``count`` of them."""
     try:
         return [labelled.example for labelled in read_annotated()][:count]
     except DataError as error:
@@ -48,7 +48,7 @@ def responses(count: int | None = None) -> list[Example]:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that it takes."""
+    """The seconds that a call takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
@@ -60,10 +60,10 @@ def alternate(
 ) -> dict[str, Any]:
     """Times (items, work) in turns: slow, fast, slow, fast, …, and a last slow one.
 
-    Each fast rate is divided by the mean of the two slow ones around it.
+    Each fast rate is divided by the mean of the two slow rates around it.
 
     Returns:
-        Items a second of both, and the median, least and greatest ratio of a turn.
+        Items a second of both sides, and the median, lowest and highest ratio of a turn.
     """
     if len(slow) != len(fast) + 1:
         raise ValueError("a slow slice must stand on both sides of each fast one")
@@ -87,18 +87,18 @@ def alternate(
 
 
 def slices(items: Sequence[T], count: int) -> list[Sequence[T]]:
-    """``count`` parts of equal size that interleave, so that they cost about the same."""
+    """``count`` interleaved parts of equal size, so that they cost about the same."""
     return [items[i::count] for i in range(count)]
 
 
 def each(work: Callable[[Any], object], parts: Sequence[Sequence[Any]]) -> list[
         tuple[int, Callable[[], object]]]:
-    """What :func:`alternate` takes of one side: the work on each part in its turn."""
+    """One side for :func:`alternate`: the work on each part, in turn."""
     return [(len(part), partial(work, part)) for part in parts]
 
 
 class Clock:
-    """Adds up the time inside functions, nested calls once, and counts the calls."""
+    """Counts calls and adds up the time inside functions; nested calls count once."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -106,7 +106,7 @@ class Clock:
         self._depth = 0
 
     def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, with its time added here."""
+        """The function, with its time added to this clock."""
 
         def clocked(*args: Any, **kwargs: Any) -> Any:
             self._depth += 1
@@ -122,7 +122,7 @@ class Clock:
         return clocked
 
     def __call__(self, *models: Any) -> Clock:
-        """Clock torch models: their forward passes, those of an encoder alone too."""
+        """Clocks the forward passes of torch models, also those of an encoder alone."""
         for model in models:
             model.forward = self.wrap(model.forward)
             if getattr(model.config, "is_encoder_decoder", False):
@@ -149,12 +149,12 @@ def torch_rate(dtype: str = "float32", size: int = 1536) -> float:
 
 
 def onnx_rate(dtype: str = "float32", size: int = 1536) -> float:
-    """The same in ONNX Runtime, where "int8" is a product of 8-bit numbers."""
+    """The same in ONNX Runtime; "int8" is a product of 8-bit numbers."""
     return _rate(onnx_product(dtype, size, size, size), size)
 
 
 def onnx_product(dtype: str, rows: int, depth: int, columns: int) -> Callable[[], object]:
-    """A matrix product in ONNX Runtime, to be run as often as wanted."""
+    """A matrix product in ONNX Runtime, as a function."""
     import onnxruntime
     from onnx import TensorProto, helper
 
@@ -190,7 +190,8 @@ def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
 
 
 def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
-    """Counts from now on what bundled models compute; by name, without those that are ``None``."""
+    """Starts to count what bundled models compute. Returns the counters by name, without models
+    that are ``None``."""
     found = {}
     for name, model in models.items():
         if model is not None:
@@ -202,7 +203,7 @@ def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
 
 
 class Counted:
-    """The forward function of a bundled model that counts calls, rows, tokens and operations.
+    """The forward function of a bundled model that also counts calls, rows, tokens and operations.
 
     Operations are those that the tokens need, without padding: two for each weight of the layers,
     and the products of attention.
@@ -233,8 +234,11 @@ class Counted:
 
 
 def operations(network: str, length: int, read: int) -> int:
-    """Operations of a bundled network for a row of so many tokens, of which the head reads so
-    many: the others are but keys and values to the last layer."""
+    """Operations of a bundled network for a row of this many tokens.
+
+    The head reads only the first ``read`` of them; the last layer uses the others only as keys and
+    values.
+    """
     layers, hidden, inner = _sizes(network)
     keys, rest = 2 * hidden**2, 2 * hidden**2 + 2 * hidden * inner
     whole = 2 * length * (keys + rest) + 4 * length**2 * hidden
@@ -244,7 +248,7 @@ def operations(network: str, length: int, read: int) -> int:
 
 @lru_cache
 def _sizes(network: str) -> tuple[int, int, int]:
-    """Layers, width and inner width of a network, as its weights are."""
+    """Layers, width and inner width of a network, from its weights."""
     from safetensors import safe_open
 
     with safe_open(WEIGHTS / FILES[network], framework="numpy") as file:
@@ -255,7 +259,8 @@ def _sizes(network: str) -> tuple[int, int, int]:
 
 
 def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dict[str, Any]:
-    """What every speed record says of its operations: those needed, and the machine's rate."""
+    """The operations for a speed record: those that were needed, and the CPU's matrix
+    throughput."""
     return {
         "number_format": dtype,
         "seconds": round(seconds, 2),
@@ -274,7 +279,7 @@ def threads() -> int:
 
 
 def machine() -> dict[str, Any]:
-    """The processor, its instructions that matter here, and the versions of what runs."""
+    """The processor with its relevant instructions, and the versions of the software."""
     model, flags = platform.processor() or platform.machine(), ""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -300,13 +305,13 @@ def machine() -> dict[str, Any]:
 
 
 def peak_memory_mb() -> int:
-    """The most memory that this process has had."""
+    """The peak memory of this process so far."""
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)
 
 
 def process_seconds(*arguments: str, times: int = 3) -> float:
-    """The least time of a new Python process."""
+    """The shortest time of a new Python process."""
     def run() -> None:
         subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
 
@@ -314,18 +319,18 @@ def process_seconds(*arguments: str, times: int = 3) -> float:
 
 
 def import_seconds(module: str, times: int = 5) -> float:
-    """The least time that a new Python process spends on importing a module."""
+    """The shortest time in which a new Python process imports a module."""
     def run() -> float:
         done = subprocess.run([sys.executable, "-X", "importtime", "-c", f"import {module}"],
                               check=True, capture_output=True, text=True)
         (line,) = (line for line in done.stderr.splitlines() if line.endswith(f"| {module}"))
-        return int(line.split("|")[1]) / 1e6  # microseconds, with what it imports
+        return int(line.split("|")[1]) / 1e6  # microseconds, with all that it imports
 
     return min(run() for _ in range(times))
 
 
 def save(name: str, figures: dict[str, Any]) -> None:
-    """Print the figures and keep them, with the machine, as ``RESULTS/name.json``."""
+    """Prints the figures and saves them, with facts about the machine, as ``RESULTS/name.json``."""
     record = {"command": " ".join(["python", *sys.argv]), "machine": machine(), **figures}
     text = json.dumps(record, indent=1, ensure_ascii=False)
     RESULTS.mkdir(parents=True, exist_ok=True)

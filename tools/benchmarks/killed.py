@@ -1,16 +1,15 @@
-"""A run that is killed again and again ends with what an undisturbed run writes.
+"""Checks that a run that is killed again and again writes what an undisturbed run writes.
 
     python -m tools.benchmarks killed FOLDER [--rows N] [--texts N] [--metrics …]
-                                [--engine local|ray] [--actors N] [--kills K] [--seed S]
-                                [--cached] [--no-evidence] [--json FILE]
+                                      [--engine local|ray] [--actors N] [--kills K] [--seed S]
+                                      [--cached] [--no-evidence] [--json FILE]
 
-Repeats the annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download
-wow_q2``) with new ids, scores them once undisturbed and in this process's engine, then again
-while SIGKILL hits the command at random moments within blocks (with Ray, by turns the command
-and one of its actors), and compares the two files byte for byte. It fails where they differ,
-and where the run ended before it was killed as often as it was to be. ``--cached`` gives each of
-the two runs a score cache of its own, empty at first; without it there is none.
-``--no-evidence`` is that of ``q2 score``.
+Repeats the annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``)
+with new ids and scores them once undisturbed with the local engine. Then it scores them again while
+SIGKILL hits the command at random moments within blocks (with Ray, in turn the command and one of
+its actors), and compares the two files byte for byte. It fails if they differ, or if the run ended
+before all kills. ``--cached`` gives each of the two runs a score cache that is empty at first.
+``--no-evidence`` is the option of ``q2 score``.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from q2_metric.data.wow import read_annotated
 
 
 def write_rows(path: Path, rows: int, texts: int) -> int:
-    """Writes the rows, over the first ``texts`` responses; how many among them differ."""
+    """Writes rows with the first ``texts`` responses; returns how many of them differ."""
     examples = [labelled.example for labelled in read_annotated()][:texts]
     with open(path, "w", encoding="utf-8") as file:
         for i in range(rows):
@@ -64,7 +63,8 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
-    """Kills the command, or an actor of it; which, or ``None`` where there was none."""
+    """Kills the command or one of its actors; says which, or ``None`` if there was no such
+    process."""
     if not actor:
         run.kill()
         run.wait()
@@ -77,7 +77,7 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
 
 
 def finished(parts: Path) -> list[float]:
-    """When each finished block was written, the first one first."""
+    """The time at which each finished block was written, in order."""
     found = []
     with suppress(FileNotFoundError):  # the run has just ended
         for path in parts.glob("*/*.jsonl"):
@@ -86,7 +86,7 @@ def finished(parts: Path) -> list[float]:
 
 
 def pace(done: list[float]) -> float:
-    """Seconds of a block, by the last ones."""
+    """Seconds of a block, from the last ones."""
     last = done[-5:]
     return (last[-1] - last[0]) / (len(last) - 1) if len(last) > 1 else 0.1
 
@@ -94,9 +94,9 @@ def pace(done: list[float]) -> float:
 def disturbed(
     command: list[str], parts: Path, moments: list[int], ray: bool
 ) -> tuple[float, list[dict[str, Any]]]:
-    """Seconds of the command, killed whenever so many blocks are done, and what was killed.
+    """Seconds of the command and its kills. It is killed at these numbers of finished blocks.
 
-    On Ray every other kill is of an actor; a killed command is given again.
+    On Ray, every second kill hits an actor. A killed command is started again.
     """
     events: list[dict[str, Any]] = []
     started = time.monotonic()
@@ -122,7 +122,7 @@ def disturbed(
 
 
 def scored(out: Path, metrics: list[str]) -> tuple[int, int]:
-    """Different ids of an output, and its rows that have every score."""
+    """Number of different ids in an output, and of rows with all scores."""
     ids, numbers = set(), 0
     with open(out, encoding="utf-8") as lines:
         for line in lines:

@@ -1,12 +1,11 @@
-"""What SCALE gains and loses where only the nearest chunks of long knowledge are read.
+"""What SCALE gains and loses if it reads only the nearest chunks of long knowledge.
 
     python -m tools.benchmarks long_knowledge [--words 1500] [--documents N] [--turns T]
-        [--agreement SET[:ROWS],...]
+                                              [--agreement SET[:ROWS],...]
 
-Speed is measured in turns, with the bundled model, on documents made by joining the knowledge of
-Wizard of Wikipedia. Agreement with people (ROC-AUC of both, and for how many sentences the best of
-all chunks is among those read) is measured on sets of ``Q2_DATA_DIR``: the development sets by
-name, or sets of TRUE.
+Speed is measured in turns, with the bundled model, on documents of joined Wizard of Wikipedia
+knowledge. Agreement is measured on sets of ``Q2_DATA_DIR`` (development sets by name, or sets of
+TRUE): ROC-AUC with all chunks and with the nearest, and how many sentences keep their best chunk.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SEED = 11
 
 
 def documents(words: int, count: int) -> list[Example]:
-    """Responses with their knowledge somewhere among that of others."""
+    """Responses whose knowledge is placed among that of others."""
     everything = harness.responses()
     rng = random.Random(SEED)
     found = []
@@ -44,7 +43,7 @@ def documents(words: int, count: int) -> list[Example]:
 
 
 def rows(name: str) -> list[Labelled]:
-    """Those of a set, or the first so many of a sample of it ("name:rows")."""
+    """The rows of a set, or of a sample of it ("name:rows")."""
     name, _, limit = name.partition(":")
     files = dev_files()
     found = list(read_dev(files[name]) if name in files else read_true(name))
@@ -52,7 +51,7 @@ def rows(name: str) -> list[Labelled]:
 
 
 def agreement(name: str, whole: Scale, part: Scale) -> dict[str, Any]:
-    """AUC of both on a set, and how often they see the same best chunk."""
+    """The AUC of both on a set, and how often they have the same best chunk."""
     found = rows(name)
     examples = [one.example for one in found]
     every, few = whole.score(examples), part.score(examples)
@@ -74,7 +73,7 @@ def _of(score: Score) -> list[float]:
 
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
-    """What one pass without evidence reads and takes."""
+    """Tokens and seconds of one pass without evidence."""
     passes = harness.counted({"backbone": scale.backbone, "chooser": scale.chooser},
                              harness.Clock()).values()
     rate = harness.onnx_rate()

@@ -2,8 +2,9 @@
 
     python -m tools.benchmarks mutants [--sample N] [--seed S]   # writes ./mutants, hours without N
 
-Prints what survived, and how many were caught in each room; ``mutmut show NAME`` shows a
-change. A sample is drawn evenly from all changes: the same code and seed, the same sample.
+Prints the changes that survived, and how many were caught in each folder; ``mutmut show NAME``
+shows a change. A sample is drawn evenly from all changes. The same code and seed give the same
+sample.
 """
 
 from __future__ import annotations
@@ -20,23 +21,27 @@ from pathlib import Path
 
 OUTCOMES = {1: "caught", 0: "survived", 5: "no tests", 33: "no tests",
             **dict.fromkeys((24, -24, 36, 152, 255), "out of time")}
-"""Words for mutmut's exit codes: 1 is a test that failed. Pytest's 2 to 4 (interrupted, an error of
-its own, wrong use), a change that was skipped, and a crash say nothing about the tests."""
+"""Words for mutmut's exit codes.
+
+1 means that a test failed. Pytest's 2 to 4 (interrupted, internal error, wrong use), a skipped
+change and a crash say nothing about the tests.
+"""
 UNDECIDED = "undecided"
 
 FOLDER = Path("mutants")
 SMALLEST = "q2_metric.rows.spreadsheet*"
-"""Mutmut makes all changes before it tries those that it was asked for."""
+"""A small part of the code. mutmut makes all changes before it tries the requested ones, so a run
+with this part makes them."""
 
 
 def outcomes() -> Iterator[tuple[str, int | None]]:
-    """Every change, with what became of it; ``None`` where it was not tried."""
+    """The outcome of each change; ``None`` if it was not tried."""
     for path in sorted(FOLDER.glob("**/*.meta")):
         yield from json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"].items()
 
 
 def outcome(code: int) -> str:
-    """What became of a change, by mutmut's exit code for it."""
+    """The outcome of a change, from mutmut's exit code."""
     return OUTCOMES.get(code, f"{UNDECIDED} (exit code {code})")
 
 
@@ -49,14 +54,14 @@ def room(name: str) -> str:
 
 
 def report(found: dict[str, str]) -> Iterator[str]:
-    """Lines for people: what was not caught, then the numbers of each room."""
+    """Lines for people: the changes that were not caught, then the numbers by folder."""
     for name, words in found.items():
         if words != "caught":
             yield f"{words}: {name}"
     for one in [*sorted({room(name) for name in found}), "all"]:
         counts = Counter(words.split(" (")[0] for name, words in found.items()
                          if one in ("all", room(name)))
-        caught = counts["caught"] + counts["out of time"]  # a test that never ends shows too
+        caught = counts["caught"] + counts["out of time"]  # a test that hangs also catches it
         others = ", ".join(f"{counts[words]} {words}"
                            for words in ("survived", "no tests", "out of time", UNDECIDED))
         share = caught / counts.total()

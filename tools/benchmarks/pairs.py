@@ -23,13 +23,13 @@ from q2_metric.types import Example, Judgement, Score
 
 METRICS = ("q2", "scale", "groundedness")
 MIDDLE = 0.5
-"""A response is called supported above it, and stands in for a score that is missing."""
+"""A response with a higher score counts as supported. A missing score counts as this."""
 SHARES = ("in order", "ties", "unsupported > 0.5", "supported < 0.5")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """A pair, and what one metric gives its two responses."""
+    """A pair, and the scores of its two responses by one metric."""
 
     fields: Mapping[str, Any]
     supported: Score
@@ -37,14 +37,14 @@ class ScoredPair:
 
     @property
     def values(self) -> tuple[float, float]:
-        """Of the supported and of the unsupported response."""
+        """The scores of the supported and of the unsupported response."""
         found = (self.supported.value, self.unsupported.value)
         first, second = (MIDDLE if one is None else one for one in found)
         return first, second
 
     @property
     def verdicts(self) -> tuple[bool, bool, bool, bool]:
-        """What holds of the pair, in the order of :data:`SHARES`."""
+        """Which of :data:`SHARES` hold for the pair, in order."""
         yes, no = self.values
         return yes > no, yes == no, no > MIDDLE, yes < MIDDLE
 
@@ -75,12 +75,12 @@ def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
 
 
 def shares(pairs: Sequence[ScoredPair]) -> list[float]:
-    """Of the pairs, those of which each of :data:`SHARES` holds."""
+    """For each of :data:`SHARES`, the pairs for which it holds."""
     return [sum(column) / len(pairs) for column in zip(*(p.verdicts for p in pairs), strict=True)]
 
 
 def by_kind(found: Mapping[str, Sequence[ScoredPair]]) -> Iterator[str]:
-    """A line for each kind that fails somewhere: how many pairs of it fail, by metric."""
+    """For each kind with failures, a line: how many of its pairs fail, by metric."""
     kinds = sorted({pair.fields["kind"] for pairs in found.values() for pair in pairs})
     for kind in kinds:
         of_kind = {name: [pair for pair in pairs if pair.fields["kind"] == kind]
@@ -92,7 +92,7 @@ def by_kind(found: Mapping[str, Sequence[ScoredPair]]) -> Iterator[str]:
 
 
 def told(pair: ScoredPair) -> Iterator[str]:
-    """A pair that fails, with the claims of both responses."""
+    """A failed pair, with the claims of both responses."""
     fields = pair.fields
     yield f"\n{fields['id']}  {'  '.join(f'{value:.2f}' for value in pair.values)}"
     yield f"  {fields['knowledge'][:300]!r}"

@@ -3,8 +3,9 @@
     python -m tools.benchmarks published_models [--presets paper-exact …] [--device cuda] [--rows N]
 
 Downloads each model and scores the 1,088 responses of ``wow_q2`` (``Q2_DATA_DIR`` or ``q2 data
-download wow_q2``). ``paper-exact`` runs as the authors ran; its figures are those to compare.
-A preset whose models cannot be had is reported, the others are scored, and the exit status is 1.
+download wow_q2``). ``paper-exact`` runs the models as the authors did; compare its results. If a
+model of a preset cannot be downloaded, this is reported, the other presets are scored, and the exit
+code is 1.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "paper-exact": {"q2": WOW_AUC["q2"], "scale": 0.863},
     "paper": {"q2": WOW_AUC["q2"], "scale": 0.863},
 }
-"""ROC-AUC on these responses, by preset and metric: Q² of TRUE (Honovich et al., NAACL 2022), SCALE
-with Flan-T5-XL (Lattimer et al., EMNLP 2023). Nobody has published one for the other presets."""
+"""ROC-AUC on these responses, by preset and metric: Q² from TRUE (Honovich et al., NAACL 2022),
+SCALE with Flan-T5-XL (Lattimer et al., EMNLP 2023). For the other presets none was published."""
 
 Row = dict[str, Any]
 
@@ -65,7 +66,7 @@ def measured(
 
 
 def line(row: Row) -> str:
-    """A result for people, AUC times 100."""
+    """A result for people, with the AUC times 100."""
     published = row["published"]
     beside = "      –        –" if published is None else (
         f"{100 * published:7.1f}  {100 * (row['auc'] - published):+7.1f}")

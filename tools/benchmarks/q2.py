@@ -2,10 +2,9 @@
 
     python -m tools.benchmarks q2 [--responses N] [--turns T] [--dtype bfloat16]
 
-T5-small for the questions, ALBERT-base reads, a RoBERTa of base size compares. The weights
-are random, so two things are fixed, for both sides alike: a question has 20 tokens (random
-models seldom end one), and whether the response answers a question with its span is decided
-by a coin that the question's text throws (random readers never do).
+T5-small asks, ALBERT-base reads, and a RoBERTa of base size compares. The weights are random, so
+two things are fixed for both sides: a question has 20 tokens, because random models seldom end one,
+and a hash of its text decides whether it is valid, because a random reader never returns the span.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ from tools.reference.q2 import Model, ReferenceQ2
 
 QUESTION_TOKENS = 20
 ROUND_TRIP = 0.6
-"""Share of questions that are taken for valid."""
+"""Share of questions that count as valid."""
 
 
 def valid(question: str) -> bool:
-    """The coin."""
+    """Whether a question counts as valid, by a hash of its text."""
     return hashlib.sha256(question.encode()).digest()[0] < 256 * ROUND_TRIP
 
 
 class Coin(TorchReader):
-    """A reader that agrees with the span where the question's coin says so.
+    """A reader that returns the span if the question counts as valid.
 
-    The coin's outcome reaches the recipe through the answer's score: the answer itself, and
-    what it costs, are the model's.
+    The decision reaches the recipe through the score of the answer. The answer and its cost are
+    those of the model.
     """
 
     def read(self, pairs: Any) -> list[Answer | None]:
@@ -57,7 +56,7 @@ class Coin(TorchReader):
 
 
 class Reference(ReferenceQ2):
-    """The reference with the same coin."""
+    """The reference, with the same valid questions."""
 
     def first_valid(self, span: Span) -> str | None:
         for question in self.generate(span):
@@ -82,9 +81,9 @@ def load(folder: Path, dtype: str) -> dict[str, LoadedModel]:
 
 
 def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
-    """The pipeline and the reference, on the same models."""
+    """The pipeline and the reference, with the same models."""
     spans, personal = stages.load_spans("paper"), stages.load_personal()
-    # As many spans a batch as the default takes where questions may have 128 tokens.
+    # as many spans in a batch as the default has for questions of 128 tokens
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),
             TorchNli(models["nli"]), personal, preset="speed")
@@ -109,7 +108,7 @@ def usage(q2: Q2) -> dict[str, dict[str, float]]:
 def costs(
     models: dict[str, LoadedModel], examples: list[Example]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Seconds of a fresh pipeline against responses, spans and length of the knowledge."""
+    """Seconds of a fresh pipeline by number of responses, and by length of the knowledge."""
     def one(chosen: list[Example]) -> dict[str, Any]:
         q2 = both(models)[0]
         seconds = harness.timed(lambda: q2.score(chosen))
@@ -146,7 +145,7 @@ def main() -> None:
         q2.score(examples[:2])
         reference.score(examples[0])
 
-        # Each loop slice is a part of what the batch scores; together they cover a third.
+        # Each slice of the loop is a part of the batch; together they are a third of it.
         third = examples[: max(given.turns + 1, len(examples) // 3)]
         parts = harness.slices(third, given.turns + 1)
         ratio = harness.alternate(

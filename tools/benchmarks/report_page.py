@@ -1,11 +1,11 @@
-"""The report of the annotated Wizard of Wikipedia responses: its size, and how quick it is.
+"""The report of the annotated Wizard of Wikipedia responses: its size, and how fast it is.
 
     python -m tools.benchmarks report_page FOLDER
 
-Scores the 1,088 responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) into FOLDER, a
-file for each of the two systems, unless FOLDER has their scores already or --scores names others;
-makes their page, and one of 10,000 responses by repeating them; then opens, filters and photographs
-the pages in Chromium. Needs playwright and a Chromium on the PATH.
+Scores the 1,088 responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) into FOLDER, one file
+for each of the two systems. If FOLDER already has the scores, or --scores names some, these are
+used. Then it makes their page, and a page of 10,000 responses by repeating them, and opens, filters
+and photographs both in Chromium. Needs playwright and a Chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from q2_metric.data.wow import SYSTEMS, read_annotated
 
 MANY = 10_000
 RUNS = 5
-"""Each page is opened so often; the medians are shown."""
+"""Number of times that each page is opened; the medians are shown."""
 
 SHOTS = {"wide": (1280, "light"), "narrow": (360, "light"), "dark": (1280, "dark")}
 
@@ -67,7 +67,7 @@ def write_responses(folder: Path) -> None:
 
 
 def measure(browser: Browser, page: Path) -> dict[str, float]:
-    """Milliseconds, as medians: until loaded, and for each action until it is laid out."""
+    """Median milliseconds until the page is loaded, and until the layout of each action."""
     found: dict[str, list[float]] = {}
     for _ in range(RUNS):
         tab = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -85,7 +85,8 @@ def measure(browser: Browser, page: Path) -> dict[str, float]:
 
 
 def counted(session: CDPSession) -> dict[str, float]:
-    """Chromium's counters; times are of the main thread alone, however busy the machine is."""
+    """Chromium's counters. Times are of the main thread alone, which a busy machine changes
+    little."""
     found = session.send("Performance.getMetrics")["metrics"]
     return {one["name"]: one["value"] for one in found}
 

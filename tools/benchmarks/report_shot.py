@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH, MOST = 1228, 700
-"""Pixels of the window, and of the picture's height."""
+"""Pixels: width of the window, and most height of the picture."""
 
 SEARCHED = "eddystone lighthouse was designed"
 
@@ -36,7 +36,7 @@ def main() -> None:
         tab = browser.new_page(viewport={"width": WIDTH, "height": 1600})
         tab.goto(f"{page.as_uri()}#text={SEARCHED.replace(' ', '+')}&open=6")
         tab.locator("#list .body").wait_for()
-        tab.evaluate("scrollTo(0, 0)")  # places are those of the page
+        tab.evaluate("scrollTo(0, 0)")  # positions are those on the page
         top = tab.locator(".bar").bounding_box()
         cards = tab.locator("#list").bounding_box()
         assert top is not None

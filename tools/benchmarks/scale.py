@@ -3,9 +3,9 @@
     pip install --no-deps scale-score==0.1.0
     python -m tools.benchmarks scale [--size small] [--responses N] [--turns T]
 
-A Flan-T5 of the published size with random weights, the authors' prompt and chunk size. Both
-are also checked to give the same scores. The texts are Wizard of Wikipedia responses, whose
-knowledge is a sentence or two, and documents made by joining that knowledge.
+Both run a Flan-T5 of the published size with random weights, and the authors' prompt and chunk
+size. They are also checked to give the same scores. The texts are Wizard of Wikipedia responses,
+whose knowledge is a sentence or two, and documents of joined knowledge.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from tools.benchmarks.scale_parity import Whole
 from tools.reference import sized_models
 
 CHUNK_SIZE, OVERLAP = 1000, 0.25
-"""The authors' code's own."""
+"""The values of the authors' code."""
 AS_THEIRS = ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt")
 THREE_CHUNKS = ScaleSettings(200, OVERLAP, top_chunks=3)
-"""What the bundled preset reads of long knowledge."""
+"""The settings of the bundled preset for long knowledge."""
 
 
 def metric(loaded: LoadedModel, settings: ScaleSettings = AS_THEIRS) -> Scale:
-    """SCALE as scale-score computes it, or otherwise: each response is one sentence."""
+    """SCALE as scale-score computes it, or with other settings. Each response is one sentence."""
     return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings, preset="speed")
 
 
 def authors(loaded: LoadedModel, examples: list[Example]) -> list[float]:
-    """The scores of scale-score, whose progress bar is kept off the screen."""
+    """The scores of scale-score; its progress bar is hidden."""
     from scale_score.score import score
 
     with contextlib.redirect_stderr(io.StringIO()):
@@ -55,14 +55,14 @@ def authors(loaded: LoadedModel, examples: list[Example]) -> list[float]:
 def in_turns(
     loaded: LoadedModel, scale: Scale, examples: list[Example], turns: int
 ) -> dict[str, Any]:
-    """The authors' scores of slices of the examples, and ours of all, in turns."""
+    """Times the authors' scores of slices of the examples, in turns with ours of all."""
     return harness.alternate(
         harness.each(lambda part: authors(loaded, list(part)), harness.slices(examples, turns + 1)),
         [(len(examples), lambda: scale.score(examples))] * turns)
 
 
 def compare(loaded: LoadedModel, examples: list[Example], turns: int) -> dict[str, Any]:
-    """Both in turns, and how far their scores are apart."""
+    """The times of both in turns, and the largest difference of their scores."""
     scale = metric(loaded)
     found = in_turns(loaded, scale, examples, turns)
     part = list(harness.slices(examples, turns + 1)[0])
@@ -74,7 +74,8 @@ def compare(loaded: LoadedModel, examples: list[Example], turns: int) -> dict[st
 def roughly(
     loaded: LoadedModel, rough: LoadedModel, examples: list[Example], turns: int
 ) -> dict[str, Any]:
-    """Ours with rougher numbers in turns with the authors', and how far it is from ours."""
+    """The times of ours in another number format, in turns with the authors', and its difference
+    from ours."""
     exact, other = metric(loaded), metric(rough)
     other.score(examples[:4])
     found = in_turns(loaded, other, examples, turns)
@@ -84,18 +85,18 @@ def roughly(
 
 
 def largest(first: list[float], second: list[float]) -> float:
-    """The largest difference of two series."""
+    """The largest difference between two series."""
     return max(abs(a - b) for a, b in zip(first, second, strict=True))
 
 
 def costs(
     loaded: LoadedModel, examples: list[Example], everything: list[Example]
 ) -> dict[str, Any]:
-    """What a fresh metric spends where, and how its cost grows with the knowledge."""
+    """The stages of a fresh metric, and how its cost grows with the knowledge."""
     fresh = metric(loaded)
     clock = harness.Clock()(fresh.backbone._model)  # type: ignore[attr-defined]
     total = harness.timed(lambda: fresh.score(examples))
-    inside = clock.seconds  # now: the encoder is shared with what follows
+    inside = clock.seconds  # saved now, because the encoder is shared with what follows
     used = fresh.backbone.batches.usage  # type: ignore[attr-defined]
     with harness.counting_flops() as flops:
         metric(loaded).score(examples)
@@ -115,7 +116,7 @@ def costs(
 
 
 def documents(examples: list[Example], words: int, count: int) -> list[Example]:
-    """Responses with that many words of joined knowledge, each another part of it."""
+    """Responses with this number of words of joined knowledge, a different part for each."""
     joined = " ".join(e.knowledge for e in examples).split()
     return [Example(e.response, " ".join((joined[i * 50 :] + joined)[:words]))
             for i, e in enumerate(examples[:count])]

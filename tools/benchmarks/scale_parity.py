@@ -1,12 +1,12 @@
-"""SCALE against the authors' package scale-score, on the same weights.
+"""SCALE against the authors' package scale-score: the same scores on the same weights.
 
     pip install --no-deps scale-score==0.1.0     # needs torch, transformers, scipy, scikit-learn
     python -m tools.benchmarks scale_parity [--golden tests/golden/scale_score.json]
 
-Documents of 1 to 20,000 tokens through a tiny T5 whose weights come from a seed, with the
-same prompt, chunk size and overlap (``prompt="scale-score"``, ``chunking="prompt"``). Prints
-the largest difference; ``--golden`` keeps scale-score's scores for the test suite, which
-makes the same model and texts from the seed.
+Runs documents of 1 to 20,000 tokens through a tiny T5 with seeded weights, with the same prompt,
+chunk size and overlap (``prompt="scale-score"``, ``chunking="prompt"``). Prints the largest
+difference. ``--golden`` saves the scores of scale-score for the test suite, which makes the same
+model and texts from the seed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from q2_metric.types import Example
 
 SEED = 20231016
 LENGTHS = (1, 2, 9, 40, 63, 64, 65, 120, 480, 495, 511, 512, 513, 700, 1000, 1500, 5000, 20_000)
-"""Words of the documents; most words are one token, each document ends within one."""
+"""Words of the documents. Most words are one token, so each document ends within a chunk."""
 SETTINGS = ((512, 0.25), (1000, 0.25), (100, 0.25), (256, 0.0), (512, 0.5))
-"""Chunk sizes and overlaps; the package's own default is the second, the paper's the first."""
+"""Chunk sizes and overlaps; the first is the paper's, the second the default of scale-score."""
 LONG_SENTENCE = 40
 
 
 class Whole:
-    """Takes every text for one sentence: scale-score is given sentences."""
+    """Takes every text as one sentence, because scale-score is given sentences."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         return [[(0, len(text))] for text in texts]
@@ -50,7 +50,7 @@ class Whole:
 def tiny_t5(folder: Path) -> LoadedModel:
     """A T5 of two layers whose weights are the same on every machine and version.
 
-    ``RandomState`` is numpy's frozen generator; torch promises no such thing.
+    ``RandomState`` is numpy's frozen generator; torch does not promise the same numbers.
     """
     import torch
 
@@ -80,7 +80,7 @@ def ours(
     loaded: LoadedModel, chunk_size: int, overlap: float, chunking: str = "prompt"
 ) -> list[float]:
     """The scores of this package."""
-    # Random words claim nothing, which the authors' package does not ask.
+    # Random words claim nothing; the authors' package scores them all the same.
     settings = ScaleSettings(chunk_size, overlap, chunking, chat="score")  # type: ignore[arg-type]
     metric = Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings)
     examples = [Example(sentence, document) for document, sentence in texts()]

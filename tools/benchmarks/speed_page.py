@@ -1,9 +1,9 @@
-"""Makes docs/results/speed.md from the JSON of the benchmarks.
+"""Makes docs/results/speed.md from the JSON results of the benchmarks.
 
     python -m tools.benchmarks speed_page
 
-The text around the tables is docs/results/speed/*.md; a table whose benchmark has not been
-run is left out, and the page says so.
+The text around the tables is docs/results/speed/*.md. If a benchmark has not been run, the page
+says so instead of its table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def ratio(found: Record) -> str:
 
 
 def provenance(record: Record) -> str:
-    """Where and how the figures were made."""
+    """Where and how the figures were measured."""
     machine = record["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
@@ -210,7 +210,7 @@ PARTS: dict[str, Callable[[Record], str]] = {
 
 
 def load(name: str) -> Record | None:
-    """What a case measured last."""
+    """The last result of a case."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 

@@ -1,1 +1,1 @@
-"""Plain, slow versions that tests and benchmarks compare with."""
+"""Plain, slow versions for comparison in tests and benchmarks."""

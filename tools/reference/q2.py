@@ -1,15 +1,15 @@
-"""Q² one call at a time, as the paper's recipe reads: what the batched pipeline is held to.
+"""Q² with one model call at a time, as in the paper: the batched pipeline is compared with it.
 
-Honovich et al. (EMNLP 2021, arXiv 2104.08202). One model call for each span, question,
-answer and comparison; nothing is sorted, padded, shared or remembered. It is written with
-transformers alone and uses nothing of the package's batching. Departures from the authors'
-code, where that has a defect, are those of the package:
+Honovich et al. (EMNLP 2021, arXiv 2104.08202). One model call for each span, question, answer and
+comparison; nothing is sorted, padded, shared or cached. It uses transformers alone and nothing of
+the package's batching. It differs from the authors' code where that has a defect, in the same way
+as the package:
 
-- the start and the end of an answer are chosen together, inside the passage, the end not
-  before the start; the answer is cut from the text, not rebuilt from sub-words;
-- a passage longer than the reader's window is read in windows that overlap;
-- a span that normalises to nothing, or to "i", is no span; an answer's full stop is not
-  doubled in front of the NLI model.
+- The start and the end of an answer are chosen together, inside the passage and in order. The
+  answer is cut from the text, not rebuilt from sub-words.
+- A passage longer than the reader's window is read in overlapping windows.
+- A span that normalises to nothing, or to "i", does not count. An answer's full stop is not doubled
+  in front of the NLI model.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ReferenceQuestion:
 
 @dataclass
 class ReferenceScore:
-    """A response's score, its questions, and whether it is end-to-end NLI."""
+    """A response's score, its questions, and whether the score is end-to-end NLI."""
 
     value: float | None
     questions: list[ReferenceQuestion] = field(default_factory=list)
@@ -61,10 +61,10 @@ class ReferenceQ2:
     """The recipe with three models.
 
     Args:
-        generator: encoder-decoder that asks, with ``template(text, start, end)`` as input.
+        generator: encoder-decoder that asks; ``template(text, start, end)`` makes its input.
         reader: extractive question answering.
-        nli: sequence classifier; the labels are read from its config.
-        spans, personal: what finds spans and personal questions (rules and a parser).
+        nli: sequence classifier; its config names the labels.
+        spans, personal: find spans and personal questions.
         max_question: longest question in tokens.
     """
 
@@ -96,7 +96,8 @@ class ReferenceQ2:
         return ReferenceScore(value, [], True)
 
     def first_valid(self, span: Span) -> str | None:
-        """The best question of a span that is not personal and that the response answers so."""
+        """The best question of a span that is not personal and that the response answers with the
+        span."""
         for question in self.generate(span):
             if self.personal.personal([question])[0]:
                 continue
@@ -106,7 +107,7 @@ class ReferenceQ2:
         return None
 
     def compare(self, span: Span, question: str) -> ReferenceQuestion:
-        """Section 2.3: the knowledge's answer against the span."""
+        """Compares the knowledge's answer with the span (section 2.3)."""
         answer = self.read(question, span.example.knowledge)
         if answer is None:
             return ReferenceQuestion(span, question, None, None, 0.0)
@@ -122,7 +123,7 @@ class ReferenceQ2:
     # --- one model call each ------------------------------------------------------------
 
     def generate(self, span: Span) -> list[str]:
-        """Beam search, the best question first."""
+        """Questions by beam search, best first."""
         text = self.template(span.example.response, span.start, span.start + len(span.text))
         tokenizer = self.generator.tokenizer
         inputs = tokenizer(text, return_tensors="pt", truncation=True, max_length=MAX_INPUT)
@@ -140,7 +141,8 @@ class ReferenceQ2:
         return questions
 
     def read(self, question: str, passage: str) -> tuple[str, float] | None:
-        """The best answer over the passage's windows and how far it beats no answer."""
+        """The best answer over the windows of the passage, and how far its score is above "no
+        answer"."""
         if not question.strip() or not passage.strip():
             return None
         tokenizer, window = self.reader.tokenizer, self.reader.window
@@ -186,5 +188,5 @@ class ReferenceQ2:
 
 
 def segments(model: Any) -> bool:
-    """Whether a model reads which of two texts a token belongs to."""
+    """Whether a model reads to which of two texts a token belongs."""
     return (getattr(model.config, "type_vocab_size", None) or 0) > 1

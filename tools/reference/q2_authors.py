@@ -1,8 +1,9 @@
-"""The authors' program for Q², restated: what ``recipe="authors"`` is held to.
+"""The authors' program for Q², rewritten: ``recipe="authors"`` is compared with it.
 
-github.com/orhonovich/q-squared, run with beam search, one question a span and personal questions
-removed. One model call for each question, answer and comparison, as there. What is restated is
-``run_pipeline.py`` and ``run_nli.py``; spans, questions and personal questions are given.
+github.com/orhonovich/q-squared, with beam search, one question for each span, and personal
+questions removed. As there, each question, answer and comparison is one model call.
+``run_pipeline.py`` and ``run_nli.py`` are rewritten; spans, questions and personal questions are
+given.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ SCORES = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 
 @dataclass
 class Step:
-    """A valid question: its span, the answer out of the knowledge, and its score without and
-    with NLI."""
+    """A valid question: its span, the answer from the knowledge, and its score without and with
+    NLI."""
 
     span: str
     question: str
@@ -31,13 +32,13 @@ class Step:
 
 
 def clean(text: str) -> str:
-    """Their ``clean_text``."""
+    """The authors' ``clean_text``."""
     text = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return re.sub(" +", " ", re.sub(r"\b(a|an|the|in|our)\b", " ", text)).strip()
 
 
 def f1(span: str, answer: str) -> float:
-    """Their ``f1_score``."""
+    """The authors' ``f1_score``."""
     gold, found = clean(span).split(), clean(answer).split()
     common = sum((Counter(gold) & Counter(found)).values())
     if not common:
@@ -47,11 +48,11 @@ def f1(span: str, answer: str) -> float:
 
 
 class AuthorsQ2:
-    """Their two programs, one after the other.
+    """The authors' two programs, one after the other.
 
     Args:
         tokenizer, reader: extractive question answering, with segment ids.
-        judge: the label of NLI for a premise and a hypothesis.
+        judge: the NLI label of a premise and a hypothesis.
         personal: whether a question is about the speakers.
     """
 
@@ -63,7 +64,7 @@ class AuthorsQ2:
         self.personal = personal
 
     def answer(self, question: str, text: str) -> str:
-        """The tokens from the best start to the best end, wherever both are."""
+        """The tokens from the best start to the best end, wherever they are."""
         import torch
 
         inputs = self.tokenizer(
@@ -78,7 +79,7 @@ class AuthorsQ2:
     def score(
         self, response: str, knowledge: str, asked: Sequence[tuple[str, Sequence[str]]]
     ) -> tuple[float, list[Step]]:
-        """A response's score and steps; ``asked`` has each span with its questions, best first."""
+        """A response's score and steps. ``asked`` has each span with its questions, best first."""
         steps = [step for span, questions in asked
                  if (step := self.step(span, questions, response, knowledge)) is not None]
         if steps:
@@ -88,7 +89,7 @@ class AuthorsQ2:
     def step(
         self, span: str, questions: Sequence[str], response: str, knowledge: str
     ) -> Step | None:
-        """The first question that is valid."""
+        """The first valid question."""
         for question in questions:
             if self.personal(question):
                 continue

@@ -1,7 +1,7 @@
 """Random models of the published sizes, with tokenizers trained on the texts at hand.
 
-They answer nonsense, but a forward pass costs what the published model's costs: speed can be
-measured where no weights can be downloaded.
+Their answers are nonsense, but a forward pass costs as much as the published model's. So speed can
+be measured without downloads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ ENCODER_SIZES: dict[str, dict[str, Any]] = {
                      "intermediate_size": 3072},
 }
 VOCABULARY = 32_128
-"""T5's, whatever the tokenizer's: the output head costs accordingly."""
+"""The size of T5's vocabulary, for any tokenizer, because the cost of the output head depends on
+it."""
 
 
 def t5(folder: Path, size: str, texts: Iterable[str], *, flan: bool = False) -> str:
@@ -59,7 +60,7 @@ def encoder(folder: Path, size: str, texts: Iterable[str], task: Literal["qa", "
 
 
 def _tokenizer(folder: Path, texts: Iterable[str], *, pair: bool) -> None:
-    """A unigram tokenizer with about as many tokens a word as the published ones."""
+    """A unigram tokenizer with about as many tokens for a word as the published ones."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
