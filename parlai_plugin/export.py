@@ -110,19 +110,19 @@ class _Writer:
         self._counts: Counter[str] = Counter()
         self._tasks: Counter[str] = Counter()
 
-    def take(self, taken: hook.Taken) -> None:
-        if taken.example is None or taken.without is not None:
-            self._counts[str(taken.without)] += 1
+    def take(self, answered: hook.AnsweredExample) -> None:
+        if answered.example is None or answered.without is not None:
+            self._counts[str(answered.without)] += 1
             return
         self._counts["written"] += 1
-        self._tasks[taken.task] += 1
+        self._tasks[answered.task] += 1
         row = {
-            "id": f"{taken.task}/{self._tasks[taken.task]}",
+            "id": f"{answered.task}/{self._tasks[answered.task]}",
             "system": self._system,
-            "response": taken.example.response,
-            "knowledge": taken.example.knowledge,
-            "history": list(taken.example.history),
-            "gold": taken.labels[0] if taken.labels else None,
+            "response": answered.example.response,
+            "knowledge": answered.example.knowledge,
+            "history": list(answered.example.history),
+            "gold": answered.labels[0] if answered.labels else None,
         }
         self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
 

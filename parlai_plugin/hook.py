@@ -129,7 +129,7 @@ def _copies(module: types.ModuleType) -> list[types.ModuleType]:
 
 
 @dataclass(frozen=True)
-class Taken:
+class AnsweredExample:
     """An answered example.
 
     ``example`` is ``None`` if there is nothing to score; ``without`` then names what is missing,
@@ -143,7 +143,7 @@ class Taken:
     labels: tuple[str, ...]
 
 
-listeners: list[Callable[[Taken], None]] = []
+listeners: list[Callable[[AnsweredExample], None]] = []
 """Functions that get every example which a model answers with a text (the export is one)."""
 
 
@@ -156,15 +156,15 @@ def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
     metrics = wanted(requested(self.opt))
     if (metrics or listeners) and observation.get("text") is not None:
         labels = (labels,) if isinstance(labels, str) else tuple(labels)
-        taken = _take(self, act, labels, observation["text"])
+        answered = _answered(self, act, labels, observation["text"])
         for listener in listeners:
-            listener(taken)
+            listener(answered)
         if metrics:
-            _add_scores(self, observation, metrics, taken)
+            _add_scores(self, observation, metrics, answered)
     return result
 
 
-def _take(teacher: Any, act: Any, labels: tuple[str, ...], response: object) -> Taken:
+def _answered(teacher: Any, act: Any, labels: tuple[str, ...], response: object) -> AnsweredExample:
     opt, task = teacher.opt, str(teacher.opt.get("task", "?"))
     field = opt.get("q2_knowledge_field")
     knowledge = knowledge_of(teacher, act, which=opt.get("q2_knowledge") or "gold", field=field)
@@ -176,10 +176,10 @@ def _take(teacher: Any, act: Any, labels: tuple[str, ...], response: object) -> 
             fields_without[task] = sorted(str(key) for key in act)
             if field and field not in act:
                 logging.warning(f"q2-metric: {task}: {no_such_field(field, list(act))}")
-        return Taken(task, None, NO_KNOWLEDGE, labels)
+        return AnsweredExample(task, None, NO_KNOWLEDGE, labels)
     without = None if usable(response) else NO_RESPONSE
     text = str(response) if without is None else ""
-    return Taken(task, Example(text, knowledge, turns), without, labels)
+    return AnsweredExample(task, Example(text, knowledge, turns), without, labels)
 
 
 def _history(teacher: Any) -> History:
@@ -189,15 +189,17 @@ def _history(teacher: Any) -> History:
     return history
 
 
-def _add_scores(teacher: Any, observation: Any, metrics: Sequence[str], taken: Taken) -> None:
+def _add_scores(
+    teacher: Any, observation: Any, metrics: Sequence[str], answered: AnsweredExample
+) -> None:
     settings = ScoringOptions.of(teacher.opt)
     # Also where this example is left out: a wrong preset shows before hours of generation.
     scores = scorer(metrics, settings)
-    explanation: object = {"left_out": taken.without}
-    if taken.without is not None:
-        teacher.metrics.add(taken.without, SumMetric(1))
-    if taken.example is not None:
-        response = scores.add(taken.example)
+    explanation: object = {"left_out": answered.without}
+    if answered.without is not None:
+        teacher.metrics.add(answered.without, SumMetric(1))
+    if answered.example is not None:
+        response = scores.add(answered.example)
         for name in names(metrics):
             teacher.metrics.add(name, LazyMean(name, [response]))
         explanation = Explanation(response)

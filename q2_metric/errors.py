@@ -23,10 +23,10 @@ class Q2Error(Exception):
     """Base of all errors raised on purpose by this package.
 
     Attributes:
-        whatever_the_row: the error does not depend on the row: every other row would fail as well.
+        fails_every_row: whether every other row would fail with the same error.
     """
 
-    whatever_the_row = False
+    fails_every_row = False
 
 
 class InputError(Q2Error, ValueError):
@@ -46,12 +46,12 @@ class MissingExtra(Q2Error, ImportError):
     """An optional package is needed.
 
     Args:
-        what: what needs the package ("the preset 'paper'").
+        feature: what needs the package ("the preset 'paper'").
         package: name of the missing package ("torch").
         extra: the extra of q2-metric that installs it ("torch").
     """
 
-    whatever_the_row = True
+    fails_every_row = True
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(
@@ -68,7 +68,7 @@ class ModelError(Q2Error, OSError):
 class BrokenModel(ModelError):
     """A model that cannot be opened."""
 
-    whatever_the_row = True
+    fails_every_row = True
 
 
 class PicklesRefused(ModelError):
@@ -79,7 +79,7 @@ class PicklesRefused(ModelError):
         allow: the setting of the environment that allows them: "Q2_ALLOW_PICKLES=owner/model".
     """
 
-    whatever_the_row = True
+    fails_every_row = True
 
     def __init__(self, models: Sequence[str], allow: str) -> None:
         has, it = ("have", "them") if len(models) > 1 else ("has", "it")

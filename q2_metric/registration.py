@@ -1,9 +1,9 @@
-"""Makes the literal ``evaluate.load("q2")`` find the module of this package.
+"""Makes ``evaluate.load("q2")`` find the module of this package.
 
-``evaluate`` looks on the Hub and then in its cache of modules, where the newest script of a
-name counts. One line that imports our class is put there, unless the name is another metric's
-there: that stays what it is, and we say so. Nothing else knows the layout of that cache; no
-heavy package is imported here.
+``evaluate`` looks on the Hub, then in its cache of modules, and uses the newest script with the
+name. We put a script there: one line that imports our class. If the name already belongs to another
+metric, that script stays, and we say so. Only this module knows the layout of that cache. It
+imports no heavy package.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 from q2_metric.errors import InputError, MissingExtra
 
 NAMES = ("q2", "scale")
-"""The modules."""
+"""The names of the modules."""
 
 OPT_OUT = "Q2_NO_REGISTER"
-"""Environment variable: with any value, ``import q2_metric`` writes nothing."""
+"""If this environment variable is set, ``import q2_metric`` writes no script."""
 
 _OURS = re.compile(rb"^from (?:q2_metric|hf_plugin)\.", re.MULTILINE)
-"""In every script of ours; ``hf_plugin`` in those of checkouts before the first release."""
+"""Text in all scripts of ours; ``hf_plugin`` is in those of older checkouts."""
 
 
 def path(name: str) -> str:
@@ -57,18 +57,18 @@ def cache_folder() -> Path:
 
 
 class TakenError(InputError):
-    """The name of a module is another metric's in the cache of ``evaluate``."""
+    """Another metric already has the name in the cache of ``evaluate``."""
 
 
 def register() -> list[Path]:
-    """Writes the scripts into the cache, where they are not yet the newest of their name.
+    """Writes our scripts into the cache, unless they are already the newest with their names.
 
     Returns:
         The scripts, one for each of :data:`NAMES`.
 
     Raises:
         MissingExtra: evaluate is not installed.
-        TakenError: a name belongs to another metric there; our other script is still written.
+        TakenError: another metric has one of the names; the other script is still written.
         InputError: the cache cannot be written.
     """
     if find_spec("evaluate") is None:
@@ -89,10 +89,10 @@ def register() -> list[Path]:
 
 
 def register_quietly() -> None:
-    """:func:`register` for ``import q2_metric``.
+    """:func:`register` for ``import q2_metric``; it raises no error.
 
-    Where it cannot be done, nothing is said, but for a warning of a name that is another
-    metric's. The command ``q2`` loads nothing by that name and does not warn.
+    It only warns if another metric has a name of ours. The command ``q2`` does not load anything by
+    these names and does not warn.
     """
     if OPT_OUT in os.environ:
         return
@@ -130,11 +130,11 @@ def _folder(name: str) -> Path:
 
 
 def _of_others(name: str) -> Path | None:
-    """A script of this name that no release of this package has written."""
+    """A script with this name that is not from this package."""
     for script in sorted(_folder(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
             text = script.read_bytes()
-            broken = not text.strip(b"\0 \r\n\t")  # of a disk that was full, nobody's
+            broken = not text.strip(b"\0 \r\n\t")  # empty: left by a full disk
             ours = _OURS.search(text) or script == _target(name)
             if not broken and not ours:
                 return script
@@ -146,7 +146,8 @@ def _script(name: str) -> bytes:
 
 
 def _target(name: str) -> Path:
-    """Where our script is; the folder's name says what is in it, so that damage shows."""
+    """The path of our script. The name of its folder is a digest of its content, so that damage
+    shows."""
     return _folder(name) / hashlib.sha256(_script(name)).hexdigest() / f"{name}.py"
 
 
@@ -161,6 +162,6 @@ def _place(name: str) -> Path:
         with replacing(target) as unfinished:
             unfinished.write_bytes(script)
     newest = max(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
-    if newest != target:  # an older release's
+    if newest != target:  # from an older release
         os.utime(target)
     return target

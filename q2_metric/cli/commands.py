@@ -110,8 +110,9 @@ def overwriting() -> bool:
 
 
 class Command(click.Command):
-    """A command that never overwrites its inputs, and replaces a file of others only with
-    ``--overwrite``. Each output needs its own path.
+    """A command that never overwrites its inputs. Each output needs its own path.
+
+    An existing file that the same command did not write is replaced only with ``--overwrite``.
 
     Args:
         overwrites: what ``--overwrite`` does, for ``--help``.
@@ -147,7 +148,8 @@ class Command(click.Command):
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The files of data sets, if an output may be one: they are read without being named."""
+    """The files of the data sets. Commands read them without naming them, so an output must not be
+    one of them."""
     from q2_metric.data.catalogue import CATALOGUE
 
     names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}

@@ -65,7 +65,7 @@ class CachedMetric:
             try:
                 self._metric = self._load()
             except Q2Error as error:
-                error.whatever_the_row = True
+                error.fails_every_row = True
                 raise
             for base in entry(self.name).bases:
                 if inner := getattr(self._metric, base):

@@ -59,12 +59,12 @@ class Choice(Protocol):
 
     @property
     def request(self) -> Mapping[str, Any]:
-        """Everything that the chosen knowledge depends on, by name of the setting."""
+        """The settings on which the chosen knowledge depends, by name."""
         ...
 
     @property
     def paths(self) -> Sequence[str]:
-        """The values that may be files or folders."""
+        """Those settings that may be files or folders."""
         ...
 
     def load(self) -> Selector:
@@ -262,7 +262,7 @@ class Job:
         return CachedMetric(name, load, store, entry(name).request(self.preset, keywords))
 
     def rows(self, file: str, **callbacks: Any) -> Iterator[Row]:
-        """The rows of one file; ``told`` holds the callbacks of ``read_rows``."""
+        """The rows of one file; ``callbacks`` are those of ``read_rows``."""
         rows = read_rows(file, self.columns, blank=True, form=self.form,
                          group_by=self.group_by, **callbacks)
         return islice(rows, self.limit)

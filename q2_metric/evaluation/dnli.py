@@ -1,7 +1,7 @@
 """Dialogue NLI: is an utterance consistent with a persona? (Q², section 5.3)
 
-Personal questions are kept. A pair is consistent where it is entailed; neutral pairs are
-inconsistent. The paper's threshold is 0.1, tuned on the development set.
+Personal questions are kept. A pair is consistent if it is entailed; neutral pairs are inconsistent.
+The paper's threshold is 0.1, tuned on the development set.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def experiment(
     branches: int = ScaleSettings().branches,
     bar: Bar = silent,
 ) -> Report:
-    """Recall of a supporting utterance at 1; ROC-AUC of the metrics where there are two classes.
+    """Recall of a supporting utterance at 1, and ROC-AUC of the metrics if there are two classes.
 
     Args:
         scale: the metric whose backbone and settings are used for the search.

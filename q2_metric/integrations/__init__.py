@@ -1,8 +1,8 @@
-"""One file for each framework, or a folder where it takes more: ``evaluate``, the Trainer,
-lm-evaluation-harness, TRL, torchmetrics, lighteval, Inspect AI, MLflow, DeepEval,
-promptfoo, LlamaIndex.
+"""One file, or one folder, for each framework.
 
-Each turns the framework's rows into examples, and the scores into the framework's results.
-``judge`` has what the small ones share. Importing this package loads no framework, and the rest of
-``q2_metric`` does not import it.
+The frameworks are ``evaluate``, the Trainer, lm-evaluation-harness, TRL, torchmetrics, lighteval,
+Inspect AI, MLflow, DeepEval, promptfoo and LlamaIndex. Each module turns the framework's rows into
+examples, and the scores into the framework's results. ``judge`` has the shared parts of the small
+modules. Importing this package loads no framework, and the rest of ``q2_metric`` does not import
+it.
 """

@@ -1,5 +1,5 @@
-"""What the small integrations share: texts in, the numbers of each response and their evidence
-out."""
+"""The shared parts of the small integrations: texts in; the numbers of each response and their
+evidence out."""
 
 from __future__ import annotations
 

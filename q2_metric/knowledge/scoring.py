@@ -38,13 +38,13 @@ class PoolChoice:
 
     @property
     def request(self) -> dict[str, Any]:
-        """Everything that the chosen knowledge depends on, by name."""
+        """The settings on which the chosen knowledge depends, by name."""
         rankers = {f"ranker {i}": name for i, name in enumerate(self.rankers, start=1)}
         return {"pool": self.pool, **rankers}
 
     @property
     def paths(self) -> list[str]:
-        """The values that may be files or folders, without known names."""
+        """Those settings that are files or folders, without known names."""
         pools = [] if self.pool == ROW else [self.pool]
         return pools + [name for name in self.rankers if name not in NAMES]
 

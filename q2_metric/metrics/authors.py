@@ -41,7 +41,7 @@ def token_f1(span: str, answer: str) -> float:
 
 
 def agrees(answer: Answer, span: Span) -> bool:
-    """The round trip. A span of articles alone agrees with no words at all."""
+    """The round trip. A span that consists only of articles agrees with an empty answer."""
     return normalise(answer.text) == normalise(span.text)
 
 

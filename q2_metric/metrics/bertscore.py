@@ -74,7 +74,7 @@ class BertScore:
                 f"BERTScore cannot use the encoder {model!r}: {_first_line(error)}"
             ) from error
         tokenizer = self._scorer._tokenizer
-        # bert-score cuts at this length, which is 10^30 where the tokenizer's files do not say.
+        # bert-score cuts at this length, which is 10^30 if the tokenizer's files name none.
         tokenizer.model_max_length = min(tokenizer.model_max_length, _positions(config))
         self._batch_size = batch_size
         self.signature = signature(
@@ -97,8 +97,7 @@ class BertScore:
         device: str | None = None,
         batch_size: int = 64,
     ) -> BertScore:
-        """The metric with its own encoder, whatever the preset. Arguments are those of the
-        class."""
+        """The metric with its own encoder, for any preset. Arguments are those of the class."""
         return cls(bertscore_model, device=device, batch_size=batch_size)
 
     @texts_only

@@ -21,7 +21,7 @@ SEED = 12345
 LEVEL = 0.95
 
 _DRAWS_AT_ONCE = 1 << 20
-"""Places drawn at a time (8 MB), or one resample if that is more."""
+"""Number of places drawn at once (8 MB); at least one resample is drawn at once."""
 
 
 def bootstrap_interval(

@@ -53,7 +53,8 @@ def without_marks(example: Example) -> Example:
 
 
 def as_read(example: Example) -> tuple[Example, Excerpt]:
-    """The example without marks and with tables and JSON as sentences, and where these stand."""
+    """The example without marks, and with tables and JSON as sentences; and the excerpt that maps
+    places in its knowledge back to the original."""
     bare = without_marks(example)
     known = with_tables(bare.knowledge)
     return replace(bare, knowledge=known.text), known

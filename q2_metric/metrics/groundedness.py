@@ -176,7 +176,8 @@ class Groundedness:
         return (self.scale.signature, *([self.q2.signature] if self.q2 else []))
 
     def of(self, judged: Sequence[Score], asked: Sequence[Score] | None = None) -> list[Score]:
-        """Scores of responses from their scores by SCALE (and Q²), without scoring them again."""
+        """Scores of responses from their scores by SCALE (and Q²), without running these metrics
+        again."""
         questions: Sequence[Score | None] = [None] * len(judged) if asked is None else asked
         return [self._total(one, other) for one, other in zip(judged, questions, strict=True)]
 

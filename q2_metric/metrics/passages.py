@@ -52,7 +52,7 @@ class Search:
         self, ask: Callable[[Sequence[Pair]], Sequence[Verdict]], read: Callable[[Verdict], float],
         tree: TreeDivision | None,
     ) -> list[Place | None]:
-        """The place of the sentence that decides; ``None`` where there are no sentences.
+        """The place of the sentence that decides; ``None`` if there are no sentences.
 
         Args:
             ask: gives the verdict of each (text, claim).

@@ -98,4 +98,5 @@ _NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip
 FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "reading": "response",
             "round_trip": "exact", "markup": "keep", "recipe": "paper", "values": "text",
             "context": "off", "top_passages": 0}
-"""Settings that the papers do not have. A signature names those with another value than here."""
+"""Settings that the papers do not have. A signature names a setting if its value is not the one
+given here."""

@@ -15,7 +15,7 @@ OVERLAP = 0.25
 
 
 Reading = Literal["attributable", "consistent"]
-"""What counts as supported, by the guidelines of two families of labelled sets."""
+"""What counts as supported, in two families of labelling guidelines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,11 +81,11 @@ class Budget:
         return size
 
     def grow(self, tokens: int) -> None:
-        """Set the budget to ``tokens``, within the limit."""
+        """Sets the budget to ``tokens``, within the limit."""
         self.tokens = max(1, min(tokens, self.tokens if self.most is None else self.most))
 
     def halve(self, rows: int, width: int) -> None:
-        """Reduce the budget after ``rows`` rows of ``width`` tokens did not fit."""
+        """Reduces the budget after ``rows`` rows of ``width`` tokens did not fit."""
         if self.rows is not None:
             self.rows = rows // 2
         else:

@@ -181,9 +181,10 @@ def unsure(resolved: Mapping[str, str | None], columns: Columns, found: Sequence
 
     Args:
         resolved: result of :func:`resolve`.
-        columns: the requested columns; a named column is certain.
+        columns: the requested columns. A column that the caller named is never doubted.
         found: the columns of the file.
-        aliases: the usual names of each field's column; the first of them is certain.
+        aliases: the usual names of each field's column. A column with the first name is never
+            doubted.
     """
     read, others = resolved["knowledge"], []
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:

@@ -19,8 +19,11 @@ from q2_metric.types import Comparison, Dropped, Example, Judgement, Part, Score
 OutputRow = dict[str, Any]
 
 Form = Literal["text", "number", "whole", "yes-no", "texts", "object", "objects", "json"]
-"""``whole`` numbers are integers; ``texts`` a list of them, ``objects`` a list of objects; ``json``
-is an object with any names."""
+"""The type of a field.
+
+"whole" is an integer, "texts" a list of texts, "objects" a list of objects, and "json" an object
+with any names.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ number and id of the passage refer to this list."""
 PARTS = Field("parts", "objects", lambda score: score.evidence, kind=Part, fields=_own(
     name="text", value="number", contribution="number",
 ))
-"""What a combined score rests on."""
+"""The parts of a combined score."""
 
 DETAILS: Mapping[str, tuple[Field, ...]] = {
     "questions": (QUESTIONS, DROPPED), "sentences": (CLAIMS,), "parts": (PARTS, CLAIMS),
@@ -146,9 +149,9 @@ TEXT_FIELDS = (
     OTHER,
     Field("label", "yes-no", attrgetter("label")),
 )
-"""Fields of an output row that repeat what was scored; ``label`` is what people said."""
+"""Fields of an output row that repeat what was scored; ``label`` is people's label."""
 TEXTS = tuple(field.name for field in TEXT_FIELDS)
-"""Their names."""
+"""The names of :data:`TEXT_FIELDS`."""
 
 
 def _decision(metric: str) -> Field:

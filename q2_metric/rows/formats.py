@@ -25,12 +25,12 @@ def read_fields(
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The unchanged rows of a file, each with words that say where it is.
 
-    Formats are as for :func:`q2_metric.rows.read.read_rows`. It reads files that hold something
-    else than responses and knowledge, such as labels or foreign scores.
+    Formats are as for :func:`q2_metric.rows.read.read_rows`. It is for files that hold something
+    other than responses and knowledge, such as labels or scores.
 
     Raises:
         InputError: the file or one of its rows cannot be read.
-        MissingExtra: parquet without pyarrow.
+        MissingExtra: a parquet file needs pyarrow.
     """
     return fields_of(records(path, shown(path), form))
 
@@ -64,7 +64,7 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
 
     Raises:
         InputError: (on reading) the file cannot be read or its suffix is unknown.
-        MissingExtra: parquet without pyarrow.
+        MissingExtra: a parquet file needs pyarrow.
     """
     if str(path) == STDIN:
         if sys.stdin is None:
@@ -114,7 +114,7 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Builds an object and adds its duplicate keys to ``twice``."""
+    """Builds an object and adds its repeated keys to ``twice``."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]

@@ -31,7 +31,7 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
 
     Raises:
         InputError: the suffix is unknown, the folder does not exist, or the path is an input.
-        MissingExtra: parquet without pyarrow.
+        MissingExtra: a parquet file needs pyarrow.
     """
     check_place(path, SUFFIXES)
     check_written([path], inputs)

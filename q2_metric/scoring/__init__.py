@@ -1,29 +1,29 @@
-"""From responses to numbers: what all shells share.
+"""From responses to numbers: the part that all shells share.
 
-========================  =============================================================
-room                      step
-========================  =============================================================
-:mod:`.texts`             what a framework hands over becomes examples
-:mod:`.scores`            which of them a metric is asked about, and their scores
-:mod:`.outcome`           what each response counts in the means
-:mod:`.aggregate`         the means, and the one signature of them
-:mod:`.run`               all of it over rows that are there at once
-:mod:`.codec`             a score as JSON and back
-========================  =============================================================
+    ========================  =============================================================
+    room                      step
+    ========================  =============================================================
+    :mod:`.texts`             turns what a framework hands over into examples
+    :mod:`.scores`            decides which of them a metric scores, and scores them
+    :mod:`.outcome`           says what each response counts in the means
+    :mod:`.aggregate`         makes the means and their one signature
+    :mod:`.run`               does all of it for rows that are there at once
+    :mod:`.codec`             writes a score as JSON and reads it back
+    ========================  =============================================================
 
-What becomes of a response that has no score is the same in all shells:
+A response without a score counts in the same way in all shells:
 
-========================  =================  ==============================================
-response                  reason             in a mean
-========================  =================  ==============================================
-claims nothing            ``no_claim``       0, or left out with ``no_claim="exclude"``
-is blank                  ``empty``          the same; in the share ``no_claim`` too
-has blank knowledge       ``no_knowledge``   left out
-a metric fails on it      ``fault``          left out, and reported
-========================  =================  ==============================================
+    ========================  =================  ==============================================
+    response                  reason             in a mean
+    ========================  =================  ==============================================
+    claims nothing            ``no_claim``       0, or left out with ``no_claim="exclude"``
+    is blank                  ``empty``          the same; in the share ``no_claim`` too
+    has blank knowledge       ``no_knowledge``   left out
+    a metric fails on it      ``fault``          left out, and reported
+    ========================  =================  ==============================================
 
-Metrics judge claims, unless their entry in the registry says that they score any text
-(``any_text``): the overlaps of words, which papers report of all responses.
+Metrics judge claims. Only word overlaps, which papers report over all responses, score any text:
+their entry in the registry says so (``any_text``).
 """
 
 from q2_metric.scoring.aggregate import Aggregate as Aggregate

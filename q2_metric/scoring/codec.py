@@ -65,10 +65,10 @@ def _fields(item: Score | Comparison | Dropped | Judgement | Part) -> dict[str, 
 
 
 def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
-    """The score of :func:`to_json` for an example with the same texts.
+    """The score that :func:`to_json` wrote, for an example with the same texts.
 
-    The spans of its questions name ``example``, also where their places are those of the
-    response with its pronouns resolved.
+    The spans of its questions refer to ``example``, even if their places are those in the response
+    with resolved pronouns.
 
     Raises:
         TypeError, KeyError, ValueError, AttributeError: it is not such an object.

@@ -27,7 +27,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
         score: scores examples, in order.
 
     Raises:
-        Q2Error: one that is :attr:`~q2_metric.errors.Q2Error.whatever_the_row`, such as a model
+        Q2Error: one that is :attr:`~q2_metric.errors.Q2Error.fails_every_row`, such as a model
             that cannot be opened.
         ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
             or the device is lost: no row is to blame, and none should count as finished.
@@ -58,7 +58,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 
 def _fault(error: Exception) -> str:
     """Why a row has no score, in words; an error that is no row's is raised."""
-    if isinstance(error, Q2Error) and error.whatever_the_row:
+    if isinstance(error, Q2Error) and error.fails_every_row:
         raise error
     words = _words(error)
     if _device_lost(error):

@@ -14,9 +14,12 @@ from functools import lru_cache
 TEXT, TEXT_EXACT, TEXT_STEM = 0, 1, 2
 QUERY, QUERY_EXACT, QUERY_STEM, QUERY_FUNCTION, QUERY_NUMBER, QUERY_RUN = 3, 4, 5, 6, 7, 8
 N_TYPES = 9
-"""TEXT_*: a word of the text that does not occur in the query, occurs exactly, or occurs by
-its stem. QUERY_*: the same three; a function word; an unmatched number; an exact match whose
-neighbour matches at the same place (a run of two or more words)."""
+"""The types of words.
+
+TEXT_*: a word of the text that does not occur in the query, occurs exactly, or occurs by its stem.
+QUERY_*: the same three; a function word; an unmatched number; an exact match whose neighbour also
+matches at the same place (a run of two or more words).
+"""
 
 FUNCTION_WORDS = frozenset(
     """a an the this that these those and or but if then so as of in on at by for to from

@@ -1,7 +1,8 @@
-"""The part of a response that serves to ask a question about a span and to answer it.
+"""The part of a response that is read to ask a question about a span and to answer it.
 
-Over the whole response, the cost of a question grows with the response's length, and so does the
-number of questions: the total is quadratic. The span's sentence and its neighbours suffice.
+Over the whole response, both the cost of a question and the number of questions grow with the
+response's length, so the total cost would be quadratic. The span's sentence and its neighbours
+suffice.
 """
 
 from __future__ import annotations

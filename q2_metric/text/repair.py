@@ -17,9 +17,9 @@ from q2_metric.text.truecase import capitalised, truecase
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A repaired text; ``places[i]`` is where its character ``i`` stands in ``original``.
+    """A repaired text. Character ``i`` of ``text`` is at ``places[i]`` of ``original``.
 
-    ``raised`` are the characters of ``text`` that are capitals only as starts of sentences.
+    ``raised`` are the characters of ``text`` that are capitals only because they start a sentence.
     """
 
     original: str

@@ -17,9 +17,9 @@ def window_bounds(
 ) -> list[tuple[int, int]]:
     """[first, last) of windows of at most ``size`` that cover ``count`` tokens.
 
-    Each begins ``step`` after the one before. The last ends with the tokens and is never
-    inside the one before; with ``full_last`` it begins earlier, to be as long as the others.
-    No tokens have one empty window.
+    Each window begins ``step`` after the one before. The last window ends with the tokens and is
+    never inside the one before; with ``full_last`` it begins earlier, so that it is as long as the
+    others. For no tokens there is one empty window.
 
     >>> window_bounds(9, 4, 3), window_bounds(9, 4, 3, full_last=True)
     ([(0, 4), (3, 7), (6, 9)], [(0, 4), (3, 7), (5, 9)])
@@ -34,8 +34,8 @@ def window_bounds(
 def authors_windows(count: int, size: int, overlap: float) -> list[tuple[int, int]]:
     """[first, last) of the windows of ``size`` over ``count`` tokens in the package scale-score.
 
-    Their number follows the exact step, their places the step as a whole number. A last window may
-    therefore lie inside the one before, and the end of a very long text may be in no window.
+    Their number is computed with the exact step, but they are placed with the rounded step. So a
+    last window may lie inside the one before, and the end of a very long text may be in no window.
 
     >>> authors_windows(10, 8, overlap=0.25)
     [(0, 8), (6, 10)]

@@ -141,10 +141,10 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             if f"{self.prefix}{first}_loss" not in metrics:
                 return
         responses = self.respond(kwargs["model"], [row.prompt for row in self.rows])
-        result = _Found()
+        result = _Evaluation()
         if self.trainer.is_world_process_zero():
             self.responses = responses
-            result = self._found(responses)
+            result = self._evaluate(responses)
         result = _from_first(result)
         if result.problem:
             raise result.error or ModelError(result.problem)
@@ -155,14 +155,14 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         if best in result.unfit:
             metrics[best] = float("nan")
 
-    def _found(self, responses: Sequence[str]) -> _Found:
+    def _evaluate(self, responses: Sequence[str]) -> _Evaluation:
         """The result of the first process, which it sends to the others."""
         try:
             numbers, unfit = _numbers(
                 self.metrics, self.rows, responses, self.no_claim, strict=self.strict)
         except Exception as error:
-            return _Found(problem=f"{type(error).__name__}: {error}", error=error)
-        return _Found({f"{self.prefix}{name}": value for name, value in numbers.items()},
+            return _Evaluation(problem=f"{type(error).__name__}: {error}", error=error)
+        return _Evaluation({f"{self.prefix}{name}": value for name, value in numbers.items()},
                       [f"{self.prefix}{name}" for name in unfit])
 
 
@@ -275,9 +275,12 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The result of the first process: numbers by name, names that must not choose a checkpoint,
-    and an error that must end the training, if there is one."""
+class _Evaluation:
+    """The result of the first process.
+
+    It has the numbers by name, the names that must not choose a checkpoint, and an error that must
+    end the training, if there is one.
+    """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
     unfit: Sequence[str] = ()
@@ -310,12 +313,12 @@ def _numbers(
     return numbers, unfit
 
 
-def _from_first(result: _Found) -> _Found:
+def _from_first(result: _Evaluation) -> _Evaluation:
     """Sends the result of the first process to every process, since each decides which model is
     best."""
     if not distributed():
         return result
-    # An error may be one that cannot be sent: its words are.
+    # Some errors cannot be sent to other processes, but their text can.
     box = [replace(result, error=None)]
     torch.distributed.broadcast_object_list(box, src=0)
     return replace(box[0], error=result.error)

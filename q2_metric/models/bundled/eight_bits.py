@@ -72,8 +72,8 @@ def initializers(
     Args:
         name: the name of its weight, see :func:`is_product`.
         weight: (out, in).
-        ranges: ``NAME.multiplier`` (in,) and ``NAME.zero`` () of each product, and of those
-            in :data:`APART` the channels ``NAME.apart``.
+        ranges: for each product ``NAME.multiplier`` (in,) and ``NAME.zero`` (). Products in
+            :data:`APART` also have ``NAME.apart``, the indexes of the channels that are left out.
     """
     product = name.removesuffix(".weight")
     multiplier = ranges[f"{product}.multiplier"]

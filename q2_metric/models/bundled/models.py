@@ -62,13 +62,13 @@ def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 class _Bundled:
-    """Tokenising, batching by length, and a runtime.
+    """The base of the bundled models: tokenising, batching by length, and a runtime.
 
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``.
         batch_size: rows of a batch; ``None`` for as many as fit :data:`BATCH_TOKENS`.
-        networks: names from ``stored.VERSIONS``; empty for the default. Probabilities of
-            several networks are averaged.
+        networks: names from ``stored.VERSIONS``; empty for the default. Probabilities of several
+            networks are averaged.
 
     Raises:
         InputError: a batch size below 1, or a combination that does not exist.
@@ -94,8 +94,8 @@ class _Bundled:
         self._asked = (runtime, device, dtype, batch_size, threads, self.networks)
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
         if dtype == "int8":
-            # A number that is rounded to 8 bits may fall to either side by its last bit, which
-            # padding changes.
+            # A value that is rounded to 8 bits may change with its last bit, and padding
+            # changes the last bit.
             self.budget.step = MULTIPLE
 
         def opened(dtype: str) -> Forward:

@@ -145,7 +145,7 @@ class EntailmentNetwork(nn.Module):
         self.classify = nn.Linear(shape.hidden, 3)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor, query: Tensor) -> Tensor:
-        """``query`` is 1.0 on the tokens of the hypothesis, else 0.0: (batch, length)."""
+        """``query`` (batch, length) is 1.0 on the tokens of the hypothesis and 0.0 elsewhere."""
         places = torch.arange(1, query.shape[1] + 1, device=query.device)
         wanted = max(1, int((query * places).amax()))  # the first token and the hypothesis
         x = self.encoder(ids, types, lengths, wanted)

@@ -1,8 +1,8 @@
 """The bundled sentence vectors and weights of knowledge selection (no network, no torch).
 
-A text's vector is a weighted mean of the bundled encoder's word-piece vectors, projected. What
-was learned beside those vectors (a projection, a direction that weighs pieces, the weights of
-the evidence) is ``selection.safetensors``; recipe: :mod:`tools.training.selection`.
+A text's vector is a projected, weighted mean of the bundled encoder's word-piece vectors.
+``selection.safetensors`` has the learned parts: the projection, the direction that weighs pieces,
+and the weights of the evidence (recipe: :mod:`tools.training.selection`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def piece_vectors() -> Floats:
 
 @lru_cache(maxsize=1)
 def learned() -> dict[str, Floats]:
-    """What the recipe learned: ``projection``, ``weigh``, and the evidence's weights.
+    """The learned weights: ``projection``, ``weigh``, and the weights of the evidence.
 
     Raises:
         ModelError: the file is missing.

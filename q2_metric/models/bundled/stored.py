@@ -26,7 +26,7 @@ HASHES = "sha256.json"
 
 
 def shipped(file: str) -> Path:
-    """Where a file of :data:`WEIGHTS` is.
+    """The path of a file of :data:`WEIGHTS`.
 
     Raises:
         ModelError: it is missing.
@@ -38,13 +38,14 @@ def shipped(file: str) -> Path:
 
 
 def intact(file: str) -> Path:
-    """As :func:`shipped`, and checks that the file is the released one before it is read.
+    """:func:`shipped`, after checking that the file is the released one.
 
     Each file is hashed once in a process, before its first use (0.04 s for 70 MB on a processor
     with SHA extensions).
 
     Raises:
-        ModelError: it is missing, or it was changed: signatures would name the released weights.
+        ModelError: the file is missing or was changed; signatures would still name the released
+            weights.
     """
     path = shipped(file)
     _check(path)
@@ -90,12 +91,13 @@ def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def whole(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[Any]:
-    """A weight converted from 8 bits, if it is stored so."""
+    """A weight as float32; 8-bit values are converted."""
     return value if scale is None else value * scale
 
 
 def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
-    """As :func:`each_weight`, but 8-bit weights are not converted and have a scale for each row."""
+    """The weights of :func:`each_weight`, but 8-bit weights stay as they are, with a scale for each
+    row."""
     from safetensors import safe_open
 
     with safe_open(intact(FILES.get(owner, SHARED)), framework="numpy") as file:

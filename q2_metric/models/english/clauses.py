@@ -42,7 +42,7 @@ class Clause:
 
 
 def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
-    """The subject of a clause after ``noun``, and whether it is plural.
+    """The subject of a clause that follows ``noun``, and whether it is plural.
 
     In "it is a sitcom created by ..." the subject is "it"; elsewhere it is "the sitcom".
     """

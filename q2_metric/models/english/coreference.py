@@ -1,9 +1,9 @@
-"""Coreference over a dialogue (Q² v1, appendix A). Experimental: tested with given chains.
+"""Coreference over a dialogue (Q² v1, appendix A). Experimental: tested only with given chains.
 
-The backend is coreferee: it runs on the spaCy pipeline that the package has already, needs
-no torch, and once installed no network (``python -m coreferee install en`` fetches its
-English model from GitHub). Of the other libraries on the package index (2026-11-25), fastcoref
-and maverick-coref have no release since June 2025 and fetch their weights from the Hub.
+The backend is coreferee. It runs on the spaCy pipeline that the package already has, and needs no
+torch. ``python -m coreferee install en`` fetches its English model from GitHub; after that it needs
+no network. Of the other libraries on the package index (2026-11-25), fastcoref and maverick-coref
+have had no release since June 2025 and fetch their weights from the Hub.
 """
 
 from __future__ import annotations

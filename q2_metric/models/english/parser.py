@@ -108,7 +108,7 @@ def _load() -> Language:
 
 
 def _quicken(language: Language) -> None:
-    """Turn the lemmatiser's word lists into sets.
+    """Turns the lemmatiser's word lists into sets.
 
     The lemmatiser only tests membership, which took a fifth or more of all parsing time.
     """
@@ -200,7 +200,7 @@ class Parser:
         return [parsed[key] for key in keys]
 
     def _parse_new(self, lent: dict[_Key, str]) -> dict[_Key, Parsed]:
-        """Parses by key; ``lent`` has the knowledge of each."""
+        """Parses texts by key; ``lent`` has the knowledge for each key."""
         if not lent:
             return {}
         repaired = [repair(text, knowledge) for (text, _), knowledge in lent.items()]

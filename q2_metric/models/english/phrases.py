@@ -1,4 +1,4 @@
-"""Noun phrases and auxiliaries as a question writes them."""
+"""Noun phrases and auxiliaries, written as in a question."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def expand(tree: Tree, word: Word) -> str:
 
 
 def lowered(tree: Tree, word: Word) -> str:
-    """The word as it is written inside a sentence: names with a capital, others without."""
+    """The word as written inside a sentence: names with a capital, other words without."""
     if word.lower == "n't":
         return "not"
     if word.lower == "us" and word.label == "GPE":
@@ -49,9 +49,9 @@ def _marks_title(tree: Tree, word: Word) -> bool:
 
 
 def spell(tree: Tree, members: Sequence[Word]) -> str:
-    """The words as text, blanks as in the sentence where they are neighbours.
+    """The words as text, with the blanks of the sentence between neighbours.
 
-    Titles stand in quotes, also where the quotes are not among the words.
+    Titles stand in quotes, even if the quotes are not among the words.
     """
     members = [word for word in members if not _marks_title(tree, word)]
     parts: list[str] = []
@@ -65,7 +65,8 @@ def spell(tree: Tree, members: Sequence[Word]) -> str:
 
 
 def is_aside(tree: Tree, word: Word) -> bool:
-    """An apposition after a comma or a bracket. Others ('the word "pizza"') are needed."""
+    """Whether an apposition follows a comma or a bracket. Others ('the word "pizza"') are
+    needed."""
     edge = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
     return word.dep == "appos" and edge > 0 and tree.words[edge - 1].text in (",", "(", "-", "–")
 

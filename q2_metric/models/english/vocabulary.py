@@ -30,14 +30,14 @@ DENYING = words("deny doubt dispute refute disprove reject")
 NOT_DENYING = words("only until just merely simply necessarily")
 """If one of these words follows "not", the "not" is not a denial."""
 ENDINGS = words("until till")
-"""What says when it was so after all."""
+"""With these words, "not" does not deny: "not ... until 1990" says when something happened."""
 FALSE = words("false untrue incorrect wrong inaccurate lie myth falsehood hoax rumor rumour")
 TRUE = words("true correct accurate right case")
 SAYINGS = words("""
     it this that which claim statement idea belief rumor rumour notion assertion story
     report news allegation theory
 """)
-"""Subjects of which those are said."""
+"""Subjects that a sentence calls true or false ("the claim that ... is false")."""
 UNASKED = words("intj mark cc preconj parataxis dep meta conj")
 """Dependents of a verb that its question leaves out."""
 LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")
@@ -45,7 +45,7 @@ LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")
 GENERIC = words("those one ones people person something thing things someone")
 """Nouns that say nothing without their relative clause."""
 VAGUE = words("many much several some various other different few certain")
-"""Adjectives that an example is no example of."""
+"""Adjectives that make "an example of ..." meaningless."""
 IDIOMS = words("course fact example time lot bit kind sort way thing things sure fun general")
 """Heads of set phrases after a preposition ("of all time", "in fact", "by the way")."""
 DROPPED_ADVERBS = words("""

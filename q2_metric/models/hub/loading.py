@@ -70,7 +70,7 @@ class LoadedModel:
 
 
 def require(feature: str) -> None:
-    """Check that torch and transformers can be imported.
+    """Checks that torch and transformers can be imported.
 
     Raises:
         MissingExtra: one of them is not installed.
@@ -104,7 +104,7 @@ def resolve_device(device: str = "auto") -> str:
     ``"auto"`` takes CUDA, then Apple's MPS, then the CPU.
 
     Raises:
-        InputError: an unknown device, or one that this machine does not have.
+        InputError: the device is unknown, or this machine does not have it.
         MissingExtra: torch is not installed.
     """
     require(f"the device {device!r}")
@@ -135,7 +135,7 @@ def resolve_dtype(dtype: str = "float32") -> torch.dtype:
     """The torch dtype named "float32", "bfloat16" or "float16".
 
     Raises:
-        InputError: another name.
+        InputError: the name is another one.
     """
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
@@ -165,7 +165,7 @@ def load_config(name: str) -> Any:
 
 
 def check_models(models: Sequence[str]) -> None:
-    """Check that all of these models exist and may be read, before any is downloaded.
+    """Checks that all of these models exist and may be read, before any is downloaded.
 
     The check is quick: it imports neither torch nor transformers.
 
@@ -281,7 +281,7 @@ def _place(name: str) -> tuple[str, str]:
 
 
 def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:
-    """Refuse a model whose task layers would be initialised at random."""
+    """Refuses a model whose task layers would be initialised at random."""
     inside = f"{model.base_model_prefix}."
     head = sorted(key for key in info.get("missing_keys", ()) if not key.startswith(inside))
     if auto_class == "AutoModel":  # the pooled output of a bare encoder is not used
@@ -294,7 +294,7 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
 
 @contextlib.contextmanager
 def _errors_about(name: str) -> Iterator[None]:
-    """Turn whatever a library raises while it loads ``name`` into one clear line."""
+    """Turns any error that a library raises while it loads ``name`` into one clear line."""
     try:
         yield
     except ImportError as error:
@@ -351,7 +351,7 @@ def _reason(name: str, error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bars or advice while loading; the caller's settings are restored."""
+    """Turns off progress bars and advice while loading; the caller's settings are restored."""
     hub: Any = import_module("huggingface_hub.utils")
     bars = not hub.are_progress_bars_disabled()
     noise: Any = sys.modules.get("transformers.utils.logging")
@@ -375,7 +375,7 @@ def _quiet() -> Iterator[None]:
 
 
 def check_finite(name: str, scores: Any) -> Any:
-    """``scores`` unchanged, if all are finite.
+    """Returns ``scores`` unchanged if all are finite.
 
     Raises:
         ModelError: the numbers are not finite, as happens to some models in float16.

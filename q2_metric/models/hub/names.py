@@ -67,8 +67,8 @@ def commit(name: str) -> str:
     """The commit that a Hub name stands for locally. A missing config is downloaded.
 
     Raises:
-        Exception: of huggingface_hub, of several kinds: there is no such model or revision,
-            or the Hub cannot be reached.
+        Exception: an error of huggingface_hub: there is no such model or revision, or the Hub
+            cannot be reached.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -116,7 +116,7 @@ def _answers() -> bool:
         try:
             get_session().head(constants.ENDPOINT, timeout=MOMENT)
             answers.append(True)
-        except Exception as error:  # of httpx, of many kinds
+        except Exception as error:  # httpx has many kinds of errors
             name = type(error).__name__
             answers.append("Connect" not in name and "Timeout" not in name)
 

@@ -14,21 +14,22 @@ from q2_metric.types import Verdict
 
 
 class TorchNli:
-    """Judges entailment with any sequence classification model trained on NLI.
+    """Judges entailment with any sequence classification model trained on NLI; also a SCALE
+    backbone.
 
-    It is a SCALE backbone too. The order of the classes is given, or read from the model's config
-    in any case. Two-way models have "entailment" and "not_entailment"; the probability of the
-    latter counts as ``neutral``.
+    The order of the classes is given, or read from the model's config. Two-way models have
+    "entailment" and "not_entailment"; the probability of the latter counts as ``neutral``.
 
     Args:
         model: tokenizer and weights.
-        labels: names of the logits in order; ``None`` for the config's.
+        labels: names of the logits in order; ``None`` reads them from the config.
         known: the same, used if the config has only LABEL_0 … and no labels are given.
-        batch_size: windows at a time; ``None`` for as many as fit (see ``Batches``).
-        max_length: tokens of premise and hypothesis together; ``None`` for the model's.
+        batch_size: windows in one batch; ``None`` takes as many as fit (see ``Batches``).
+        max_length: most tokens of premise and hypothesis together; ``None`` means the model's
+            limit.
 
     Raises:
-        InputError: labels that name no entailment class.
+        InputError: the labels name no entailment class.
         ModelError: the model does not say which of its classes is entailment.
     """
 
@@ -54,9 +55,9 @@ class TorchNli:
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         """A verdict for each (premise, hypothesis); equal pairs are judged once.
 
-        A premise too long for the model is read in windows that overlap by a quarter, and
-        the window with the highest P(entailment) gives the verdict. Only a hypothesis that
-        would fill more than half a window is cut.
+        A premise that is too long for the model is read in windows that overlap by a quarter, and
+        the window with the highest P(entailment) counts. A hypothesis is cut only if it would fill
+        more than half of a window.
         """
         asked = list(dict.fromkeys(pairs))
         tokenizer, limit = self._loaded.tokenizer, self.max_length // 2

@@ -1,7 +1,7 @@
-"""Weights that are only to be had as pickles, which can hold code: which may be read.
+"""Which models may be read from a pickle, although a pickle can contain code.
 
-The published models of the presets are trusted by their names: torch's weights-only reader reads
-them, which runs no code of a pickle's. Any other must be named by the user.
+The published models of the presets are trusted by name: torch's weights-only reader reads them,
+which runs no code from a pickle. The user must name any other model.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_weights(models: Iterable[str]) -> None:
-    """Check that the weights of all models may be read, before any are downloaded.
+    """Checks that the weights of all models may be read, before any are downloaded.
 
     One warning names the trusted models that have only pickles.
 
     Raises:
-        PicklesRefused: some have no safetensors and may not be read; the message names all.
-        Exception: of huggingface_hub, of several kinds, where a model cannot be found.
+        PicklesRefused: some models have no safetensors and may not be read; the message names all.
+        Exception: an error of huggingface_hub: a model cannot be found.
     """
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     pickled = [name for name in dict.fromkeys(models)
@@ -59,7 +59,7 @@ def _named() -> list[str]:
 
 
 def trusted(name: str) -> bool:
-    """Whether it is a preset's published model at its owner's current revision."""
+    """Whether the model is a preset's published model, at its owner's current revision."""
     return name in published() and not is_folder(name)
 
 
