@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from q2_metric.data.json_rows import read_json, text_of
+from q2_metric.data.set_rows import read_rows, text_of
 from q2_metric.errors import DataError
 from q2_metric.types import Example, Label
 
@@ -44,7 +44,8 @@ def read_dnli(path: str | Path) -> list[SentencePair]:
     """
     path = Path(path)
     pairs = []
-    for number, row in enumerate(read_json(path, ("sentence1", "sentence2", "label")), start=1):
+    needed = ("sentence1", "sentence2", "label")
+    for number, row in enumerate(read_rows(path, "json", needed), start=1):
         if row["label"] not in LABELS:
             raise DataError(
                 f"{path}, row {number}: the label is {row['label']!r}, not one of "

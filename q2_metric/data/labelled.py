@@ -1,9 +1,8 @@
-"""A response with a human judgement, and the csv files of such responses."""
+"""A response with a human judgement."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,29 +35,6 @@ def contexts(items: Iterable[Labelled]) -> list[Example]:
         if item.consistent and not context.response:
             by_knowledge[example.knowledge] = replace(context, response=example.response)
     return list(by_knowledge.values())
-
-
-def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a csv file; every value is a text, also "nan".
-
-    Raises:
-        DataError: the file is missing, is not a csv in UTF-8, or lacks one of ``columns``.
-    """
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise DataError(f"{path}: has no column {missing[0]!r}; is it the right file?")
-            rows = list(reader)
-    except (OSError, ValueError, csv.Error) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    for number, row in enumerate(rows, start=1):
-        if any(row[name] is None for name in columns):
-            raise DataError(f"{path}, row {number}: is cut short; download the file again")
-    return rows
 
 
 def read_label(value: str, path: Path, number: int) -> bool:

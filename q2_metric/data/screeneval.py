@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from q2_metric.data.json_rows import read_json, text_of
+from q2_metric.data.set_rows import read_rows, text_of
 from q2_metric.errors import DataError
 from q2_metric.types import Example
 
@@ -43,7 +43,7 @@ def read_screeneval(path: str | Path) -> list[Supported]:
     path = Path(path)
     supported = []
     needed = ("convo", "inferred_summary", "agg_label")
-    for number, row in enumerate(read_json(path, needed), start=1):
+    for number, row in enumerate(read_rows(path, "json", needed), start=1):
         lines = _utterances(row, path, number)
         if row["agg_label"] not in (0, 1):
             raise DataError(f"{path}, row {number}: 'agg_label' is not true or false")

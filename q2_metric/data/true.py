@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from q2_metric.data.download import folder
-from q2_metric.data.labelled import Labelled, read_csv, read_label
+from q2_metric.data.labelled import Labelled, read_label
+from q2_metric.data.set_rows import read_rows
 from q2_metric.errors import DataError
 from q2_metric.types import Example
 
@@ -34,7 +35,7 @@ def read_true(source: str | Path) -> list[Labelled]:
             system=row.get("model"),
         )
         for number, row in enumerate(
-            read_csv(path, ("grounding", "generated_text", "label")), start=1
+            read_rows(path, "csv", ("grounding", "generated_text", "label")), start=1
         )
     ]
     if not labelled:

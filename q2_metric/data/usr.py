@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from q2_metric.data.json_rows import read_json, text_of
+from q2_metric.data.set_rows import read_rows, text_of
 from q2_metric.errors import DataError
 from q2_metric.types import Example
 
@@ -51,7 +51,8 @@ def read_usr(
     """
     path = Path(path)
     rated = []
-    for number, row in enumerate(read_json(path, ("context", "fact", "responses")), start=1):
+    needed = ("context", "fact", "responses")
+    for number, row in enumerate(read_rows(path, "json", needed), start=1):
         fact = text_of(row, "fact", path, number).strip()
         turns = text_of(row, "context", path, number).splitlines()
         if not isinstance(row["responses"], list):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from q2_metric.data.download import folder
-from q2_metric.data.labelled import Labelled, read_csv, read_label
+from q2_metric.data.labelled import Labelled, read_label
+from q2_metric.data.set_rows import read_rows
 from q2_metric.types import Example
 
 SYSTEMS = ("dodeca", "memnet")
@@ -38,7 +39,7 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
             consistent=not read_label(row[f"{system}_label"], path, number),
             system=system,
         )
-        for number, row in enumerate(read_csv(path, needed), start=1)
+        for number, row in enumerate(read_rows(path, "csv", needed), start=1)
         for system in SYSTEMS
     ]
 
@@ -55,7 +56,7 @@ def read_gold(path: Path | None = None) -> list[Example]:
         DataError: the file is missing or malformed.
     """
     path = path or folder("wow_q2") / "cross_annotation.csv"
-    return [_example(row, row["gold"]) for row in read_csv(path, [*_CONTEXT, "gold"])]
+    return [_example(row, row["gold"]) for row in read_rows(path, "csv", [*_CONTEXT, "gold"])]
 
 
 def read_selected(directory: Path | None = None) -> list[Labelled]:
@@ -73,8 +74,8 @@ def read_selected(directory: Path | None = None) -> list[Labelled]:
         Labelled(_example(row, row["response"], system), consistent, system)
         for system in SYSTEMS
         for consistent in (True, False)
-        for row in read_csv(
-            directory / f"{system}_{'' if consistent else 'in'}consistent.csv",
+        for row in read_rows(
+            directory / f"{system}_{'' if consistent else 'in'}consistent.csv", "csv",
             [*_CONTEXT, "response"],
         )
     ]

@@ -94,11 +94,11 @@ def test_true_label_one_is_consistent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("grounding,label\nk,1\n", "has no column 'generated_text'"),
+        ("grounding,label\nk,1\n", "row 1: has no 'generated_text'"),
         ("grounding,generated_text,label\nk,r,yes\n", "row 1: the label is 'yes', not 0 or 1"),
-        ("grounding,generated_text,label\nk,r,1\nk,r\n", "row 2: is cut short"),
-        ('grounding,generated_text,label\nk,"r,1\n', "cannot be read"),
-        ("", "has no column 'grounding'"),
+        ("grounding,generated_text,label\nk,r,1\nk,r\n", "row 2: has no 'label'"),
+        ('grounding,generated_text,label\nk,"r,1\n', "line 2: has a misplaced quotation mark"),
+        ("", "has no rows"),
     ],
 )
 def test_files_that_are_not_what_they_should_be(tmp_path: Path, text: str, message: str) -> None:
@@ -109,7 +109,7 @@ def test_files_that_are_not_what_they_should_be(tmp_path: Path, text: str, messa
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="there is no such file"):
         read_true(tmp_path / "none.csv")
 
 

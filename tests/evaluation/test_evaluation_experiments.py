@@ -273,7 +273,7 @@ def test_dnli(tmp_path: Path) -> None:
         ('[{"label": "x", "sentence1": "a", "sentence2": "b"}]', "row 1: the label is 'x'"),
         ('[{"label": "neutral", "sentence1": "a"}]', "row 1: has no 'sentence2'"),
         ('[{"label": "neutral", "sentence1": "a", "sentence2": 3}]', "is 3, not a text"),
-        ("[1]", "not a list of objects"),
+        ("[1]", "row 1: is not a JSON object but a number"),
         ('{"a": 1}\n{', "line 2: is not JSON"),
     ],
 )
