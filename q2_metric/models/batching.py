@@ -6,7 +6,8 @@ recognises the out-of-memory errors of the runtimes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -100,6 +101,7 @@ def in_batches(
     longest_first: bool,
     too_large: Callable[[int], str],
     ran_out: Callable[[], None] = lambda: None,
+    at_once: int = 1,
 ) -> list[T]:
     """The results of all rows, in their order; rows of similar length share a batch.
 
@@ -114,30 +116,59 @@ def in_batches(
             otherwise start with the shortest.
         too_large: makes the message for a single row of this many tokens that does not fit.
         ran_out: called after memory ran out, when nothing refers to the batch any more.
+        at_once: number of batches that run at the same time, each in a thread.
 
     Raises:
         ModelError: a single row does not fit into memory.
     """
     order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=longest_first)
     results: dict[int, T] = {}
+    while len(results) < len(order):
+        for part, outputs in _run(_parts(order[len(results):], lengths, budget), run, at_once):
+            if outputs is not None:
+                results.update(zip(part, outputs, strict=True))
+                continue
+            ran_out()
+            width = max(lengths[place] for place in part)
+            if len(part) == 1:
+                raise ModelError(too_large(width))
+            budget.halve(len(part), width)
+            break  # what is left makes other batches
+    return [results[place] for place in range(len(lengths))]
+
+
+def _parts(
+    order: Sequence[int], lengths: Sequence[int], budget: Budget
+) -> Iterator[Sequence[int]]:
+    """The places of each batch, within the budget as it is when the batch is taken."""
     at = 0
     while at < len(order):
         size = budget.take(lengths[order[place]] for place in range(at, len(order)))
-        part = order[at : at + size]
-        outputs: Sequence[T] | None = None
+        yield order[at : at + size]
+        at += size
+
+
+def _run(
+    parts: Iterable[Sequence[int]], run: Callable[[Sequence[int]], Sequence[T]], at_once: int
+) -> Iterator[tuple[Sequence[int], Sequence[T] | None]]:
+    """Each batch with its results, in order; ``None`` if memory ran out."""
+
+    def tried(part: Sequence[int]) -> tuple[Sequence[int], Sequence[T] | None]:
         try:
-            outputs = run(part)
+            return part, run(part)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-        # This runs outside the handler: its traceback would keep the batch alive.
-        if outputs is None:
-            ran_out()
-            width = max(lengths[place] for place in part)
-            if size == 1:
-                raise ModelError(too_large(width))
-            budget.halve(size, width)
-            continue
-        results.update(zip(part, outputs, strict=True))
-        at += size
-    return [results[place] for place in range(len(lengths))]
+        # This is outside the handler: its traceback would keep the batch alive.
+        return part, None
+
+    # One after the other, each part is taken when the one before is done: the budget may change.
+    if at_once == 1:
+        yield from map(tried, parts)
+        return
+    # A new pool each time: a forked child would wait for the threads of its parent.
+    with ThreadPoolExecutor(at_once, thread_name_prefix="q2-batch") as pool:
+        try:
+            yield from pool.map(tried, parts)
+        finally:
+            pool.shutdown(cancel_futures=True)

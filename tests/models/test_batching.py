@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -28,9 +29,10 @@ class Device:
         return [place * 10 for place in places]
 
 
-def run(device: Device, budget: Budget, *, longest_first: bool) -> list[int]:
+def run(device: Device, budget: Budget, *, longest_first: bool, at_once: int = 1) -> list[int]:
     return in_batches(LENGTHS, device, budget, longest_first=longest_first,
-                      too_large=lambda width: f"a row of {width} tokens does not fit")
+                      too_large=lambda width: f"a row of {width} tokens does not fit",
+                      at_once=at_once)
 
 
 @pytest.mark.parametrize("longest_first", [True, False])
@@ -63,6 +65,43 @@ def test_what_did_not_fit_is_halved_and_remembered(budget: Budget) -> None:
     failed = device.failed
     run(device, budget, longest_first=False)
     assert device.failed == failed
+
+
+@pytest.mark.parametrize("budget", [Budget(24), Budget(0, rows=3), Budget(10**6)])
+def test_batches_that_run_at_once_are_those_that_run_alone(budget: Budget) -> None:
+    alone, device = Device(), Device()
+    run(alone, budget, longest_first=False)
+    assert run(device, budget, longest_first=False, at_once=3) == [i * 10 for i in range(8)]
+    assert sorted(device.batches) == sorted(alone.batches)
+
+
+def test_batches_run_at_once() -> None:
+    """Each waits until the other has begun; one after the other they would never end."""
+    both = threading.Barrier(2, timeout=60)
+
+    def meet(places: Sequence[int]) -> list[int]:
+        both.wait()
+        return list(places)
+
+    assert in_batches([1, 1], meet, Budget(0, rows=1), longest_first=False, too_large=str,
+                      at_once=2) == [0, 1]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+def test_memory_that_runs_out_or_an_error_ends_all_that_run_at_once(at_once: int) -> None:
+    device = Device(capacity=40)
+    assert run(device, Budget(0, rows=3), longest_first=False, at_once=at_once) == [
+        i * 10 for i in range(8)]
+    assert device.failed
+    with pytest.raises(ModelError, match="a row of 40 tokens does not fit"):
+        run(Device(capacity=39), Budget(10**6), longest_first=True, at_once=at_once)
+
+    def broken(places: Sequence[int]) -> list[int]:
+        raise ValueError(f"rows {places}")
+
+    with pytest.raises(ValueError, match=r"rows \[1\]"):
+        in_batches(LENGTHS, broken, Budget(0, rows=1), longest_first=False, too_large=str,
+                   at_once=at_once)
 
 
 def test_a_budget_that_ran_out_does_not_grow() -> None:

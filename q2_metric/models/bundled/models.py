@@ -23,7 +23,7 @@ from q2_metric.models.bundled.encoding import (
     collate,
     windows,
 )
-from q2_metric.models.bundled.runtimes import Runtime, forward_of, settled
+from q2_metric.models.bundled.runtimes import Runtime, batches_at_once, forward_of, settled
 from q2_metric.models.bundled.stored import VERSIONS, intact
 from q2_metric.models.spans import Best, best_span
 from q2_metric.models.verdicts import best_verdicts
@@ -92,6 +92,7 @@ class _Bundled:
         on_cpu = device in ("auto", "cpu")
         dtype = settled(dtype, device, threads)
         self._asked = (runtime, device, dtype, batch_size, threads, self.networks)
+        self._at_once = batches_at_once(runtime, device, dtype, threads)
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
         if dtype == "int8":
             # A value that is rounded to 8 bits may change with its last bit, and padding
@@ -128,6 +129,7 @@ class _Bundled:
             too_large=lambda width: (
                 f"{self.name}: a single row of {width} tokens does not fit into memory"
             ),
+            at_once=self._at_once,
         )
 
     def _logits(self, rows: Sequence[QueryWindow], forward: Forward) -> list[NDArray[np.float32]]:

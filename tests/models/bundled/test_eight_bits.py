@@ -40,6 +40,13 @@ def test_no_sum_of_two_products_leaves_16_bits() -> None:
     assert np.all(np.abs(restored - weight.T) <= 0.501 * scale * multiplier[:, None])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_batches_that_run_at_once_have_the_same_bits(dtype: str) -> None:
+    pairs = [*PAIRS, *MORE]
+    alone, three = (BundledEntailment(dtype=dtype, threads=threads) for threads in (1, 3))
+    assert three.judge(pairs) == alone.judge(pairs)
+
+
 def test_the_largest_numbers_are_added_exactly() -> None:
     """By ONNX Runtime on this processor; a sum that is cut off would be far off."""
     onnx = pytest.importorskip("onnx")
