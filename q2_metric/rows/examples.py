@@ -193,10 +193,10 @@ def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | N
 
 
 def _there(fields: Mapping[str, object], field: str, column: str | None) -> object:
-    """The value of a required field; "" if the value is missing.
+    """The value of a required field; "" for a null value.
 
     Raises:
-        InputError: the row does not have it.
+        InputError: the row has no such field.
     """
     if column is None or (column not in fields and value_of(fields, column) is None):
         raise InputError(f"the {field} is missing: the row has no field {column!r}")

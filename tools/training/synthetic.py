@@ -231,7 +231,8 @@ def _told(doc: Any, wanted: str, pool: Replacements, rng: random.Random) -> Trai
 
 
 def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, str], str]:
-    """Sometimes a pronoun for the subject: the replacement of its tokens, and the knowledge."""
+    """The replacements of the subject's tokens, and the knowledge; sometimes a pronoun replaces the
+    subject in one of them."""
     head = next((t for t in subject if t.head not in subject), subject[0])
     pronoun = head.pos_ == "PRON"
     style = rng.random()
