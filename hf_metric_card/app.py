@@ -1,7 +1,7 @@
-"""The Space's page: type a response and its knowledge, see the scores and what they rest on.
+"""The page of the Space: type a response and its knowledge, and see the scores with their evidence.
 
-``python app.py`` runs it on this machine, offline, with the bundled preset. The explanation
-is the one of ``q2 report``, in a frame of its own.
+``python app.py`` runs it on this machine, offline, with the bundled preset. The explanation is that
+of ``q2 report``, in a frame of its own.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ INTRO = (
     "answers. **SCALE** asks for each sentence whether the knowledge entails it. Both run here "
     "with the small models of the package; larger ones are a keyword away."
 )
-# A wrong year, all of it right, a sentence that is made up, a clause that the two judge
-# differently, nothing that could be checked.
+# A wrong year; all of it right; an invented sentence; a clause that the two metrics judge
+# differently; nothing that could be checked.
 EXAMPLES = [
     ["i love that show ! it aired on pbs from 1983 to 1991 .",
      "Ross hosted The Joy of Painting, which aired from 1983 to 1994 on PBS.", ""],
@@ -44,7 +44,7 @@ EXAMPLES = [
      "The Sahara is a desert on the African continent.", "i will cross the sahara next year ."],
 ]
 LONGEST = 20_000
-"""Characters of an input: the page is for a try, files are for ``q2 score``."""
+"""Most characters of an input. Use ``q2 score`` for longer texts."""
 
 # Fonts of this machine: gradio's default theme would fetch one from Google.
 THEME = gr.themes.Default(
@@ -104,7 +104,7 @@ def page() -> gr.Blocks:
                 shown.render()
                 with gr.Accordion("As data", open=False):
                     data.render()
-        # First away with the old result: an error would leave it beside the new texts.
+        # Remove the old result first, so that an error does not leave it beside the new texts.
         button.click(lambda: ("", None), None, outputs, api_visibility="private").then(
             explain, inputs, outputs, api_name="explain")
     return blocks

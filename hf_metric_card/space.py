@@ -1,8 +1,8 @@
-"""``python hf_metric_card/space.py q2|scale FOLDER [WHEEL]``: a Space, ready to be pushed.
+"""``python hf_metric_card/space.py q2|scale FOLDER [WHEEL]``: makes a Space that can be pushed.
 
-The two share card, page and tests; the card's title and the module differ. With a wheel of
-this package (``pip wheel --no-deps .``) it lies beside the page and is what is installed, which
-is needed until the package is published.
+Both Spaces share the card, the page and the tests; only the card's title and the module differ. A
+wheel of this package (``pip wheel --no-deps .``) is put beside the page and installed from there.
+This is needed until the package is published.
 """
 
 from __future__ import annotations

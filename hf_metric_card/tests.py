@@ -1,6 +1,6 @@
-"""Cases for the module that lies beside this file, with the scores of the bundled preset.
+"""Cases for the module beside this file, with the scores of the bundled preset.
 
-Chosen so that any sound model agrees: equal answers, no answer, a changed year.
+Any sound model should agree with them: equal answers, no answer, a changed year.
 """
 
 from pathlib import Path

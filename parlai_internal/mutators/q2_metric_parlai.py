@@ -1,4 +1,4 @@
-"""ParlAI imports every module of this namespace package; this one brings q2-metric's plug-in."""
+"""ParlAI imports every module of this namespace package. This one loads q2-metric's plug-in."""
 
 from parlai_plugin import install
 

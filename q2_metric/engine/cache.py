@@ -104,7 +104,7 @@ class Cache:
             self._give_up(error)
 
     def get(self, keys: Iterable[str]) -> dict[str, Any]:
-        """The values of those keys that are in the cache."""
+        """The stored values of these keys; missing keys are left out."""
         values: dict[str, Any] = {}
         if self._database is None:
             return values

@@ -45,7 +45,7 @@ class Known(Protocol):
     """Keeps computed values for later processes, as the score cache does."""
 
     def get(self, keys: Iterable[str]) -> dict[str, Any]:
-        """The values of those keys that are there."""
+        """The stored values of these keys; missing keys are left out."""
         ...
 
     def put(self, items: Mapping[str, Any]) -> None:

@@ -96,5 +96,6 @@ def _calibration(
         "Calibration of probabilities",
         (Column("metric", "text"), *(Column(key) for key in scores), Column("mean")),
         tuple(lines),
-        f"Expected calibration error, {st.N_BINS} bins of equal width, scores as they are.",
+        f"Expected calibration error, {st.N_BINS} bins of equal width, without stretching the "
+        "scores.",
     )

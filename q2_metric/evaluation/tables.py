@@ -16,7 +16,7 @@ Cell = str | int | float | Interval | None
 """A figure, or ``None`` if it was not measured or does not exist."""
 
 Kind = Literal["text", "count", "number", "percent", "hundred", "p"]
-"""How a column's numbers are shown; ``hundred`` is × 100 with one decimal, as AUCs are."""
+"""How a column's numbers are shown; ``hundred`` means × 100 with one decimal, as usual for AUCs."""
 
 NONE = "–"
 

@@ -160,9 +160,10 @@ class Groundedness:
                    Q2.from_preset(preset, **config) if counts else None)
 
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
-        """A score in (0, 1) for each example, in order, with its parts and claims in ``evidence``.
+        """A score in (0, 1) for each example, in order.
 
-        With ``evidence``, claims have the sentence of the knowledge that decides them.
+        ``Score.evidence`` has the parts and the claims. With ``evidence=True``, each claim also has
+        the sentence of the knowledge that decides it.
 
         If SCALE has no value (nothing is claimed, for example), the value is ``None`` for the same
         reason, or 0 under the reading "attributable".

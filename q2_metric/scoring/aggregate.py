@@ -1,11 +1,11 @@
-"""From what responses count to the numbers of a system, and the signature of those numbers.
+"""From what each response counts to the numbers of a system, and their signature.
 
-This is the only place that makes a mean, and the only one that signs it::
+Only this module makes means and signs them::
 
     aggregate = Aggregate(["q2", "scale"], no_claim="zero")
     aggregate.update(scores)           # of some rows, by metric; again for the next ones
     aggregate.compute()                # {"q2": 0.8, "scale": 0.7, "no_claim": 0.1, …}
-    sign(metric.signature, "zero")     # what these numbers are
+    sign(metric.signature, "zero")     # the signature of these numbers
 """
 
 from __future__ import annotations

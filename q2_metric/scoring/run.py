@@ -61,7 +61,7 @@ class ScoredRows:
         return cls(metrics, rows, scores, no_claim)
 
     def column(self, name: str) -> list[float | None]:
-        """A number of each row by column name; ``None`` if the row has none."""
+        """The value of each row in this column; ``None`` if the row has none."""
         metric, column = of_column(name)
         return [column.of(row[metric.name]) for row in self.scores]
 

@@ -37,7 +37,8 @@ class _WithEvidence(Protocol):
 
 @runtime_checkable
 class _Computed(Protocol):
-    """A metric that can be had from the scores of those with the signatures ``computed_from``."""
+    """A metric that can be computed from the scores of other metrics; ``computed_from`` has their
+    signatures."""
 
     @property
     def computed_from(self) -> tuple[str, ...]: ...
@@ -106,7 +107,8 @@ def score(
 def score_with(
     metric: Metric, examples: Sequence[Example], *, evidence: bool = False
 ) -> list[Score]:
-    """The metric's scores; with ``evidence``, where it can, with each sentence's support."""
+    """The metric's scores. With ``evidence``, a metric that can also finds the sentence that
+    decides each claim."""
     if evidence and entry(metric.name).evidence:
         scores = cast(_WithEvidence, metric).score(examples, evidence=True)
     else:
@@ -206,16 +208,16 @@ def _scores_chat(metric: Metric) -> bool:
 
 
 def _judges_silence(metric: Metric, row: Example) -> bool:
-    """Whether a metric scores a response that claims nothing by itself: "Yes." claims what its
-    question asks."""
+    """Whether a metric scores a response that claims nothing by itself, such as "Yes.", which
+    claims what its question asks."""
     return _scores_chat(metric) or (getattr(metric, "reads_question", False) and is_verdict(row))
 
 
 def _computed(
     metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
 ) -> list[Score] | None:
-    """The metric's scores out of those of others that are among ``loaded`` and have scored every
-    row; ``None`` where one is not."""
+    """The metric's scores, computed from those of other metrics in ``loaded``; ``None`` if one of
+    these is missing or has not scored every row."""
     if not isinstance(metric, _Computed):
         return None
     named = {other.signature: other.name for other in loaded}

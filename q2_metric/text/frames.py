@@ -1,8 +1,8 @@
-"""Frames: words around a claim that say where the speaker has it from, and are not part of it.
+"""Frames: words around a claim that say how the speaker knows it. They are not part of the claim.
 
 "I'm not sure, but I do know that it is red", "according to the document, it is red" and "yes, it is
-red" make the same claim, that it is red. A frame that denies ("I doubt that ...", "it is false that
-...") or asks ("do you know if ...") is not cut, because its content is not claimed.
+red" make the same claim: it is red. A frame that denies ("I doubt that ...", "it is false that
+...") or asks ("do you know if ...") is not removed, because its content is not claimed.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def tokens(text: str) -> list[str]:
 
 
 def token_f1(candidate: str, reference: str) -> float:
-    """Harmonic mean of token precision and recall, in [0, 1]; 0 where either is empty.
+    """Harmonic mean of token precision and recall, in [0, 1]; 0 if a text has no tokens.
 
     >>> round(token_f1("the red hair", "red hair and freckles"), 3)
     0.667

@@ -22,7 +22,7 @@ class Interval:
 
 
 def around(value: float, drawn: Floats) -> Interval:
-    """A value with the middle 95 % of the drawn values, of which there must be one."""
+    """A value with the middle 95 % of the drawn values. There must be at least one drawn value."""
     return Interval(value, *percentiles(drawn))
 
 

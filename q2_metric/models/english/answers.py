@@ -211,8 +211,12 @@ def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
 
 
 def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool:
-    """Whether a participle or an adjective behind a noun is what the question says of it: it ends
-    the question, and "what" or "who" is not asked for, or by its last word."""
+    """Whether a participle or an adjective after a noun is what the question asks, and is not part
+    of the subject.
+
+    It must end the question. In addition, one of these must hold: the question is a yes/no question
+    or asks when, where or how; the word has no dependents; the question ends with a preposition.
+    """
     below = tree.below[word.i]
     if word.dep not in ("acl", "amod") or word.tag not in ("VBN", "VBG", "JJ") or (
             below.bit_length() != said[-1].i + 1):
