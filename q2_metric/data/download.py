@@ -5,7 +5,6 @@ A file is looked up first in the folder that ``Q2_DATA_DIR`` names, then in the 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from q2_metric.data.catalogue import CATALOGUE, DataFile, DataSet, select
 from q2_metric.errors import DataError, DownloadError
+from q2_metric.files import fingerprint
 
 ENVIRONMENT = "Q2_DATA_DIR"
 """The environment variable that names a folder with data sets."""
@@ -70,7 +70,7 @@ def state(dataset: DataSet) -> State:
     place = _place(dataset)
     if place is None:
         return "missing"
-    same = all(_sha256(place / file.name) == file.sha256 for file in dataset.files)
+    same = all(fingerprint(place / file.name) == file.sha256 for file in dataset.files)
     return "here" if same else "differs"
 
 
@@ -133,11 +133,6 @@ def _remedy(dataset: DataSet) -> str:
         return f"run: q2 data download {dataset.name}"
     names = ", ".join(f"{dataset.folder}/{file.name}" for file in dataset.files)
     return f"it is not published: put {names} in a folder that {ENVIRONMENT} names"
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _pooch() -> Any:
