@@ -146,7 +146,7 @@ def train_detector(
     base: str, dialogues: Sequence[Dialogue], targets: Sequence[bool],
     dev_dialogues: Sequence[Dialogue], dev_targets: Sequence[bool], folder: str | Path,
     settings: TrainSettings | None = None, *, length: int = LENGTH, device: str = "auto",
-    stop_at: int | None = None, report: Report | None = None,
+    report: Report | None = None,
 ) -> Progress:
     """Trains a detector from an encoder. ``folder`` gets the model with the best dev F1.
 
@@ -175,4 +175,4 @@ def train_detector(
 
     task = Task(
         encoder.network, len(dialogues), loss_of, judge, encoder.save, encoder.loaded.device)
-    return train(task, folder, settings, stop_at=stop_at, report=report)
+    return train(task, folder, settings, report=report)

@@ -133,7 +133,7 @@ class Responder:
 def train_responder(
     base: str, items: Sequence[GroundedTurn], dev: Sequence[GroundedTurn], folder: str | Path,
     settings: TrainSettings | None = None, *, device: str = "auto", length: int = LENGTH,
-    stop_at: int | None = None, report: Report | None = None,
+    report: Report | None = None,
 ) -> Progress:
     """Trains an encoder–decoder on gold responses. ``folder`` gets the model with the best dev
     loss.
@@ -164,4 +164,4 @@ def train_responder(
 
     loaded = responder.loaded
     task = Task(loaded.model, len(items), loss_of, judge, responder.save, loaded.device)
-    return train(task, folder, settings, stop_at=stop_at, report=report)
+    return train(task, folder, settings, report=report)

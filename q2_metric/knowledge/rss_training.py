@@ -86,7 +86,7 @@ def train_rss(
     base: str, pool: Pool, turns: Turns, dev: Turns, folder: str | Path,
     settings: TrainSettings | None = None, *, negatives: int = NEGATIVES,
     sampling: Sampling = "mixed", length: int = LENGTH, device: str = "auto",
-    dev_candidates: int = DEV_CANDIDATES, stop_at: int | None = None,
+    dev_candidates: int = DEV_CANDIDATES,
     report: Report | None = None,
 ) -> Progress:
     """Trains RSS from an encoder. ``folder`` gets the model with the best dev R@1.
@@ -101,7 +101,7 @@ def train_rss(
         sampling: see :class:`Negatives`.
         dev_candidates: number of snippets among which dev R@1 is measured: the right one and drawn
             ones.
-        stop_at, report: see :func:`~q2_metric.knowledge.training.train`.
+        report: see :func:`~q2_metric.knowledge.training.train`.
 
     Raises:
         InputError: there are no turns, a snippet is not in the pool, or a setting is wrong.
@@ -132,7 +132,7 @@ def train_rss(
 
     task = Task(
         encoder.network, len(turns), loss_of, judge, encoder.save, encoder.loaded.device)
-    return train(task, folder, settings, stop_at=stop_at, report=report)
+    return train(task, folder, settings, report=report)
 
 
 def _choices(

@@ -94,14 +94,12 @@ def train(
     folder: str | Path,
     settings: TrainSettings,
     *,
-    stop_at: int | None = None,
     report: Report | None = None,
 ) -> Progress:
     """Trains with Adam until the evaluation no longer improves. ``folder`` gets the best model.
 
     Args:
         folder: folder of the best model; an interrupted run resumes from its subfolder.
-        stop_at: stop after this step and save the state, to resume later.
         report: called with the progress and the value at each evaluation.
 
     Raises:
@@ -113,10 +111,9 @@ def train(
         raise InputError("there are no training examples")
     folder = Path(folder)
     checkpoint, progress = _resumed(folder / STATE, settings, task.count)
-    ended = progress.done
-    if not ended and (stop_at is None or progress.step < stop_at):
+    if not progress.done:
         trainer = _trainer(task, folder / STATE, settings)
-        trainer.add_callback(_judged(task, folder, settings, progress, stop_at, report))
+        trainer.add_callback(_judged(task, folder, settings, progress, report))
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         task.model.eval()
     if progress.done:
@@ -188,7 +185,7 @@ def _arguments(
 
 
 def _judged(
-    task: Task, folder: Path, settings: TrainSettings, progress: Progress, stop_at: int | None,
+    task: Task, folder: Path, settings: TrainSettings, progress: Progress,
     report: Report | None,
 ) -> Any:
     """The callback that evaluates, keeps the best model, and decides when to save and to stop."""
@@ -219,8 +216,8 @@ def _judged(
             judging = last or progress.step % every == 0
             if judging:
                 judge(last)
-            control.should_training_stop = progress.done or progress.step == stop_at
-            control.should_save = judging or progress.step == stop_at
+            control.should_training_stop = progress.done
+            control.should_save = judging
 
         def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             checkpoint = folder / STATE / f"checkpoint-{state.global_step}"

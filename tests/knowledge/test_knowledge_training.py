@@ -23,7 +23,7 @@ from q2_metric.knowledge.rss import (
     similarity_text,
 )
 from q2_metric.knowledge.rss_training import Negatives, Turns, train_rss
-from q2_metric.knowledge.training import ABOUT, STATE, TrainSettings
+from q2_metric.knowledge.training import ABOUT, STATE, Progress, Report, TrainSettings
 from q2_metric.knowledge.types import Dialogue, Pool, Snippet
 
 pytest.importorskip("torch")
@@ -49,6 +49,15 @@ TURNS = Turns(
 def base(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("base") / "roberta"
     return str(local_models.encoder(folder, "roberta", "AutoModel"))
+
+
+def stopped_at(step: int) -> Report:
+    """Ctrl-C in the evaluation after this step."""
+    def report(progress: Progress, _value: float) -> None:
+        if progress.step == step:
+            raise KeyboardInterrupt
+
+    return report
 
 
 def weights(folder: Path) -> dict[str, Any]:
@@ -113,13 +122,14 @@ def test_rss_learns(base: str, tmp_path: Path) -> None:
 def test_a_stopped_run_ends_as_one_that_was_not(base: str, tmp_path: Path) -> None:
     settings = TrainSettings(rate=1e-3, batch_size=3, epochs=3, evaluate_every=4)
 
-    def run(folder: str, stop_at: int | None = None) -> Any:
+    def run(folder: str, report: Report | None = None) -> Any:
         return train_rss(base, POOL, TURNS, TURNS, tmp_path / folder, settings, device="cpu",
-                         dev_candidates=4, stop_at=stop_at)
+                         dev_candidates=4, report=report)
 
     whole = run("whole")
-    assert run("parts", stop_at=2).step == 2
-    assert run("parts", stop_at=5).step == 5
+    for step in (4, 8):
+        with pytest.raises(KeyboardInterrupt):
+            run("parts", stopped_at(step))
     assert run("parts") == whole
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
     assert [path.name for path in (tmp_path / "whole" / STATE).iterdir()] == [ABOUT]
@@ -205,7 +215,9 @@ def test_responder_learns_and_resumes(bart: str, tmp_path: Path) -> None:
     whole = train_responder(bart, ITEMS, ITEMS, tmp_path / "whole", settings, device="cpu",
                             report=lambda progress, value: judged.append(value))
     assert judged[-1] > judged[0]
-    train_responder(bart, ITEMS, ITEMS, tmp_path / "parts", settings, device="cpu", stop_at=3)
+    with pytest.raises(KeyboardInterrupt):
+        train_responder(bart, ITEMS, ITEMS, tmp_path / "parts", settings, device="cpu",
+                        report=stopped_at(4))
     again = train_responder(bart, ITEMS, ITEMS, tmp_path / "parts", settings, device="cpu")
     assert again == whole
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
