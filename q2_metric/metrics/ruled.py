@@ -18,6 +18,7 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.text.values import (
     REFERRING,
     by_row,
+    changed,
     combines,
     compare_values,
     contradicted_values,
@@ -26,6 +27,7 @@ from q2_metric.text.values import (
     of_another,
     ranks,
     respectively,
+    share_of,
     values_in,
     without_values,
     worked_out,
@@ -102,7 +104,7 @@ def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> l
                                           if _may_deny(near, claim)})
         stated = _those(stances.affirmed, {
             i: (claim, near[0]) for i, (claim, near) in pairs.items()
-            if found[i].judged.support < HELD and stems(claim) <= stems(near[0])})
+            if found[i].judged.support < HELD and len(stems(claim) - stems(near[0])) <= 2})
     return [
         replace(one.judged, support=min(one.judged.support, OPPOSED), verdict="contradicted",
                 rule="stance") if i in denied else
@@ -160,7 +162,9 @@ def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | N
     """What the sentences of the knowledge say about a claim with values."""
     if any(follows(claim, sentence) for sentence in near):
         return True
-    for rule in (respectively, by_row):
+    if _is_about(near[0], claim, ABOUT_VALUES) and changed(claim, near[0]) is False:
+        return False
+    for rule in (respectively, by_row, share_of):
         verdict = rule(claim, sentences)
         if verdict is not None:
             return verdict

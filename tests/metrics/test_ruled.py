@@ -88,6 +88,24 @@ def test_a_value_of_another_row_is_none_of_this_one(claim: str, held: bool | Non
     assert by_values(claim, known, known) is held
 
 
+SALES = "Sales were 8.4 million, up from 7.9 million. Protection fell to 41 percent in May."
+JOBS = "It will cut 250 of its 5,000 jobs."
+
+
+@pytest.mark.parametrize(("claim", "knowledge", "held"), [
+    ("Sales fell to 8.4 million.", SALES, False), ("Sales rose to 8.4 million.", SALES, None),
+    ("Protection dropped by 41 percent in May.", SALES, False),
+    ("Protection dropped to 41 percent in May.", SALES, None),
+    ("Protection rose to 41 percent in May.", SALES, False),
+    ("Protection did not rise to 41 percent.", SALES, None),
+    ("It will cut 5 percent of its jobs.", JOBS, True),
+    ("It will cut a quarter of its jobs.", JOBS, False),
+    ("It will cut a quarter of its shops.", JOBS, None),
+])
+def test_changes_and_shares(claim: str, knowledge: str, held: bool | None) -> None:
+    assert by_values(claim, knowledge, knowledge) is held
+
+
 SHOPS = ("| Shop | People | Rent in € |\n|---|---|---|\n| Aldo | 52 | 900 |\n"
          "| Brena | 18 | 1,200 |\n| Cortis | 7 | 700 |")
 

@@ -61,7 +61,7 @@ CONVERSES: dict[tuple[str, str], tuple[str, bool]] = {
 
 CUES = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|barely|scarcely|rarely"
-    r"|seldom|cannot|may|might|could|would|should|if|unless|whether|perhaps|maybe|possibly"
+    r"|seldom|cannot|until|may|might|could|would|should|if|unless|whether|perhaps|maybe|possibly"
     r"|allegedly|supposedly|reportedly|probably|fail\w*|refus\w*|declin\w*|den(?:y|ie[sd])"
     r"|doubt\w*|disput\w*|reject\w*|forgot|avoid\w*|prevent\w*|unable|impossible|false\w*|untrue"
     r"|wrong\w*|incorrect\w*|mistaken\w*|myth|hoax|plan\w*|hop(?:e|ed|es|ing)|want\w*|intend\w*"

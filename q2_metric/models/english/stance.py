@@ -25,7 +25,13 @@ from q2_metric.models.english.opposites import (
 )
 from q2_metric.models.english.parser import Parser
 from q2_metric.models.english.tree import Tree, Word, is_verb
-from q2_metric.models.english.vocabulary import AUXILIARIES, FALSE, NOT_DENYING, PRESUPPOSING
+from q2_metric.models.english.vocabulary import (
+    AUXILIARIES,
+    ENDINGS,
+    FALSE,
+    NOT_DENYING,
+    PRESUPPOSING,
+)
 from q2_metric.text.alignment import stem
 
 _GOVERNED = ("ccomp", "xcomp", "acl", "pcomp", "advcl")
@@ -43,6 +49,8 @@ class Statement:
         open: whether the sentence leaves it open ("may", "plans to", "if").
         would: whether the sentence has "would", which leaves it open whether it has happened.
         past: whether the sentence says that it happened.
+        present: whether the sentence says that it is so now.
+        ended: whether the sentence says until when it was so.
         able: whether the sentence says that it can be done.
         agent, patient: stems of who does it, and to whom.
         said, without: stems of its other words, and of what it excludes ("but not on Sundays",
@@ -56,6 +64,8 @@ class Statement:
     open: bool
     would: bool
     past: bool
+    present: bool
+    ended: bool
     able: bool
     agent: frozenset[str]
     patient: frozenset[str]
@@ -150,6 +160,9 @@ def _against(claimed: Statement, known: Statement) -> bool | None:
         return None  # "would have been released" / "was not released"
     if (claimed.denied != (known.denied ^ bool(kept_out))) != opposite:
         return True
+    if known.ended and known.past and claimed.present and not (
+            claimed.ended or claimed.denied or opposite):
+        return True
     left_open = known.open or (known.would and claimed.past and not claimed.would)
     if left_open and not (claimed.open or claimed.able or claimed.denied or opposite):
         return True
@@ -186,8 +199,9 @@ def statements(tree: Tree) -> Iterator[Statement]:
             agent, patient = patient, agent
         below = tree.below[verb.i]
         able = any(c.dep == "aux" and c.lower in ("can", "could") for c in tree.children[verb.i])
-        yield Statement(key, denied ^ false, is_open, would, _is_past(tree, verb), able, agent,
-                        patient, _stems(tree, below & ~without), _stems(tree, below & without),
+        yield Statement(key, denied ^ false, is_open, would, _is_past(tree, verb),
+                        verb.tag in ("VBZ", "VBP"), _has_ended(tree, verb), able, agent, patient,
+                        _stems(tree, below & ~without), _stems(tree, below & without),
                         _is_asserted(tree, verb))
 
 
@@ -195,6 +209,13 @@ def _is_past(tree: Tree, verb: Word) -> bool:
     """Whether a verb says that something happened: "opened", "was opened", "has opened"."""
     return verb.tag == "VBD" or any(child.dep in ("aux", "auxpass") and child.lower in _PASTS
                                     for child in tree.children[verb.i])
+
+
+def _has_ended(tree: Tree, verb: Word) -> bool:
+    """Whether a verb has an end: "it was the longest until 1964"."""
+    return any(
+        child.lower in ENDINGS or any(below.lower in ENDINGS for below in tree.children[child.i])
+        for child in tree.children[verb.i])
 
 
 def _is_asserted(tree: Tree, verb: Word) -> bool:
@@ -209,7 +230,8 @@ def _is_asserted(tree: Tree, verb: Word) -> bool:
 
 def _stems(tree: Tree, bits: int) -> frozenset[str]:
     return frozenset(stem(word.lower) for word in tree.members(bits)
-                     if word.tag[:2] in ("NN", "CD", "JJ"))
+                     if word.tag[:2] in ("NN", "CD", "JJ")
+                     or (word.tag[:2] == "RB" and word.lower not in NEVER))
 
 
 def _kept_out(tree: Tree) -> int:

@@ -6,6 +6,7 @@ are left to the network.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -23,6 +24,12 @@ _UP = re.compile(r"\b(?:gain\w*|rose|risen|rises?|rising|grew|grow[ns]?|increas\
                  r"|more)\b", re.IGNORECASE)
 _DOWN = re.compile(r"\b(?:los[et]|lost|fell|fall(?:s|en)?|declin\w*|decreas\w*|drop\w*|shrank"
                    r"|shrunk|went down|fewer)\b", re.IGNORECASE)
+_ROSE = re.compile(r"\b(?:rose|risen|ris(?:e|es|ing)|grew|grow[ns]?|increas\w*|climbed|went up"
+                   r"|raised|up (?:from|by|to)|gained)\b", re.IGNORECASE)
+_FELL = re.compile(r"\b(?:fell|fall(?:s|en|ing)?|declin\w*|decreas\w*|dropp?\w*|shrank|shrunk"
+                   r"|went down|cuts?|reduc\w*|lowered|down (?:from|by|to)|lost)\b", re.IGNORECASE)
+_TO_OR_BY = re.compile(r"\b(to|by) (?:about |around |almost |nearly |over )?$", re.IGNORECASE)
+_OF = re.compile(r"(?: [a-z]+)? (?:out )?of (?:(?:its|the|their|all|his|her|our) )*", re.IGNORECASE)
 _GREATER = frozenset("deeper taller longer larger bigger higher heavier older wider faster dearer "
                      "more costlier hotter warmer further farther richer pricier".split())
 _LESSER = frozenset("shallower shorter smaller lower lighter younger narrower slower cheaper "
@@ -57,6 +64,60 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
         return _compared(claim, sentences)
     span = _lasted(claim, own, known)
     return _direction(claim, own, text, known) if span is None else span
+
+
+def changed(claim: str, sentence: str) -> bool | None:
+    """False if a sentence has the claimed change in the other direction, or "to" a value and not
+    "by" it.
+
+    >>> changed("Sales fell to 8 million.", "Sales of 8 million, up from 7 million, were reported.")
+    False
+    """
+    if _DENIED.search(claim) or _DENIED.search(sentence):
+        return None
+    claimed, known = _way(claim), _way(sentence)
+    if not claimed or not known:
+        return None
+    for value in values_in(claim):
+        same = [other for other in values_in(sentence)
+                if other.kind == value.kind and compare_values(value, other)]
+        if len(same) == 1 and value.kind != "date":
+            said, told = (_TO_OR_BY.search(text[: one.start])
+                          for text, one in ((claim, value), (sentence, same[0])))
+            if claimed != known or (said and told and said[1].lower() != told[1].lower()):
+                return False
+    return None
+
+
+def _way(text: str) -> str:
+    """The only direction of change in a text: "up", "down" or ""."""
+    up, down = _ROSE.search(text), _FELL.search(text)
+    return "" if bool(up) == bool(down) else "up" if up else "down"
+
+
+def share_of(claim: str, sentences: Sequence[str]) -> bool | None:
+    """Whether a claimed share agrees with two numbers: "5 % of its jobs", "250 of its 5,000 jobs".
+
+    >>> share_of("It cuts a quarter of its jobs.", ["It will cut 250 of its 5,000 jobs."])
+    False
+    """
+    shares = [value for value in values_in(claim) if value.kind == "share"]
+    if len(shares) != 1 or _DENIED.search(claim):
+        return None
+    found = []
+    for sentence in sentences:
+        numbers = [value for value in values_in(sentence) if value.kind == "number"]
+        for part, whole in itertools.pairwise(numbers):
+            between = sentence[part.end : whole.start]
+            counted = _counted(sentence, whole)
+            if _OF.fullmatch(between) and 0 < part.low < whole.low and counted & stems(claim):
+                found.append(part.low / whole.low)
+        if any(value.kind == "share" for value in values_in(sentence)):
+            return None
+    if len(found) != 1:
+        return None
+    exact = Value("share", found[0], found[0], 0, 0, step=1e-4)
+    return compare_values(shares[0], exact)
 
 
 def combines(claim: str) -> bool:
