@@ -122,7 +122,8 @@ def _settings() -> Iterable[Setting]:
     """The fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and the settings of all
     metrics, each once."""
     by_name: dict[str, Setting] = {}
-    for some in (settings_of(RuntimeConfig), *(one.setting_fields() for one in METRICS.values())):
+    for some in (settings_of(RuntimeConfig),
+                 *(metric.setting_fields() for metric in METRICS.values())):
         for one in some:
             by_name.setdefault(one.name, one)
     return by_name.values()

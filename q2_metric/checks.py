@@ -85,7 +85,7 @@ def check_fields(settings: Any) -> None:
 def _setting(field: dataclasses.Field[Any], hint: Any, words: str) -> Setting:
     optional = get_origin(hint) in (Union, types.UnionType)
     if optional:
-        (hint,) = (one for one in get_args(hint) if one is not type(None))
+        (hint,) = (choice for choice in get_args(hint) if choice is not type(None))
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     return Setting(field.name, str if choices else hint, choices, optional, field.default, words,
                    field.metadata)

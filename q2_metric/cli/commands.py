@@ -123,7 +123,7 @@ class Command(click.Command):
         self, *arguments: Any, overwrites: str = "Replace existing files.", **keywords: Any
     ) -> None:
         super().__init__(*arguments, **keywords)
-        if any(isinstance(one.type, Written) and one.type.guard for one in self.params):
+        if any(isinstance(param.type, Written) and param.type.guard for param in self.params):
             self.params.append(_overwrite_option(overwrites))
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -113,7 +113,7 @@ def usr(file: Path, quality: str, leave_out: tuple[str, ...], **options: Any) ->
 
     check(options, "usr")
     rated = read_usr(file, quality=quality, leave_out=leave_out or (REFERENCE,))
-    columns = columns_of(options, [one.example for one in rated])
+    columns = columns_of(options, [response.example for response in rated])
     finish(protocol.experiment(columns, rated, quality=quality), options)
 
 
@@ -159,7 +159,7 @@ def dev(limit: int | None, **options: Any) -> None:
     sets = {name: read_dev(path, limit) for name, path in dev_files().items()}
     asked = {*options["metrics"], *protocol.COUNTS}
     options["metrics"] = [name for name in METRICS if name in asked]
-    rows = [row.example for one in sets.values() for row in one]
+    rows = [row.example for labelled in sets.values() for row in labelled]
     finish(protocol.experiment(columns_of(options, rows), sets), options)
 
 

@@ -157,8 +157,8 @@ def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:
     """Whether the knowledge is a single sentence, which need not be repeated as support."""
-    return all(one["passage"] is None or one["passage"].strip() == row["knowledge"].strip()
-               for one in row.get("claims") or ())
+    return all(claim["passage"] is None or claim["passage"].strip() == row["knowledge"].strip()
+               for claim in row.get("claims") or ())
 
 
 def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text]]:

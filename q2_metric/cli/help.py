@@ -33,9 +33,9 @@ class Grouped(Command):
         if ctx.meta.get(_ALL):
             there = {name for names in self.groups.values() for name in names}
             shown["More options"] = [
-                self._row(ctx, one.name) for one in self.get_params(ctx)
-                if isinstance(one, click.Option) and one.name not in there
-                and "--help" not in one.opts]
+                self._row(ctx, param.name) for param in self.get_params(ctx)
+                if isinstance(param, click.Option) and param.name not in there
+                and "--help" not in param.opts]
         for title, rows in shown.items():
             with formatter.section(title):
                 formatter.write_dl([row for row in rows if row is not None])
@@ -43,7 +43,7 @@ class Grouped(Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
         if not ctx.meta.get(_ALL):
-            options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+            options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
             more = len(options) - sum(map(len, self.groups.values()))
             formatter.write_paragraph()
             formatter.write_text(f"{ctx.command_path} --help-all shows {more} more options: files, "
@@ -51,8 +51,8 @@ class Grouped(Command):
 
     def _row(self, ctx: click.Context, name: str | None) -> tuple[str, str] | None:
         """The help line of an option; click's own ``--help`` is found by its flag."""
-        return next((one.get_help_record(ctx) for one in self.get_params(ctx)
-                     if one.name == name or (name == "help" and "--help" in one.opts)), None)
+        return next((param.get_help_record(ctx) for param in self.get_params(ctx)
+                     if param.name == name or (name == "help" and "--help" in param.opts)), None)
 
 
 _ALL = "q2_metric.help_all"

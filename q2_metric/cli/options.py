@@ -120,7 +120,7 @@ def setting_options(entries: Sequence[Entry]) -> Option[Any]:
 
 
 def _model_option(name: str) -> Option[Any]:
-    users = ", ".join(one.title for one in METRICS.values() if name in one.models)
+    users = ", ".join(metric.title for metric in METRICS.values() if name in metric.models)
     return click.option(
         f"--{name.replace('_', '-')}", metavar="MODEL", type=Read(path_type=str),
         callback=not_empty, help=f"Hub name or folder of a model for {users}.",

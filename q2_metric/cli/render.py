@@ -96,13 +96,13 @@ def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Ta
     """A table with a line for each value of a column: number of rows, and means of the metrics."""
     table = bare_table()
     table.add_column(_text(column), overflow="fold")
-    names = list(dict.fromkeys(one.name for systems in groups.values() for one in systems))
+    names = list(dict.fromkeys(system.name for systems in groups.values() for system in systems))
     table.add_column("n", justify="right", no_wrap=True)
     for name in names:
         table.add_column(of_column(name)[1].title, justify="right", no_wrap=True)
     for value_, systems in groups.items():
-        scores = {one.name: one for one in systems}
-        table.add_row(_text(value_), f"{max((one.n for one in systems), default=0):,}",
+        scores = {system.name: system for system in systems}
+        table.add_row(_text(value_), f"{max((system.n for system in systems), default=0):,}",
                       *(value(scores[name].value) if name in scores else NONE for name in names))
     return table
 

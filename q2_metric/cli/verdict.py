@@ -30,13 +30,13 @@ def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
         return
     style = "bold red" if verdict.unsupported else "bold green"
     screen.print(Text(verdict.headline, style=style), soft_wrap=True)
-    for one in verdict.worst:
-        sign, colour = SIGNS[one.verdict]
-        screen.print(Text(f"{sign} ", style=colour) + Text(plain(one.id), style="dim") +
-                     Text(f"  {_short(one.claim)}"), soft_wrap=True)
-        if one.source:
-            words = "the sources say" if one.decides else "nearest in the sources"
-            screen.print(Text(f"  {words}: {_short(one.source)}", style="dim"), soft_wrap=True)
+    for worst in verdict.worst:
+        sign, colour = SIGNS[worst.verdict]
+        screen.print(Text(f"{sign} ", style=colour) + Text(plain(worst.id), style="dim") +
+                     Text(f"  {_short(worst.claim)}"), soft_wrap=True)
+        if worst.source:
+            words = "the sources say" if worst.decides else "nearest in the sources"
+            screen.print(Text(f"  {words}: {_short(worst.source)}", style="dim"), soft_wrap=True)
     if verdict.citations:
         screen.print(Text(verdict.citations), soft_wrap=True)
     screen.print()

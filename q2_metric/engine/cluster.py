@@ -271,7 +271,7 @@ def unpack(packed: list[list[Any]]) -> list[Row]:
     return [
         BadRow(**fields) if bad else Example(**{
             **fields, "history": tuple(fields["history"]),
-            "passages": tuple(Passage(**one) for one in fields["passages"]),
+            "passages": tuple(Passage(**passage) for passage in fields["passages"]),
         })
         for bad, fields in packed
     ]

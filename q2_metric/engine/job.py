@@ -175,8 +175,8 @@ class Job:
             "block_characters": CHARACTERS,
             "calibration": [
                 {name: list(value) if isinstance(value, tuple) else value
-                 for name, value in asdict(one).items()}
-                for one in self.calibrations
+                 for name, value in asdict(calibration).items()}
+                for calibration in self.calibrations
             ],
         }
 

@@ -72,7 +72,7 @@ def manifest(
 
 def once(manifest: Manifest) -> bool:
     """Whether the run reads an input that cannot be read again."""
-    return any(one["sha256"] is None for one in manifest["files"])
+    return any(file["sha256"] is None for file in manifest["files"])
 
 
 def difference(begun: Manifest, now: Manifest) -> str | None:

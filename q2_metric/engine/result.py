@@ -81,11 +81,11 @@ def _by_name(systems: Sequence[SystemScore]) -> dict[str, Any]:
 
 def _systems(scores: Mapping[str, Any]) -> tuple[SystemScore, ...]:
     return tuple(
-        SystemScore(**{**one, "interval": one["interval"] and tuple(one["interval"])})
-        for one in scores.values()
+        SystemScore(**{**score, "interval": score["interval"] and tuple(score["interval"])})
+        for score in scores.values()
     )
 
 
 def total(results: Sequence[FileResult]) -> tuple[int, int]:
     """Rows of all files, and how many of them could not be scored."""
-    return sum(one.rows for one in results), sum(one.failed for one in results)
+    return sum(result.rows for result in results), sum(result.failed for result in results)

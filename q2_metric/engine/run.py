@@ -175,7 +175,7 @@ class JobRun:
         return results
 
     def _complete(self, out: str, manifest: Manifest) -> list[FileResult]:
-        results = [FileResult.from_json(one) for one in manifest["systems"]]
+        results = [FileResult.from_json(system) for system in manifest["systems"]]
         rows, _ = total(results)
         self.listener.note(
             f"{out} is complete already ({rows} rows); --overwrite scores them again"
@@ -195,7 +195,7 @@ class JobRun:
                 results.append(self._score_file(number, parts, resumed, rows_of_page))
             if filled is not None:
                 seconds, looked_up = filled
-                new = sum(one.rows - one.resumed for one in results)
+                new = sum(result.rows - result.resumed for result in results)
                 results[:] = [
                     replace(one, seconds=seconds * (one.rows - one.resumed) / max(new, 1),
                             looked_up=looked_up[number])

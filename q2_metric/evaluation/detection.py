@@ -102,7 +102,8 @@ def auc_lines(
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
         intervals = [st.auc_interval(truths[key], values(scores[key][metric])) for key in scores]
-        lines.append((title(metric), *intervals, average([one.value for one in intervals])))
+        mean = average([interval.value for interval in intervals])
+        lines.append((title(metric), *intervals, mean))
     return lines
 
 

@@ -59,10 +59,10 @@ def _auc(
         (
             Column("metric", "text"), *(Column(key, "hundred") for key in scores),
             Column("mean", "hundred"),
-            *(Column(f"below {title(one)} on", "text") for one in counts),
+            *(Column(f"below {title(count)} on", "text") for count in counts),
         ),
         tuple(
-            (*line, *(_below(line, by_metric[one], list(scores)) for one in counts))
+            (*line, *(_below(line, by_metric[count], list(scores)) for count in counts))
             for line in lines
         ),
         f"95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). "

@@ -122,7 +122,7 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 def _styles(panels: Panels) -> Styles:
     """Colour and dash of each metric, by its index among the report's metrics."""
-    metrics = dict.fromkeys(metric for one in panels.values() for metric in one)
+    metrics = dict.fromkeys(metric for panel in panels.values() for metric in panel)
     return {
         metric: {
             "color": _COLOURS[place % len(_COLOURS)],

@@ -105,7 +105,7 @@ class ScoreColumns:
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
-        return [column.name for one in self._sources for column in entry(one.name).columns]
+        return [column.name for source in self._sources for column in entry(source.name).columns]
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -151,7 +151,8 @@ class ScoreColumns:
 
     def readings(self, names: Iterable[str]) -> str:
         """The words on these sets' readings in a table's note; "" if no metric has several."""
-        if not self._reading and not any(isinstance(one, ByGuideline) for one in self._sources):
+        if not self._reading and not any(
+                isinstance(source, ByGuideline) for source in self._sources):
             return ""
         return " " + told({name: self.reading_of(name) for name in names})
 

@@ -20,10 +20,10 @@ def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = 
     Raises:
         InputError: there are fewer than three responses, or all ratings are equal.
     """
-    ratings = [one.rating for one in rated]
+    ratings = [response.rating for response in rated]
     if len(ratings) < 3 or len(set(ratings)) == 1:
         raise InputError("a correlation needs three responses with different ratings")
-    scores = columns.scores([one.example for one in rated], "responses")
+    scores = columns.scores([response.example for response in rated], "responses")
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         numbers = values(column)
@@ -38,7 +38,7 @@ def experiment(columns: ScoreColumns, rated: Sequence[Rated], *, quality: str = 
         if metric not in columns.names:
             name = f"published: {title(metric)}"
             lines.append((name, None, None, theirs[0], None, None, theirs[1]))
-    contexts = len({one.example.id.split("-")[0] for one in rated if one.example.id})
+    contexts = len({response.example.id.split("-")[0] for response in rated if response.example.id})
     table = Table(
         "correlation",
         f"Correlation with “{quality}”",

@@ -68,7 +68,7 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
                              f"{judged.why}")
         self.score, self.reason = value, judged.why
         self.score_breakdown = dict(judged.numbers)
-        self.unsupported = [dict(one) for one in judged.unsupported]
+        self.unsupported = [dict(claim) for claim in judged.unsupported]
         self.success = value >= self.threshold
         return value
 

@@ -111,7 +111,7 @@ class Judge:
         numbers = scoring.row_numbers(scores, self.no_claim)
         wrong = scoring.unsupported(scoring.claims(row, scores))
         why = "\n".join([
-            *(f"{one['verdict']}: {_claim(row.response, one)}" for one in wrong),
+            *(f"{claim['verdict']}: {_claim(row.response, claim)}" for claim in wrong),
             *(f"{entry(name).title}: {said(score)}" for name, score in scores.items()),
         ])
         return Judged({name: numbers[name] for name in self.names}, why, wrong)

@@ -25,7 +25,7 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
     asked: dict[tuple[int, int], list[tuple[str, str]]] = {}
     cites: dict[int, list[list[str]]] = {}
     for i, score in enumerate(scores):
-        judged = [one for one in score.evidence if isinstance(one, Judgement)]
+        judged = [item for item in score.evidence if isinstance(item, Judgement)]
         named = cited(score.example.response, [(one.claim.start, one.claim.end) for one in judged])
         if not any(named):
             continue
@@ -38,7 +38,7 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
     known = dict(zip(pairs, support(pairs), strict=True)) if pairs else {}
     cited_scores = list(scores)
     for i, named in cites.items():
-        judged = [one for one in scores[i].evidence if isinstance(one, Judgement)]
+        judged = [item for item in scores[i].evidence if isinstance(item, Judgement)]
         cited_scores[i] = replace(scores[i], evidence=tuple(
             replace(one, citation=_citation(one, names, [known[pair] for pair in asked[i, n]]),
                     cites=tuple(names))

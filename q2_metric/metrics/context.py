@@ -49,7 +49,7 @@ def in_context(
     ``near`` chooses what is read of a long text. A response without any question gets none, because
     it is judged as a whole. Nor does a claim that is about the speakers according to ``personal``.
     """
-    asked_about = {one.question.span.example for one in comparisons}
+    asked_about = {comparison.question.span.example for comparison in comparisons}
     claims = [claim for example in examples if example in asked_about
               for claim in _claims(example)]
     pairs = {claim: as_judged(claim[0].knowledge, _text(claim), near) for claim in claims}
@@ -58,9 +58,9 @@ def in_context(
     verdicts = {claim: judged[pair] for claim, pair in pairs.items()}
     held = {claim: by_values(_text(claim), pairs[claim][0], pairs[claim][0]) for claim in claims}
     # What follows needs no answer of the reader's.
-    comparisons = [one for one in comparisons
-                   if one.knowledge_answer is not None or not held.get(_claim_of(one))]
-    answered = {_claim_of(one) for one in comparisons if one.knowledge_answer is not None}
+    comparisons = [item for item in comparisons
+                   if item.knowledge_answer is not None or not held.get(_claim_of(item))]
+    answered = {_claim_of(item) for item in comparisons if item.knowledge_answer is not None}
     found = [_as_held(one, held.get(_claim_of(one)))
              for one in _checked(comparisons, verdicts, stances)]
     open_claims = [claim for claim in claims if claim not in answered]
@@ -96,7 +96,7 @@ def _checked(
     comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict], stances: Stances
 ) -> list[Comparison]:
     """The comparisons; one is contradicted if the sentence of its answer disagrees."""
-    pairs = [_sentences(one) for one in comparisons]
+    pairs = [_sentences(comparison) for comparison in comparisons]
     asked = [pair for pair in pairs if pair is not None]
     opposed = dict(zip(asked, stances.opposed(asked), strict=True))
     checked = []

@@ -186,8 +186,8 @@ class Groundedness:
         if judged.value is None or (self.scores_all and unclaimed(judged.example)
                                     and _stated(judged) is None):
             return judged
-        claims = tuple(_with_questions(one, asked) for one in judged.evidence
-                       if isinstance(one, Judgement))
+        claims = tuple(_with_questions(item, asked) for item in judged.evidence
+                       if isinstance(item, Judgement))
         parts = self.head.parts(evidence(judged, asked))
         parts += _by_rule(self.head.logit(parts), claims)
         return Score(judged.example, self.head.probability(parts), (*parts, *claims))
@@ -201,10 +201,10 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
     labelled responses that are bounded here, 66 are on the side of the bound.
     """
     bound = logit
-    if claims and all(one.rule == "values" and one.verdict == "supported" for one in claims):
-        bound = max(logit, min(_logit(one.support) for one in claims))
-    refuted = [_logit(one.support) for one in claims if one.verdict == "contradicted" and (
-        one.rule == "values" or (one.rule is not None and len(claims) == 1))]
+    if claims and all(claim.rule == "values" and claim.verdict == "supported" for claim in claims):
+        bound = max(logit, min(_logit(claim.support) for claim in claims))
+    refuted = [_logit(claim.support) for claim in claims if claim.verdict == "contradicted" and (
+        claim.rule == "values" or (claim.rule is not None and len(claims) == 1))]
     bound = min(bound, *refuted) if refuted else bound
     return () if bound == logit else (Part("rules", _logistic(bound), bound - logit),)
 
@@ -212,8 +212,8 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
 def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
     """The judgement with those questions whose span lies in the claim."""
     claim = judged.claim
-    about = [one for one in (asked.evidence if asked else ()) if isinstance(one, Comparison)
-             and (claim.kind == "answer" or claim.start <= one.question.span.start < claim.end)]
+    about = [item for item in (asked.evidence if asked else ()) if isinstance(item, Comparison)
+             and (claim.kind == "answer" or claim.start <= item.question.span.start < claim.end)]
     return replace(judged, questions=tuple(about)) if about else judged
 
 
@@ -230,7 +230,7 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
         ``questions``: the expected scores of Q²'s questions, drawn towards the prior.
     """
     claims = list(map(_logit, distinct(
-        one for one in judged.evidence if isinstance(one, Judgement))))
+        item for item in judged.evidence if isinstance(item, Judgement))))
     known = judged.example.knowledge
     shared = overlap(in_notation_of(known, _stated(judged) or judged.example.response), known)
     numbers = {
@@ -241,15 +241,15 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
         "phrases": shared.phrases,
     }
     if asked is not None:
-        scores = [_expected(one) for one in asked.evidence if isinstance(one, Comparison)]
+        scores = [_expected(item) for item in asked.evidence if isinstance(item, Comparison)]
         numbers["questions"] = (math.fsum(scores) + PRIOR) / (len(scores) + 1)
     return numbers
 
 
 def _stated(judged: Score) -> str | None:
     """The statement of a short answer and its question; ``None`` for any other response."""
-    return next((one.claim.text for one in judged.evidence
-                 if isinstance(one, Judgement) and one.claim.kind == "answer"), None)
+    return next((item.claim.text for item in judged.evidence
+                 if isinstance(item, Judgement) and item.claim.kind == "answer"), None)
 
 
 def _expected(asked: Comparison) -> float:

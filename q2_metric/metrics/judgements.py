@@ -84,8 +84,8 @@ def as_written(score: Score, example: Example, known: Excerpt | None = None) -> 
 
     ``known`` is the knowledge that was read instead: without marks, and with tables as sentences.
     """
-    evidence = tuple(_written(one, example.knowledge, known) if known else one
-                     for one in score.evidence if isinstance(one, Judgement))
+    evidence = tuple(_written(item, example.knowledge, known) if known else item
+                     for item in score.evidence if isinstance(item, Judgement))
     return replace(score, example=example, evidence=evidence)
 
 

@@ -63,8 +63,8 @@ class Search:
         seen: dict[Pair, Verdict] = {}
 
         def judge(parts: Sequence[UnitRange]) -> list[float]:
-            pairs = [self._pair(one.search, self.units[one.search][one.first][0],
-                                self.units[one.search][one.last - 1][1]) for one in parts]
+            pairs = [self._pair(part.search, self.units[part.search][part.first][0],
+                                self.units[part.search][part.last - 1][1]) for part in parts]
             verdicts = ask(pairs)
             seen.update(zip(pairs, verdicts, strict=True))
             return list(map(read, verdicts))

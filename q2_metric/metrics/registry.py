@@ -98,9 +98,9 @@ def entry(name: str) -> Entry:
 
 def know(entries: Iterable[Entry]) -> None:
     """Registers metrics that this process does not know."""
-    for one in entries:
-        if one.loader:
-            METRICS.setdefault(one.name, one)
+    for metric in entries:
+        if metric.loader:
+            METRICS.setdefault(metric.name, metric)
 
 
 def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
@@ -114,10 +114,10 @@ def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
 
 def of_column(name: str) -> tuple[Entry, MetricColumn]:
     """The metric of a column, and the column."""
-    for one in METRICS.values():
-        for column in one.columns:
+    for metric in METRICS.values():
+        for column in metric.columns:
             if column.name == name:
-                return one, column
+                return metric, column
     one = entry(name)
     return one, one.columns[0]
 
@@ -132,12 +132,12 @@ def signatures(signed: Mapping[str, str]) -> dict[str, str]:
 
 def models() -> tuple[str, ...]:
     """Keywords of the models that may replace a preset's, for all metrics."""
-    return tuple(dict.fromkeys(name for one in METRICS.values() for name in one.models))
+    return tuple(dict.fromkeys(name for metric in METRICS.values() for name in metric.models))
 
 
 def keywords() -> tuple[str, ...]:
     """All keywords of ``load_metrics``: runtime, models, settings."""
-    settings = (field.name for one in METRICS.values() for field in one.setting_fields())
+    settings = (field.name for metric in METRICS.values() for field in metric.setting_fields())
     return tuple(dict.fromkeys([*RUNTIME_FIELDS, *models(), *settings]))
 
 
@@ -230,6 +230,6 @@ def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
     used = {*RUNTIME_FIELDS, *(keyword for name in names for keyword in entry(name).keywords())}
     for keyword, value in given.items():
         if value is not None and keyword not in used:
-            takers = [one.name for one in METRICS.values() if keyword in one.keywords()]
+            takers = [metric.name for metric in METRICS.values() if keyword in metric.keywords()]
             _LOG.warning("%s has no effect here: only %s uses it, and this run computes %s",
                          keyword, ", ".join(takers), ", ".join(names))

@@ -45,9 +45,9 @@ class Flag(IntFlag):
 
 def flags(row: OutputRow) -> Flag:
     """The flags of a row from :func:`~q2_metric.report.view.view`."""
-    states = [one["state"] for one in row["questions"]]
+    states = [question["state"] for question in row["questions"]]
     claims = row.get("claims") or ()
-    unanswered = any(one["how"] == "no_answer" for one in row["questions"])
+    unanswered = any(question["how"] == "no_answer" for question in row["questions"])
     return Flag(
         Flag.ERROR * (row.get("error") is not None)
         | Flag.ASKED * bool(states)
@@ -55,9 +55,9 @@ def flags(row: OutputRow) -> Flag:
         | Flag.UNANSWERED * unanswered
         | Flag.SUPPORTED * (bool(states) and set(states) == {"supported"})
         | Flag.UNSUPPORTED * bool(unsupported(claims))
-        | Flag.CONTRADICTED * any(one["verdict"] == "contradicted" for one in claims)
+        | Flag.CONTRADICTED * any(claim["verdict"] == "contradicted" for claim in claims)
         | Flag.CLAIMED * bool(claims)
-        | Flag.MISCITED * any(one.get("citation") == "wrong passage" for one in claims)
+        | Flag.MISCITED * any(claim.get("citation") == "wrong passage" for claim in claims)
     )
 
 
@@ -88,9 +88,9 @@ def json_rows(
         label = row.get("label")
         failed = unsupported(shown.get("claims") or ())
         numbers = [place, int(flags(shown)), None if label is None else int(label),
-                   min((one["support"] for one in failed), default=None),
+                   min((claim["support"] for claim in failed), default=None),
                    *(row.get(name) for name in columns),
-                   *(one.bits(row) for one in groupings)]
+                   *(grouping.bits(row) for grouping in groupings)]
         line = f"[{to_json(numbers)},{to_json(shown)}]"
         yield Markup((",\n" if number else "") + line)
 

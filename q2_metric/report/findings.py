@@ -93,7 +93,8 @@ class Reliability:
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
         """Which details ("questions", "sentences") of these scores were measured."""
-        kinds = {entry(one.partition("|")[0]).details for one in signatures if self.of(one)}
+        kinds = {entry(signature.partition("|")[0]).details
+                 for signature in signatures if self.of(signature)}
         return {details for details in kinds if details is not None}
 
 
@@ -142,8 +143,8 @@ def of_fallback(row: Mapping[str, Any]) -> str:
 
 def whole(row: Mapping[str, Any]) -> float | None:
     """The score of the whole response, for a response without questions."""
-    columns = [column.name for one in METRICS.values() if one.details == "questions"
-               for column in one.columns]
+    columns = [column.name for metric in METRICS.values() if metric.details == "questions"
+               for column in metric.columns]
     # A calibration does not change the last column, so it is tried first.
     return next((row[name] for name in reversed(columns) if row.get(name) is not None), None)
 

@@ -164,7 +164,7 @@ def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> 
 
 
 def _column(scored: ScoreFiles, rows: Iterable[OutputRow], metric: str) -> SystemValues:
-    [signature] = [one.signature for one in scored.runs[0].scores if one.name == metric]
+    [signature] = [score.signature for score in scored.runs[0].scores if score.name == metric]
     zero = "|no_claim:zero" in signature
     column = SystemValues()
     for row in rows:

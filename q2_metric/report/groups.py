@@ -126,7 +126,7 @@ def asked_for(runs: Sequence[SystemRun]) -> list[str]:
 def chosen(groups: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
     """The column that the page is grouped by when it opens; "" for none."""
     wanted = (*asked_for(runs), *USUAL)
-    return next((one.column for one in groups if one.column in wanted), "")
+    return next((group.column for group in groups if group.column in wanted), "")
 
 
 def _rank(column: str, asked: Sequence[str]) -> int:

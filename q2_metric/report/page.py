@@ -127,7 +127,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
     """The page in pieces. Each row is read when it is written."""
     steps = series([run.name for run in runs], [run.date for run in runs])
     comparisons = compare_runs(runs, rows, neighbours=steps is not None)
-    with_first = [one for one in comparisons if one.against == 0]
+    with_first = [comparison for comparison in comparisons if comparison.against == 0]
     shown = [score.name for run in runs for score in run.scores]
     measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
     verdicts = _verdicts(runs, rows)
@@ -140,7 +140,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
                   for c in comparisons],
         "series": None if steps is None else {**asdict(steps), "curves": curves(runs, verdicts)},
-        "groups": [one.as_json() for one in groups],
+        "groups": [group.as_json() for group in groups],
         "grouped": chosen(groups, runs),
     }
     stream = _environment().get_template("page.html.j2").stream(
@@ -198,7 +198,7 @@ def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict
     """
     table = shipped()
     return {
-        "measured": [bool(one) for one in measured],
+        "measured": [bool(covered) for covered in measured],
         "findings": {kind: [one.share, one.low, one.high, one.n]
                      for kind, one in table.findings.items()} if any(measured) else {},
         "glosses": {name: of_column(name)[1].gloss for name in shown},

@@ -259,7 +259,8 @@ def _items(values: list[object], field: Field, where: str) -> list[Any]:
     for item in values:
         if not isinstance(item, dict):
             raise InputError(f"{here} is {kind(item)}, not an object")
-        items.append({one.name: _value(item.get(one.name), one, here) for one in field.fields})
+        items.append(
+            {inner.name: _value(item.get(inner.name), inner, here) for inner in field.fields})
     return items
 
 

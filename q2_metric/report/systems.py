@@ -47,7 +47,7 @@ class SystemRun:
     @property
     def no_claim(self) -> NoClaim:
         """How responses that claim nothing count in the means."""
-        signed = (parse(one.signature)[1] for one in self.scores if one.signature)
+        signed = (parse(score.signature)[1] for score in self.scores if score.signature)
         return check_no_claim(next((one.get("no_claim") for one in signed), None))
 
 
@@ -117,7 +117,7 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
         return None
     if (steps := _checkpoints(names)) is not None:
         return RunSeries("checkpoint", steps, [f"{step:,}" for step in steps])
-    days = [date.fromisoformat(one).toordinal() for one in dates if one]
+    days = [date.fromisoformat(iso).toordinal() for iso in dates if iso]
     if len(days) == len(names) and days == sorted(set(days)):
         return RunSeries("date", [day - days[0] for day in days], list(dates))
     return None
@@ -158,9 +158,10 @@ def curves(
     The first curve, named "", is the share of judged responses with an unsupported claim.
     """
     by_column: dict[str, list[Point]] = {}
-    if any(one.judged for one in verdicts):
-        by_column[""] = [[one.unsupported / one.judged if one.judged else None, None, None]
-                         for one in verdicts]
+    if any(verdict.judged for verdict in verdicts):
+        by_column[""] = [
+            [verdict.unsupported / verdict.judged if verdict.judged else None, None, None]
+                         for verdict in verdicts]
     names = dict.fromkeys(score.name for run in runs for score in run.scores)
     for name in names:
         by_column[name] = []

@@ -86,20 +86,20 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
         measured: the details ("questions", "sentences") whose states follow the shipped table
             (:meth:`~q2_metric.report.findings.Reliability.covers`). Other states follow the kind.
     """
-    questions = [{**one, **_mark(of_question(one), "questions" in measured)}
-                 for one in row.get("questions") or ()]
+    questions = [{**question, **_mark(of_question(question), "questions" in measured)}
+                 for question in row.get("questions") or ()]
     shown = {**row, "questions": questions}
     if row.get("claims"):
         shown["claims"] = [
-            one | {"form": one.get("kind")}
-            | _mark(of_sentence(one), "sentences" in measured)
-            | {"against": None if supported(one)
-               else _against(one, questions, row.get("knowledge"))}
-            for one in row["claims"]
+            claim | {"form": claim.get("kind")}
+            | _mark(of_sentence(claim), "sentences" in measured)
+            | {"against": None if supported(claim)
+               else _against(claim, questions, row.get("knowledge"))}
+            for claim in row["claims"]
         ]
     if row.get("parts"):
-        shown["parts"] = [{**one, "title": PARTS.get(one["name"], one["name"]),
-                           "plain": contribution_words(one)} for one in row["parts"]]
+        shown["parts"] = [{**part, "title": PARTS.get(part["name"], part["name"]),
+                           "plain": contribution_words(part)} for part in row["parts"]]
     if row.get("fallback"):
         shown |= _mark(of_fallback(row), "questions" in measured) | {"whole": whole(row)}
     if isinstance(row.get("response"), str) and "questions" in row and row.get("error") is None:
@@ -131,13 +131,13 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
               and (not questions or one["verdict"] == "contradicted")]
     for one in denied:
         yield f"{_quoted(one)} contradicts the knowledge: “{one['passage']}”"
-    wrong = [one for one in questions
-             if one["how"] != "equal" and one["verdict"] != "entailment"]
+    wrong = [question for question in questions
+             if question["how"] != "equal" and question["verdict"] != "entailment"]
     # A finding about a claim is not repeated for its parts.
     yield from dict.fromkeys(
-        one["plain"] for one in wrong
-        if one["start"] is None
-        or not any(claim["start"] <= one["start"] < claim["end"] for claim in denied))
+        question["plain"] for question in wrong
+        if question["start"] is None
+        or not any(claim["start"] <= question["start"] < claim["end"] for claim in denied))
     missing = [one for one in unsure if one["against"] is None]
     if questions and not wrong and not denied and not missing:
         yield (f"Agrees with the knowledge in all {len(questions)} answers."
@@ -167,8 +167,9 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
         response: the text.
         questions: the questions that were asked about it.
     """
-    asked = {stem(word.lower()) for one in questions
-             for text in (one["span"], one["question"]) for word in _WORD.findall(text or "")}
+    asked = {stem(word.lower()) for question in questions
+             for text in (question["span"], question["question"])
+             for word in _WORD.findall(text or "")}
     blank = _NEGATED.sub(lambda match: " " * len(match[0]), response)
     return [
         [match.start(), match[0]] for match in _WORD.finditer(blank)
@@ -187,9 +188,9 @@ def _against(
     if sentence.get("verdict") == "contradicted" and place is not None:
         return [place, place + len(sentence["passage"])]
     start, end = sentence["start"], sentence["end"]
-    for one in questions:
-        place = one["knowledge_start"]
-        if (knowledge is not None and one["verdict"] == "contradiction" and place is not None
-                and one["start"] is not None and start <= one["start"] < end):
+    for question in questions:
+        place = question["knowledge_start"]
+        if (knowledge is not None and question["verdict"] == "contradiction" and place is not None
+                and question["start"] is not None and start <= question["start"] < end):
             return next(([a, b] for a, b in split_sentences(knowledge) if a <= place < b), None)
     return None

@@ -72,4 +72,4 @@ def arrow_files(folder: Path) -> list[Path]:
 
 def _names(value: Any, key: str) -> list[str]:
     names = value.get(key) if isinstance(value, dict) else None
-    return [str(one) for one in names] if isinstance(names, list) else []
+    return [str(name) for name in names] if isinstance(names, list) else []

@@ -208,7 +208,7 @@ def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> 
     """Says which field is read from which column; "" if all columns are named like their fields."""
     words = [f"{field} from {column!r}{_form(field, column, records)}"
              for field, column in resolved.items() if column]
-    others = [repr(key) for key in dict.fromkeys(key for one in records for key in one.fields)
+    others = [repr(key) for key in dict.fromkeys(key for record in records for key in record.fields)
               if key not in resolved.values()]
     plain = all(column in (None, field) for field, column in resolved.items())
     if plain and not others and all(" (" not in one for one in words):

@@ -199,7 +199,8 @@ class Layout:
     def _numbers(self) -> list[tuple[str, Field]]:
         numbers = []
         for name in self.metrics:
-            numbers += [(name, Field(one.name, "number", one.of)) for one in entry(name).columns]
+            numbers += [(name, Field(column.name, "number", column.of))
+                        for column in entry(name).columns]
             if name in self.decided:
                 numbers.append((name, _decision(name)))
         return numbers

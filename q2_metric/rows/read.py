@@ -127,8 +127,8 @@ def _settled(
 def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]:
     """Whether the column that is named like a label really holds labels, and a note for the case
     that only most of its values do."""
-    values = [value for one in records if column is not None
-              and not no_label(value := value_of(one.fields, column))]
+    values = [value for record in records if column is not None
+              and not no_label(value := value_of(record.fields, column))]
     strange = [value for value in values if as_label(value) is None]
     if 2 * len(strange) >= len(values):
         return False, ""

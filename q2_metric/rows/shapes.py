@@ -77,7 +77,7 @@ def _parsed(text: str) -> object:
 def _strings(text: str) -> list[str]:
     """The string literals of a Python text."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return [ast.literal_eval(one.string) for one in tokens if one.type == tokenize.STRING]
+    return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
 
 
 # --- passages ----------------------------------------------------------------------------

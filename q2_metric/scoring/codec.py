@@ -39,8 +39,8 @@ def to_json(score: Score) -> dict[str, Any]:
         **whole,
         "evidence": [_item(item) for item in score.evidence],
         "verdict": asdict(score.verdict) if score.verdict else None,
-        "dropped": [{**_fields(one), "question": _question(one.question)}
-                    for one in score.dropped],
+        "dropped": [{**_fields(dropped), "question": _question(dropped.question)}
+                    for dropped in score.dropped],
     }
 
 
@@ -51,7 +51,7 @@ def _item(item: Comparison | Judgement | Part) -> dict[str, Any]:
         fields["verdict"] = asdict(item.verdict) if item.verdict else None
     elif isinstance(item, Judgement):
         fields["claim"] = asdict(item.claim)
-        fields["questions"] = [_item(one) for one in item.questions]
+        fields["questions"] = [_item(question) for question in item.questions]
     return fields
 
 

@@ -48,12 +48,12 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
         else:
             half = len(part) // 2
             waiting += [part[half:], part[:half]]
-    problems = [one for one in results if isinstance(one, str)]
+    problems = [result for result in results if isinstance(result, str)]
     if problems and len(problems) == len(results) and len(set(examples)) >= SYSTEMIC:
         raise ModelError(
             f"{name} failed on all {len(examples)} responses: {problems[0]}"
         )
-    return [one if isinstance(one, str) else _number(one) for one in results]
+    return [result if isinstance(result, str) else _number(result) for result in results]
 
 
 def _fault(error: Exception) -> str:

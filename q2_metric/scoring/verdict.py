@@ -63,14 +63,14 @@ class VerdictCounts:
         """Adds an output row, with its texts if they are known."""
         claims = row.get("claims") or ()
         self.judged += bool(claims)
-        citations = [one.get("citation") for one in claims]
-        self.cited += sum(one is not None and one != "none" for one in citations)
+        citations = [claim.get("citation") for claim in claims]
+        self.cited += sum(citation is not None and citation != "none" for citation in citations)
         self.cited_rightly += citations.count("right")
         failed = unsupported(claims)
         if not failed:
             return
         self.unsupported += 1
-        self.contradicted += any(one["verdict"] == "contradicted" for one in failed)
+        self.contradicted += any(claim["verdict"] == "contradicted" for claim in failed)
         least = min(failed, key=lambda one: one["support"])
         if len(self.worst) < SHOWN or least["support"] < self.worst[-1].support:
             passage = least.get("passage")
@@ -116,8 +116,8 @@ class VerdictCounts:
 
 def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The unsupported claims of an output row."""
-    return [one for one in claims
-            if one.get("verdict") in UNSUPPORTED and one["support"] is not None]
+    return [claim for claim in claims
+            if claim.get("verdict") in UNSUPPORTED and claim["support"] is not None]
 
 
 def _nearest(claim: str, knowledge: str | None) -> str | None:

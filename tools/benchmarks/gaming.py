@@ -157,12 +157,12 @@ def main() -> None:
     given = parser.parse_args()
     labelled = [one for one in read_dev(dev_files()[given.set])
                 if len(one.example.knowledge) <= LONGEST]
-    rows = drawn([one.example for one in labelled if one.consistent], given.rows)
+    rows = drawn([row.example for row in labelled if row.consistent], given.rows)
     loaded = scoring.load(given.metrics, {})
     work: list[tuple[str, str, Sequence[Example]]] = [
         ("people's labels", "supported", rows),
         ("people's labels", "not supported",
-         drawn([one.example for one in labelled if not one.consistent], given.rows)),
+         drawn([row.example for row in labelled if not row.consistent], given.rows)),
     ]
     work += [
         (kind, name, tricked(kind, trick, rows))

@@ -69,7 +69,7 @@ def agreement(name: str, whole: Scale, part: Scale) -> dict[str, Any]:
 
 
 def _of(score: Score) -> list[float]:
-    return [one.support for one in score.evidence if isinstance(one, Judgement)]
+    return [item.support for item in score.evidence if isinstance(item, Judgement)]
 
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:

@@ -98,9 +98,9 @@ def told(pair: ScoredPair) -> Iterator[str]:
     yield f"  {fields['knowledge'][:300]!r}"
     for side, score in (("+", pair.supported), ("-", pair.unsupported)):
         yield f"  {side} {score.example.response!r}"
-        for one in score.evidence:
-            if isinstance(one, Judgement):
-                yield f"      {one.support:.2f} {one.verdict}: {one.claim.text!r}"
+        for item in score.evidence:
+            if isinstance(item, Judgement):
+                yield f"      {item.support:.2f} {item.verdict}: {item.claim.text!r}"
 
 
 def main() -> None:

@@ -176,7 +176,7 @@ def main() -> None:
             "against_the_loop": ratio,
             "share_outside": outside,
             "stages": stages,
-            "tokens": round(sum(one["tokens"] for one in stages.values()) / len(examples), 1),
+            "tokens": round(sum(stage["tokens"] for stage in stages.values()) / len(examples), 1),
             **harness.share_of_rate(needed, total, rate, given.dtype),
             "cost": costs(models, examples),
             "peak_memory_mb": harness.peak_memory_mb(),

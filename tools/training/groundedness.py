@@ -115,9 +115,9 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
     """The intercept, and the mean, deviation and weight of each feature."""
     from sklearn.linear_model import LogisticRegression
 
-    values = np.concatenate([one.values for one in sources])
-    supported = np.concatenate([one.supported for one in sources])
-    weights = np.concatenate([one.weights() for one in sources])
+    values = np.concatenate([source.values for source in sources])
+    supported = np.concatenate([source.supported for source in sources])
+    weights = np.concatenate([source.weights() for source in sources])
     mean = np.average(values, axis=0, weights=weights)
     deviation = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights))
     model = LogisticRegression(C=PENALTY).fit(

@@ -141,16 +141,17 @@ def contrasted(
                       lambda text, words: find(text, words) or implied(text, words))
     answered = next(source.examples for source in found if source.name == "asked_premise")
     texts = {doc.text: doc for doc in docs}
-    others = [text for text in dict.fromkeys(one.text for one in answered) if text not in texts]
+    others = [text for text in dict.fromkeys(example.text for example in answered)
+              if text not in texts]
     texts |= zip(others, nlp.pipe(others, batch_size=128), strict=True)
-    asked = list(dict.fromkeys(one.query for one in answered))
+    asked = list(dict.fromkeys(example.query for example in answered))
     parses = dict(zip(asked, nlp.pipe(asked, batch_size=256), strict=True))
     for word in (word for doc in parses.values() for word in doc if word.tag_ in CONTENT):
         pool.words[word.tag_].append(word.lower_)
     make = Contrasts(texts, parses, pool, passages, rng)
     made = variants(answered, make)
     rows = {"asked_own": found[0].examples} | made
-    rows["asked_premise"] = [make.surrounded(one) for one in answered]
+    rows["asked_premise"] = [make.surrounded(example) for example in answered]
     return [ExampleSource(name, 1.0, examples) for name, examples in rows.items()]
 
 

@@ -126,7 +126,7 @@ def _resumed(
     device: torch.device,
 ) -> _Place:
     """Where the run starts: at the beginning, or after the progress saved in ``path``."""
-    at = _Place(settings, [[one.name, one.rate, len(one.examples)] for one in sources])
+    at = _Place(settings, [[source.name, source.rate, len(source.examples)] for source in sources])
     if path.exists():
         saved = progress_of(path)
         for name, noun in (("settings", "settings"), ("sources", "examples")):

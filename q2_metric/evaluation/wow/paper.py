@@ -46,7 +46,7 @@ def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
             cells_of = {row[0]: row[place] for row in table.rows}
             figures = {key: cell.value for key, cell in cells_of.items()
                        if isinstance(cell, Interval)}
-            missed = [one for one in baselines if figures[one] >= figures[own]]
+            missed = [baseline for baseline in baselines if figures[baseline] >= figures[own]]
             cells.append(f"not above {', '.join(missed)}" if missed else "above every baseline")
         lines.append(tuple(cells))
     if not lines or not baselines:
@@ -124,7 +124,7 @@ def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
     """Mean scores of simulated systems with more and more inconsistent responses (Q², figure 4)."""
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
-        lines.append((title(metric), *(one.value for one in falling(selected, column))))
+        lines.append((title(metric), *(point.value for point in falling(selected, column))))
     return Table(
         "robustness",
         "Score by share of inconsistent responses",

@@ -257,7 +257,7 @@ class _Plan:
         calibration = settings.pop("calibration", None)
         grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
         self.metrics = scoring.load(grounded or [own], settings, calibration)
-        judging = any(entry(one.name).evidence for one in self.metrics)
+        judging = any(entry(metric.name).evidence for metric in self.metrics)
         # Q² asks about the whole response: its claims are those that SCALE judges.
         own_settings = {name: value for name, value in settings.items()
                         if name in ("preset", *entry("scale").keywords())}

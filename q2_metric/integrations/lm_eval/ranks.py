@@ -27,7 +27,7 @@ def on_every_rank(
         results: the values by metric, for each document of this rank.
         fill: the entries to add.
     """
-    own = {name for one in results for name in one}
+    own = {name for result in results for name in result}
     for name in sorted(_on_any_rank(own) - own):
         results[0][name] = fill.get(name)
 

@@ -87,7 +87,8 @@ def _kept(examples: Sequence[Example]) -> str:
     """Writes the answers to a new file, as ``q2 score`` reads them."""
     with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
                             encoding="utf-8") as file:
-        file.writelines(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in examples)
+        file.writelines(
+            json.dumps(asdict(example), ensure_ascii=False) + "\n" for example in examples)
     return file.name
 
 

@@ -190,7 +190,7 @@ class BundledReader(_Bundled):
             again = self._decided([pairs[i] for i in close], self._exact)
             for i, one in zip(close, again, strict=True):
                 reads[i] = one
-        return [one.answer for one in reads]
+        return [read.answer for read in reads]
 
     def _decided(self, pairs: Sequence[tuple[str, str]], forward: Forward) -> list[_Read]:
         owners: list[int] = []

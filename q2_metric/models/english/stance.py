@@ -103,8 +103,8 @@ class EnglishStances:
 
     def _statements(self, pairs: Sequence[tuple[str, str]]) -> dict[str, list[Statement]]:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        return {text: [one for sentence in parsed.sentences
-                       for one in statements(Tree(sentence.doc, sentence.raised))]
+        return {text: [statement for sentence in parsed.sentences
+                       for statement in statements(Tree(sentence.doc, sentence.raised))]
                 for text, parsed in zip(texts, self.parser.parse(texts), strict=True)}
 
 

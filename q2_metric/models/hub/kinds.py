@@ -34,11 +34,11 @@ def entailment_kind(model: str) -> Kind:
     config = load_config(model)
     architectures = [str(one) for one in config.architectures or ()]
     if kind := next((words for end, words in KINDS.items()
-                     if any(one.endswith(end) for one in architectures)), ""):
+                     if any(architecture.endswith(end) for architecture in architectures)), ""):
         raise _refused(model, kind)
     if any(name in base for name in OWN_PROMPTS):
         raise _refused(model, "a classifier that needs its own prompt")
-    if any(one.endswith("ForSequenceClassification") for one in architectures):
+    if any(architecture.endswith("ForSequenceClassification") for architecture in architectures):
         return "nli"
     if config.is_encoder_decoder:
         return "yes-no"
