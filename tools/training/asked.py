@@ -1,8 +1,8 @@
 """Self-labelled questions, which teach the reader the style of the syntactic generator.
 
-The generator asks about the spans of a hypothesis, so the answers are known: in the hypothesis it
-is the span itself (the round trip of Q²), in a premise that supports it the same words. If the
-hypothesis adds something, the premise has no answer.
+The generator asks about the spans of a hypothesis, so the answers are known. In the hypothesis the
+answer is the span itself (the round trip of Q²); a premise that supports the hypothesis answers
+with the same words. If the hypothesis adds something, the premise has no answer.
 """
 
 from __future__ import annotations
