@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from q2_metric.types import Claim, Example, Judgement, Score
 from tools.benchmarks import __main__ as runner
-from tools.benchmarks import harness, mutants, speed_page
+from tools.benchmarks import harness, mutants, spans, speed_page
 
 FOLDER = Path(runner.__file__).parent
 
@@ -82,3 +83,15 @@ def test_tokens_and_operations_are_counted_without_padding() -> None:
     whole = harness.operations("entailment", 100, 100)
     spared = 80 * (2 * 10 * 384**2 + 4 * 100 * 384)
     assert harness.operations("entailment", 100, 20) == whole - spared, "of the last layer"
+
+
+def test_characters_are_as_unsupported_as_the_worst_claim_about_them() -> None:
+    example = Example("It is old. It is red.", "It is old. It is blue.")
+    score = Score(example, 0.5, (
+        Judgement(Claim("It is old.", 0, 10), 0.9, "supported"),
+        Judgement(Claim("It is red.", 11, 21), 0.2, "contradicted"),
+        Judgement(Claim("It is old. It is red.", 0, 21), 0.7, "supported")))
+    doubt = spans.unsupported(score)
+    assert doubt[[0, 10, 11, 20]] == pytest.approx([0.3, 0.3, 0.8, 0.8])
+    lines = spans.table([spans.Passage(example, ((0, 10, True), (11, 21, False)))], [score])
+    assert lines.splitlines()[1].split() == ["claims", "100.0", "100.0", "100.0", "100.0"]

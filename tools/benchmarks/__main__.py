@@ -16,8 +16,8 @@ CASES = {
     "Speed, both sides in turns (docs/results/speed.md)":
         ("bundled", "cpu", "q2", "scale", "long_knowledge"),
     "What holds, and for how long":
-        ("determinism", "pairs", "scale_parity", "published_models", "gaming", "gaming_grpo",
-         "killed", "growth", "mutants"),
+        ("determinism", "pairs", "spans", "scale_parity", "published_models", "gaming",
+         "gaming_grpo", "killed", "growth", "mutants"),
     "Pages and pictures":
         ("speed_page", "gaming_page", "quoted", "report_page", "report_shot"),
 }

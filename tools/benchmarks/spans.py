@@ -1,0 +1,116 @@
+"""Spans: do the characters that are called unsupported agree with people's?
+
+    python -m tools.benchmarks spans [--dtype int8]
+
+The passages are those of ``dev/wikibio_gpt3`` in the folder that Q2_DATA_DIR names: biographies by
+GPT-3, in which people marked each sentence as accurate or not. Each passage is scored as one
+response. A character counts as unsupported by the lowest support of the claims that cover it. The
+table has the ROC-AUC over all characters, and the precision, recall and F1 of the characters whose
+support is at most 0.5. The count of words calls a word unsupported if it is not in the knowledge,
+and takes each sentence as one span.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
+
+from q2_metric import scoring
+from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.text.overlap import overlap
+from q2_metric.types import Example, Judgement, Score
+
+SET = "wikibio_gpt3"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A response of several sentences.
+
+    Attributes:
+        example: the response with its knowledge.
+        sentences: (start, end) of each sentence in the response, and whether people call it
+            supported.
+    """
+
+    example: Example
+    sentences: tuple[tuple[int, int, bool], ...]
+
+
+def passages() -> Iterator[Passage]:
+    """The passages of the set, put together from its sentences."""
+    labelled = read_dev(dev_files()[SET])
+    for _, group in groupby(labelled, key=lambda one: one.example.knowledge):
+        response, sentences = "", []
+        rows = list(group)
+        for row in rows:
+            start = len(response) + bool(response)
+            response = f"{response} {row.example.response}".strip()
+            sentences.append((start, len(response), bool(row.consistent)))
+        yield Passage(replace(rows[0].example, response=response, history=()), tuple(sentences))
+
+
+def unsupported(score: Score) -> NDArray[np.float64]:
+    """How far each character of the response is unsupported, in [0, 1]."""
+    doubt = np.zeros(len(score.example.response))
+    for one in score.evidence:
+        if isinstance(one, Judgement):
+            span = slice(one.claim.start, one.claim.end)
+            doubt[span] = np.maximum(doubt[span], 1 - one.support)
+    return doubt
+
+
+def _by_words(passage: Passage) -> NDArray[np.float64]:
+    doubt = np.zeros(len(passage.example.response))
+    for start, end, _ in passage.sentences:
+        shared = overlap(passage.example.response[start:end], passage.example.knowledge)
+        doubt[start:end] = 1 - (shared.words or 0.0)
+    return doubt
+
+
+def _labels(passage: Passage) -> NDArray[np.bool_]:
+    marked = np.zeros(len(passage.example.response), dtype=bool)
+    for start, end, supported in passage.sentences:
+        marked[start:end] = not supported
+    return marked
+
+
+def table(found: Sequence[Passage], scores: Sequence[Score]) -> str:
+    """The table: SCALE's claims, the count of words, and all characters called unsupported."""
+    marked = np.concatenate([_labels(one) for one in found])
+    doubts = {
+        "claims": np.concatenate([unsupported(one) for one in scores]),
+        "words not found": np.concatenate([_by_words(one) for one in found]),
+        "all of it": np.ones(len(marked)),
+    }
+    lines = [f"{'':<16}{'ROC-AUC':>10}{'precision':>10}{'recall':>10}{'F1':>10}"]
+    for name, doubt in doubts.items():
+        precision, recall, f1, _ = precision_recall_fscore_support(
+            marked, doubt >= 0.5, average="binary", zero_division=0.0)
+        numbers = (roc_auc_score(marked, doubt), precision, recall, f1)
+        lines.append(f"{name:<16}" + "".join(f"{100 * number:10.1f}" for number in numbers))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("-m tools.benchmarks spans", description=__doc__)
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--limit", type=int, help="passages (default: all)")
+    options = parser.parse_args()
+    found = list(passages())[: options.limit]
+    examples = [one.example for one in found]
+    loaded = scoring.load(["scale"], {"dtype": options.dtype})
+    scores = [one["scale"] for one in scoring.score(loaded, examples)]
+    characters = sum(len(one.response) for one in examples)
+    print(f"{len(found)} passages, {characters:,} characters")
+    print(table(found, scores))
+
+
+if __name__ == "__main__":
+    main()
