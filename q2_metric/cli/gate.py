@@ -146,7 +146,8 @@ def _print(decided: Gate) -> None:
     click.echo(plain(decided.headline))
     failed = decided.of("failed", "error")
     for case in failed[:SHOWN]:
-        click.echo(plain(f"  row {case.id} {case.why}: {case.response}"))
+        response = " ".join(case.response.split())
+        click.echo(plain(f"  row {case.id} {case.why}{response and ': '}{response}"))
         for line in case.findings:
             click.echo(plain(f"      {line}"))
     if len(failed) > SHOWN:

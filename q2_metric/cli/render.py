@@ -51,8 +51,9 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
             how_fast += f" with {result.looked_up:,} scores from the cache"
         screen.print(f"{scored:,} of {result.rows:,} rows scored{how_fast}")
         if result.no_knowledge:
-            screen.print(
-                f"{result.no_knowledge:,} of them without knowledge: in no mean", style="dim")
+            words = "has no knowledge and counts" if result.no_knowledge == 1 else (
+                "have no knowledge and count")
+            screen.print(f"{result.no_knowledge:,} of them {words} in no mean", style="dim")
         for column, groups in result.groups.items():
             screen.print()
             print_whole(screen, groups_table(column, groups))

@@ -32,7 +32,9 @@ def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
     screen.print(Text(verdict.headline, style=style), soft_wrap=True)
     for worst in verdict.worst:
         sign, colour = SIGNS[worst.verdict]
-        screen.print(Text(f"{sign} ", style=colour) + Text(plain(worst.id), style="dim") +
+        # A bare number before a text could be a part of it.
+        row = f"row {worst.id}" if worst.id.isdecimal() else worst.id
+        screen.print(Text(f"{sign} ", style=colour) + Text(plain(row), style="dim") +
                      Text(f"  {_short(worst.claim)}"), soft_wrap=True)
         if worst.source:
             words = "the sources say" if worst.decides else "nearest in the sources"

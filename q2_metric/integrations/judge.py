@@ -12,7 +12,7 @@ from typing import Any
 from q2_metric import forks, scoring
 from q2_metric.metrics.registry import columns, entry
 from q2_metric.metrics.registry import keywords as known_keywords
-from q2_metric.rows.plain import REASONS
+from q2_metric.rows.plain import PARTS, REASONS, contribution_words
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
 _LOG = logging.getLogger(__name__)
@@ -157,7 +157,7 @@ def _item(item: Comparison | Judgement | Part) -> str:
                 f'"{item.response_answer}", knowledge: {answer}')
     if isinstance(item, Judgement):
         return f"{item.support:.2f} {item.claim.text} ({item.verdict})"
-    return f"{item.name} {item.value:.2f}"
+    return f"{contribution_words(item.contribution)}: {PARTS.get(item.name, item.name)}"
 
 
 def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -343,7 +343,8 @@ function histogram(name) {
   const highest = Math.max(1, ...before);
   const mean = some.reduce((sum, value) => sum + value, 0) / some.length;
   const words = some.length
-    ? `mean ${(two ? signed : number)(mean)} of ${count(some.length)}` : "no score";
+    ? `${count(some.length)} ${two ? "changes" : "scores"}, mean ${(two ? signed : number)(mean)}`
+    : "no score";
   const tall = (n) => n ? Math.max(1.5, 54 * n / highest) : 0;
   const svg = element("svg", {viewBox: "0 0 200 56", role: "img", preserveAspectRatio: "none",
     "aria-label": `${facts.titles[name]}: distribution, ${words}`});

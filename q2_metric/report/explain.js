@@ -108,7 +108,9 @@ function badges(row) {
   const found = [];
   if (row.error) found.push("not scored");
   if (row.fallback) found.push("judged as a whole (fallback)");
-  if (row.reason) found.push(facts.words.reasons[row.reason] || row.reason);
+  const why = facts.words.reasons[row.reason] || row.reason;
+  const said = (row.plain || []).some((one) => one.toLowerCase() === `${why}.`);
+  if (row.reason && !said) found.push(why);
   if (typeof row.label === "boolean") {
     found.push(`people: ${row.label ? "supported" : "not supported"}`);
   }

@@ -11,6 +11,7 @@ from q2_metric.metrics.signature import of_metric, shortened
 from q2_metric.report.compare import PairedDifference, SystemValues, differences, match
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.plain import REASONS
 
 _SILENT = ("no_claim", "empty")
 
@@ -190,8 +191,9 @@ def _outcome(
         return "error", f"could not be scored: {row['error']}"
     if score is None:
         silent = before is not None and row.get("reason") in _SILENT
+        reason: Any = row.get("reason")
         return ("failed" if silent else "skipped",
-                f"has no score ({row.get('reason') or 'no reason is recorded'})")
+                f"has no score: {REASONS.get(reason, reason or 'no reason is recorded')}")
     words = f"has {score:.3f}"
     if score >= threshold:
         return "passed", words
@@ -202,6 +204,6 @@ def _outcome(
 def _findings(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:
     for claim in claims:
         if claim.get("verdict") not in ("supported", "not checked"):
-            nearest = claim.get("passage")
+            nearest = " ".join((claim.get("passage") or "").split())
             says = f"; the nearest passage says: {nearest}" if nearest else ""
-            yield f"{claim.get('verdict')}: {claim.get('text')}{says}"
+            yield f"{claim.get('verdict')}: {' '.join((claim.get('text') or '').split())}{says}"

@@ -22,7 +22,7 @@ from q2_metric.report.findings import (
     whole,
 )
 from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.plain import REASONS
+from q2_metric.rows.plain import PARTS, REASONS, contribution_words
 from q2_metric.text.alignment import FUNCTION_WORDS, stem
 from q2_metric.text.claims import NOT_CLAIMED
 from q2_metric.text.sentences import split_sentences
@@ -42,32 +42,6 @@ WHOLE = {
     "differs": "Nothing to ask about; as a whole it does not seem to follow from the knowledge.",
     "open": "Nothing to ask about; as a whole it is undecided.",
 }
-
-
-PARTS = {
-    "claims": "the claims on average",
-    "weakest": "the weakest claim",
-    "words": "content words found in the knowledge",
-    "numbers": "numbers found in the knowledge",
-    "phrases": "phrases found in the knowledge",
-    "questions": "the answers to Q²'s questions",
-    "rules": "what values and denials decide",
-}
-"""Titles of the parts of a combined score, by name."""
-
-_SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
-"""Words for how much a part moves the score, with the least change of the logit for each."""
-
-
-def contribution_words(part: Mapping[str, Any]) -> str:
-    """How a part moves the score, in words.
-
-    >>> contribution_words({"name": "weakest", "value": -3.0, "contribution": -0.9})
-    'lowers the score a lot'
-    """
-    contribution = part["contribution"] or 0.0
-    size = next(words for least, words in _SIZES if abs(contribution) >= least)
-    return f"{'lowers' if contribution < 0 else 'raises'} the score {size}"
 
 
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
@@ -98,8 +72,11 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
             for claim in row["claims"]
         ]
     if row.get("parts"):
-        shown["parts"] = [{**part, "title": PARTS.get(part["name"], part["name"]),
-                           "plain": contribution_words(part)} for part in row["parts"]]
+        shown["parts"] = [
+            part | {"title": PARTS.get(part["name"], part["name"]),
+                    "plain": contribution_words(part["contribution"])}
+            for part in row["parts"]
+        ]
     if row.get("fallback"):
         shown |= _mark(of_fallback(row), "questions" in measured) | {"whole": whole(row)}
     if isinstance(row.get("response"), str) and "questions" in row and row.get("error") is None:

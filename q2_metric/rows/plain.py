@@ -29,6 +29,32 @@ REASONS: Mapping[Reason, str] = {
 """Why a response has no score."""
 
 
+PARTS = {
+    "claims": "the claims on average",
+    "weakest": "the weakest claim",
+    "words": "content words found in the knowledge",
+    "numbers": "numbers found in the knowledge",
+    "phrases": "phrases found in the knowledge",
+    "questions": "the answers to Q²'s questions",
+    "rules": "what values and denials decide",
+}
+"""Titles of the parts of a combined score, by name."""
+
+_SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
+"""Words for how much a part moves the score, with the least change of the logit for each."""
+
+
+def contribution_words(contribution: float | None) -> str:
+    """How a part of a combined score moves it, in words.
+
+    >>> contribution_words(-0.9)
+    'lowers the score a lot'
+    """
+    contribution = contribution or 0.0
+    size = next(words for least, words in _SIZES if abs(contribution) >= least)
+    return f"{'lowers' if contribution < 0 else 'raises'} the score {size}"
+
+
 def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
     """One sentence that says what a question found.
 

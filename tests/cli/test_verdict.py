@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from q2_metric.cli.main import main
 from q2_metric.cli.verdict import marked
-from q2_metric.report.view import contribution_words
+from q2_metric.rows.plain import contribution_words
 from q2_metric.scoring.verdict import VerdictCounts
 
 KNOWLEDGE = "Refunds are paid within five days. A cabin costs 95 euros."
@@ -49,8 +49,7 @@ def test_the_inner_claim_is_marked_inside_the_outer() -> None:
     (-0.914, "lowers the score a lot"), (0.5, "raises the score somewhat"),
     (-0.08, "lowers the score a little"), (None, "raises the score a little")])
 def test_contributions_are_words(contribution: float | None, words: str) -> None:
-    part = {"name": "weakest", "value": -2.993, "contribution": contribution}
-    assert contribution_words(part) == words
+    assert contribution_words(contribution) == words
 
 
 def test_score_says_the_verdict_first(tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_score_says_the_verdict_first(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
     assert lines[0] == "1 of 2 responses has an unsupported claim (1 contradicted)"
-    assert lines[1:3] == ["≠ 1  A cabin costs 120 euros.",
+    assert lines[1:3] == ["≠ row 1  A cabin costs 120 euros.",
                           "  the sources say: A cabin costs 95 euros."]
     assert "coverage" not in done.output
     assert "fallback" not in done.output

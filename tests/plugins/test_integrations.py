@@ -15,8 +15,9 @@ from fakes import FakeClaims
 from optional import needs
 
 from q2_metric import InputError, ModelError, metrics, scoring
+from q2_metric.integrations import judge as judging
 from q2_metric.integrations.judge import Judge
-from q2_metric.types import Example
+from q2_metric.types import Example, Part, Score
 
 KNOWLEDGE = "Rome has 7 hills. It lies on the Tiber."
 TABLE = {"Rome has 7 hills.": 0.9, "Rome lies on the Rhine.": 0.2}
@@ -149,6 +150,14 @@ def test_the_same_numbers(framework: Callable[[str], Numbers], no_claim: Any) ->
         assert values == [None if one is None else pytest.approx(one) for one in wanted], name
     if no_claim == "exclude":
         assert found["q2"][2:] == [None] * 3
+
+
+def test_parts_of_a_score_are_said_in_words() -> None:
+    """A logit such as -2.99 says nothing to a reader."""
+    parts = (Part("weakest", -2.993, -0.914), Part("numbers", 0.5, 0.05))
+    assert judging.said(Score(ROWS[0], 0.03, parts)) == (
+        "0.030\n  lowers the score a lot: the weakest claim"
+        "\n  raises the score a little: numbers found in the knowledge")
 
 
 def test_what_a_score_rests_on_is_said() -> None:

@@ -422,6 +422,10 @@ def test_why_there_is_no_score(tab: Tab, tmp_path: Path) -> None:
     tab.page.goto(path.as_uri())
     assert "the response claims nothing that could be checked" in tab.page.locator(
         ".badge").all_inner_texts()
+    # Where no metric has a score, a sentence says it, and the badge does not say it again.
+    path.write_text(explanation(silent | {"scale": None}), encoding="utf-8")
+    tab.page.reload()
+    assert tab.page.locator("#list").inner_text().count("laims nothing that could be checked") == 1
 
 
 def test_labels_and_the_threshold(tab: Tab, tmp_path: Path) -> None:

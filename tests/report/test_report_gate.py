@@ -66,6 +66,16 @@ def test_what_failed_before_is_known(before: Path, tmp_path: Path) -> None:
     assert "1 failed in the baseline too" in result.stdout
 
 
+def test_a_failure_with_several_lines_is_shown_on_one(tmp_path: Path) -> None:
+    table = "| city | hills |\n|---|---|\n| Milan | 9 |"
+    new = scored(rows(tmp_path / "new.jsonl", table), "-m", "groundedness,word_share")
+    told = [line for line in CliRunner().invoke(main, ["gate", str(new)]).stdout.splitlines()
+            if line.startswith("  ")]
+    assert told[0].endswith(": | city | hills | |---|---| | Milan | 9 |")
+    assert told[1].startswith("      ")
+    assert len(told) == 2
+
+
 def test_a_regression_is_named_with_what_it_was(before: Path, tmp_path: Path) -> None:
     result = gate(scored(rows(tmp_path / "new.jsonl", GOOD, BAD, BAD, GOOD)), "--baseline", before)
     assert result.exit_code == 4
@@ -78,7 +88,7 @@ def test_an_answer_that_falls_silent_is_a_regression(before: Path, tmp_path: Pat
     silent = scored(rows(tmp_path / "new.jsonl", SILENT, GOOD, SILENT, GOOD))
     result = gate(silent, "--baseline", before)
     assert result.exit_code == 4
-    assert f"row r0 has no score (empty); it was 1.000: {SILENT}" in result.stdout
+    assert "row r0 has no score: the response is empty; it was 1.000\n" in result.stdout
     alone = gate(silent)
     assert alone.exit_code == 0
     assert "2 without a score: no claim or no knowledge" in alone.stdout
