@@ -32,7 +32,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
 
     @classmethod
     def setup_args(cls) -> Any:
-        """The parser, with ParlAI's options, the output file and the place of the knowledge."""
+        """ParlAI's parser, with options for the output file and for where the knowledge is."""
         parser = ParlaiParser(
             True, True, "Write a model's responses with knowledge, for `q2 score`"
         )

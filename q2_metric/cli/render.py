@@ -45,7 +45,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
         print_verdict(screen, result.verdict)
         print_whole(screen, systems_table(result))
         scored, speed = result.rows - result.failed, result.rows_per_second
-        # There is none where an earlier run had scored everything.
+        # There is no speed if an earlier run had scored everything.
         how_fast = f", {speed:,.1f} rows per second" if speed else ""
         if how_fast and result.looked_up:
             how_fast += f" with {result.looked_up:,} scores from the cache"

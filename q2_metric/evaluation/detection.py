@@ -72,8 +72,8 @@ def detection_table(
         ),
         tuple(lines),
         f"{sum(truth):,} of {len(truth):,} are consistent. 95 % bootstrap intervals "
-        f"({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). Decisions at {threshold:g}, "
-        f"which itself is inconsistent. ECE: {st.N_BINS} bins, scores stretched to [0, 1]. A "
+        f"({st.N_BOOTSTRAP:,} resamples of responses, seed {SEED}). A score above {threshold:g} "
+        f"counts as consistent. ECE: {st.N_BINS} bins, scores stretched to [0, 1]. A "
         f"response without score counts as {THRESHOLD:g}.",
     )
 

@@ -46,8 +46,9 @@ def in_context(
 ) -> list[Comparison]:
     """The comparisons, weighted by their claims, and one for each claim without an answer.
 
-    ``near`` chooses what is read of a long text. A response without any question gets none, because
-    it is judged as a whole. Nor does a claim that is about the speakers according to ``personal``.
+    ``near`` chooses the parts of a long text that are read. A response without any question gets no
+    comparison, because it is judged as a whole. A claim about the speakers (``personal``) gets no
+    comparison either.
     """
     asked_about = {comparison.question.span.example for comparison in comparisons}
     claims = [claim for example in examples if example in asked_about

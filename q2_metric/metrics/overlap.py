@@ -64,7 +64,7 @@ def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[st
     if not responses:
         return 0.0
     several = [[reference] if isinstance(reference, str) else reference for reference in references]
-    # sacrebleu wants the first of each, the second of each, …, and None where there is none.
+    # sacrebleu wants everybody's first reference, everybody's second, …; None stands for a gap.
     return _share(BLEU().corpus_score(list(responses), list(zip_longest(*several))).score)
 
 

@@ -147,7 +147,7 @@ def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | Non
 
 
 def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
-    """What a response adds to each mean, by all its metrics (:func:`merged`)."""
+    """A response's number for each mean, from the scores of all its metrics (:func:`merged`)."""
     return merged(of_scores(scores), no_claim)
 
 

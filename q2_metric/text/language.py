@@ -62,8 +62,8 @@ class LanguageTables:
     """The letter groups and common words of the languages.
 
     Attributes:
-        groups: letters that follow one another: three of the Latin script, two of another
-            alphabet, one of the Chinese script; a word begins and ends with a blank.
+        groups: short sequences of letters: three letters of the Latin script, two of another
+            alphabet, one of the Chinese script. Each word has a blank at its start and end.
         words: the commonest words of each language.
         scripts: the scripts whose languages were counted.
     """

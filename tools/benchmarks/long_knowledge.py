@@ -28,36 +28,38 @@ SEED = 11
 
 
 def documents(words: int, count: int) -> list[Example]:
-    """Responses whose knowledge is placed among that of others."""
+    """Responses whose knowledge is shuffled among the knowledge of other responses."""
     everything = harness.responses()
     rng = random.Random(SEED)
-    found = []
+    padded = []
     for example in rng.sample(everything, count):
         texts, size = [example.knowledge], 0
         while size < words:
             texts.append(rng.choice(everything).knowledge)
             size += len(texts[-1].split())
         rng.shuffle(texts)
-        found.append(Example(example.response, " ".join(texts)))
-    return found
+        padded.append(Example(example.response, " ".join(texts)))
+    return padded
 
 
 def rows(name: str) -> list[Labelled]:
     """The rows of a set, or of a sample of it ("name:rows")."""
     name, _, limit = name.partition(":")
     files = dev_files()
-    found = list(read_dev(files[name]) if name in files else read_true(name))
-    return random.Random(SEED).sample(found, min(len(found), int(limit))) if limit else found
+    labelled = list(read_dev(files[name]) if name in files else read_true(name))
+    if not limit:
+        return labelled
+    return random.Random(SEED).sample(labelled, min(len(labelled), int(limit)))
 
 
 def agreement(name: str, whole: Scale, part: Scale) -> dict[str, Any]:
     """The AUC of both on a set, and how often they have the same best chunk."""
-    found = rows(name)
-    examples = [one.example for one in found]
+    labelled = rows(name)
+    examples = [row.example for row in labelled]
     every, few = whole.score(examples), part.score(examples)
     kept = [i for i, (a, b) in enumerate(zip(every, few, strict=True))
             if a.value is not None and b.value is not None]
-    truth = [found[i].consistent for i in kept]
+    truth = [labelled[i].consistent for i in kept]
     sentences = [(a, b) for i in kept for a, b in zip(_of(every[i]), _of(few[i]), strict=True)]
     return {
         "rows": len(kept),

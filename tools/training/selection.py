@@ -189,11 +189,10 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
 
 
 def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
-    """Trains the weights of the bundled detector: other people's questions against database
-    requests.
+    """Trains the weights of the bundled detector.
 
-    A question's own wording is not in the pool that it is compared with: a paraphrase is of another
-    entity.
+    Positives are questions from the paraphrases, negatives are requests to a database. The
+    positives are compared with a pool of other questions, so none of them is in its pool.
     """
     rng = random.Random(seed)
     questions = sorted({text for text, _ in data.paraphrases})

@@ -40,7 +40,7 @@ def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Ga
 
 
 def _rest(tree: Tree, noun: Word, top: Word) -> int:
-    """The bits of the noun phrase, without ``top`` and without looser dependents."""
+    """The words of the noun phrase, without ``top`` and without loose dependents, as bits."""
     rest = tree.below[noun.i] & ~tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i
@@ -54,7 +54,7 @@ def _rest(tree: Tree, noun: Word, top: Word) -> int:
 
 
 def _gone(tree: Tree, noun: Word, top: Word, rest: int) -> int:
-    """The bits of all words that the question takes out of the sentence."""
+    """All words that the question takes out of the sentence, as bits."""
     gone = rest | tree.below[top.i]
     for child in tree.children[noun.i]:
         before = child.dep in ("amod", "advmod") and child.i < top.i

@@ -8,7 +8,7 @@ from q2_metric.models.english.vocabulary import NOUN_TAGS
 
 
 def phrase_bits(tree: Tree, noun: Word) -> int:
-    """The bits of a noun phrase, without clauses that are coordinated with it."""
+    """The words of a noun phrase, without clauses that are coordinated with it, as bits."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep == "conj" and is_verb(child):
@@ -50,7 +50,7 @@ def besides(tree: Tree, root: Word) -> str:
 
 
 def own_phrase(tree: Tree, noun: Word) -> int:
-    """The bits of a coordinated noun's phrase, without the next members and without asides."""
+    """The words of a coordinated noun's phrase, without its next members and asides, as bits."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod") or (
@@ -70,8 +70,8 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 
 
 def kept_modifiers(tree: Tree, top: Word) -> int:
-    """The bits of prepositional phrases after a noun that a question can keep ("for
-    collectors")."""
+    """The prepositional phrases that a question can keep after a noun ("for collectors"), as
+    bits."""
     bits = 0
     for child in tree.children[top.i]:
         if child.dep == "prep" and child.i > top.i and child.lower not in ("of", "like", "as"):

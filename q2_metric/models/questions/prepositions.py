@@ -44,7 +44,7 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
-    """The bits of the prepositional phrase and of the adverb before it ("far back as 1272")."""
+    """The prepositional phrase and the adverb before it ("far back as 1272"), as bits."""
     around = tree.below[preposition.i]
     if holder.tag == "RB" and holder.lower in ("back", "early", "far", "late", "long", "recently"):
         around |= tree.below[holder.i]  # "as far back as 1272"
