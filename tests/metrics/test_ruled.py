@@ -106,6 +106,18 @@ def test_changes_and_shares(claim: str, knowledge: str, held: bool | None) -> No
     assert by_values(claim, knowledge, knowledge) is held
 
 
+@pytest.mark.parametrize(("claim", "knowledge"), [
+    ("The rival will cut 5 percent of its jobs.", JOBS),
+    ("Together the thieves stole 20 lamps.", "One shop sold 12 lamps. The other sold 8 lamps."),
+    ("The war lasted for 20 years.", "The festival began in 1990 and ended in 2010."),
+    ("Aldo kills the most people.", "The People of Aldo is 5.\nThe People of Brena is 3."),
+    ("The thief of Aldo stole 5 euros.", "The Price of Aldo is 5.\nThe Price of Brena is 3."),
+    ("It was 120 euros for the murder.", "A cabin costs 120 euros."),
+])
+def test_arithmetic_supports_no_claim_about_something_else(claim: str, knowledge: str) -> None:
+    assert by_values(claim, knowledge, knowledge) is None
+
+
 SHOPS = ("| Shop | People | Rent in € |\n|---|---|---|\n| Aldo | 52 | 900 |\n"
          "| Brena | 18 | 1,200 |\n| Cortis | 7 | 700 |")
 
