@@ -122,11 +122,11 @@ def _scored(path: str, metric: str, options: dict[str, Any]) -> Iterator[str]:
 
 def _has_scores(path: str) -> bool:
     from q2_metric.errors import InputError
-    from q2_metric.files import rereadable
+    from q2_metric.files import STDIN, rereadable
     from q2_metric.metrics.registry import columns
     from q2_metric.rows.formats import read_fields
 
-    if not rereadable(path):
+    if path == STDIN or (os.path.exists(path) and not rereadable(path)):
         raise InputError(f"{path}: q2 gate needs a file that can be read twice")
     for _, row in read_fields(path):
         return "id" in row and any(name in row for name in columns())

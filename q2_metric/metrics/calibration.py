@@ -179,6 +179,9 @@ class Calibrated:
         self.metric, self.calibration = metric, calibration
         self.name = metric.name
         self.signature = calibration.sign(metric.signature)
+        # Which examples the metric is asked about does not change.
+        self.scores_all = bool(getattr(metric, "scores_all", False))
+        self.reads_question = bool(getattr(metric, "reads_question", False))
 
     def score(self, examples: Sequence[Example], **keywords: Any) -> list[Score]:
         """One score for each example, in order; ``keywords`` are the metric's own."""

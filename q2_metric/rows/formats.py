@@ -76,7 +76,7 @@ def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Re
             yield from records(part, str(part), "arrow")
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
-    if suffix not in _READERS:
+    if suffix not in _READERS and os.path.exists(path):
         raise InputError(
             f"{name}: cannot tell the format from the suffix {suffix!r}; "
             f"use one of {', '.join(_READERS)}, name it with --format, or use - for jsonl on "

@@ -16,7 +16,7 @@ from fakes import FakeMetric
 from q2_metric._version import __version__
 from q2_metric.errors import InputError
 from q2_metric.metrics.calibration import Calibrated, Calibration, calibrate
-from q2_metric.scoring import score_with
+from q2_metric.scoring import score, score_with
 from q2_metric.types import Example
 
 SIGNATURE = "q2|preset:bundled|reader:a|version:0.1.0"
@@ -222,6 +222,25 @@ def test_a_calibrated_metric() -> None:
     assert calibrated.signature == "scale|calibration:c|version:test"
     assert metric.evidence == [True]
     assert scores[0].evidence, "what the score rests on is kept"
+
+
+def test_a_calibrated_metric_is_asked_about_the_same_examples() -> None:
+    """A metric that reads questions knows what "Yes." claims."""
+    silent, short = Example("hm .", "k"), Example("Yes.", "k", question="Does it sail?")
+    values = {"hm .": 0.5, "Yes.": 0.5}
+    for attributes, values_of in (
+        ({}, [None, None]), ({"reads_question": True}, [None, 0.3]),
+        ({"scores_all": True}, [0.3, 0.3]),
+    ):
+        metric = FakeMetric("scale", values)
+        for name, value in attributes.items():
+            setattr(metric, name, value)
+        fitted = Calibration("c", "scale", "isotonic", 0.4, metric.signature, x=(0, 1),
+                             y=(0.2, 0.4))
+        calibrated = Calibrated(metric, fitted)
+        scored = score([calibrated], [silent, short])
+        assert [one["scale"].value for one in scored] == [
+            value and pytest.approx(value) for value in values_of], attributes
 
 
 def test_each_calibration_finds_its_metric() -> None:
