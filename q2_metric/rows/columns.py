@@ -28,6 +28,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "completion",
         "claim",
         "summary",
+        "result",
     ),
     "knowledge": (
         "knowledge",

@@ -16,6 +16,9 @@ _LONGEST_FIELD = 2**31 - 1
 def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     """The rows of a table. The first line is the header, and blank lines are skipped.
 
+    In place of commas, semicolons may separate the fields: spreadsheets write them where the comma
+    is the decimal sign.
+
     Raises:
         InputError: the header cannot be read, the file is UTF-16, or a line has no end.
     """
@@ -23,6 +26,8 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     # Bytes that are not UTF-8 become lone surrogates.
     lines = _Lines(line.decode("utf-8", errors="surrogateescape")
                    for line in text_lines(file, name))
+    if delimiter == ",":
+        delimiter = _separator(lines.peek())
     header: list[str] | None = None
     note: str | None = None
     while True:
@@ -57,6 +62,15 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
             note = None
 
 
+def _separator(header: str) -> str:
+    """The sign between the fields of a header: a semicolon if there are only semicolons.
+
+    >>> _separator("question;answer"), _separator("question,answer;1"), _separator("answer")
+    (';', ',', ',')
+    """
+    return ";" if ";" in header and "," not in header else ","
+
+
 class _Lines:
     """The lines of a table. Lines that a stray quote swallowed can be put back.
 
@@ -78,6 +92,14 @@ class _Lines:
         line = self._waiting.popleft() if self._waiting else next(self._lines)
         self.read += 1
         self.row.append(line)
+        return line
+
+    def peek(self) -> str:
+        """The next line, which is read again; "" at the end."""
+        line = next(self, "")
+        if line:
+            self._waiting.appendleft(line)
+            self.read -= 1
         return line
 
     def begin_row(self) -> None:

@@ -70,7 +70,7 @@ def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
     said = " ".join(said.split())
     if known is None:
         whole = _WHOLE.get(verdict or "", "does not say")  # no question was asked about the claim
-        return f"Says {said.rstrip('.')}; the knowledge {whole}."
+        return f"Says {said.rstrip(' .')}; the knowledge {whole}."
     if how == "equal":
         return f"Says {said}, as the knowledge does."
     if how == "contradicted" and normalise(said) == normalise(known):

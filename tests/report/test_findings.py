@@ -144,6 +144,7 @@ def test_the_shipped_table_is_of_the_shipped_models(monkeypatch: pytest.MonkeyPa
     ("a  dog", None, "no_answer", None, "Says a dog; the knowledge does not say."),
     ("It is so.", None, "nli", "entailment", "Says It is so; the knowledge supports it."),
     ("It is so.", None, "nli", "contradiction", "Says It is so; the knowledge contradicts it."),
+    ("it is so    .", None, "nli", "neutral", "Says it is so; the knowledge leaves it open."),
     ("25", "52", "contradicted", None, "Says 25; the knowledge says 52."),
     ("Oslo", "oslo", "contradicted", None,
      "Says Oslo; the knowledge has that, and contradicts the claim."),

@@ -309,6 +309,19 @@ def test_csv_rows_that_cannot_be_scored(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("header", ["response;knowledge", '"response";"knowledge"'])
+def test_csv_with_semicolons(tmp_path: Path, header: str) -> None:
+    """As spreadsheets write it where 1,5 is a number."""
+    path = tmp_path / "rows.csv"
+    path.write_text(f'{header}\nIt costs 1,5.;"A; ""b"""\nonly one\nr;k;more\n')
+    first, second, third = read(path)
+    assert first == Example("It costs 1,5.", 'A; "b"')
+    assert isinstance(second, BadRow)
+    assert second.error.startswith(f"{path}, line 3: the knowledge is missing")
+    assert isinstance(third, BadRow)
+    assert third.error == f"{path}, line 4: has 3 fields where the header has 2"
+
+
 def test_csv_quote_that_is_never_closed(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text('response,knowledge\nr,k\n"open,k\nr,k\n')
@@ -462,6 +475,9 @@ def test_parquet_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         read(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match="there is no such file"):
+        read(tmp_path / "rows.txt")
+    (tmp_path / "rows.txt").write_text("response")
     with pytest.raises(InputError, match=r"suffix '\.txt'; use one of \.jsonl"):
         read(tmp_path / "rows.txt")
     (tmp_path / "folder.csv").mkdir()

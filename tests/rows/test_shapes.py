@@ -42,6 +42,7 @@ DOCUMENTS = [{"id": None, "metadata": {"source": "inn.md"}, "page_content": FIRS
              {"id": "b7", "metadata": {"source": "inn.md"}, "page_content": SECOND,
               "type": "Document"}]
 LANGCHAIN = {"query": ASKED, "source_documents": DOCUMENTS, "result": "x", "answer": SAID}
+RETRIEVAL_QA = {"query": ASKED, "source_documents": DOCUMENTS, "result": SAID}
 DUMPED = {"question": ASKED, "answer": SAID, "context": [
     {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "document", "Document"],
      "kwargs": {"metadata": {"source": name}, "page_content": text, "type": "Document"}}
@@ -57,6 +58,7 @@ STORED = {"query": ASKED, "response": SAID, "nodes": [
 
 @pytest.mark.parametrize(("row", "ids"), [
     (RAGAS, [None, None]), (RAGAS_NOW, [None, None]), (LANGCHAIN, ["inn.md", "b7"]),
+    (RETRIEVAL_QA, ["inn.md", "b7"]),
     (DUMPED, ["inn.md", "b7"]), (NODES, ["n1", "n2"]), (STORED, ["n1", "n2"]),
 ])
 def test_rows_of_rag_libraries(tmp_path: Path, row: dict[str, Any], ids: list[object]) -> None:
