@@ -26,23 +26,24 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
     cites: dict[int, list[list[str]]] = {}
     for i, score in enumerate(scores):
         judged = [item for item in score.evidence if isinstance(item, Judgement)]
-        named = cited(score.example.response, [(one.claim.start, one.claim.end) for one in judged])
+        places = [(item.claim.start, item.claim.end) for item in judged]
+        named = cited(score.example.response, places)
         if not any(named):
             continue
         cites[i] = named
-        places = _places(score.example)
-        for n, (one, names) in enumerate(zip(judged, named, strict=True)):
-            asked[i, n] = [(text, one.claim.text)
-                           for text in texts(score.example.knowledge, names, places)]
+        passage_places = _places(score.example)
+        for n, (item, names) in enumerate(zip(judged, named, strict=True)):
+            asked[i, n] = [(text, item.claim.text)
+                           for text in texts(score.example.knowledge, names, passage_places)]
     pairs = list(dict.fromkeys(pair for some in asked.values() for pair in some))
     known = dict(zip(pairs, support(pairs), strict=True)) if pairs else {}
     cited_scores = list(scores)
     for i, named in cites.items():
         judged = [item for item in scores[i].evidence if isinstance(item, Judgement)]
         cited_scores[i] = replace(scores[i], evidence=tuple(
-            replace(one, citation=_citation(one, names, [known[pair] for pair in asked[i, n]]),
+            replace(item, citation=_citation(item, names, [known[pair] for pair in asked[i, n]]),
                     cites=tuple(names))
-            for n, (one, names) in enumerate(zip(judged, named, strict=True))))
+            for n, (item, names) in enumerate(zip(judged, named, strict=True))))
     return cited_scores
 
 
@@ -51,9 +52,9 @@ def _places(example: Example) -> dict[str, tuple[int, int]]:
     listed = example.passages
     if not listed:
         return passages(example.knowledge)
-    numbered = {str(number): one for number, one in enumerate(listed, start=1)}
-    ids = {one.id: one for one in listed if one.id and one.id.isdigit()}
-    return {name: (one.start, one.end) for name, one in {**numbered, **ids}.items()}
+    numbered = {str(number): passage for number, passage in enumerate(listed, start=1)}
+    ids = {passage.id: passage for passage in listed if passage.id and passage.id.isdigit()}
+    return {name: (passage.start, passage.end) for name, passage in {**numbered, **ids}.items()}
 
 
 def _citation(judged: Judgement, names: Sequence[str], supports: Sequence[float]) -> Citation:

@@ -62,21 +62,21 @@ def in_context(
     comparisons = [item for item in comparisons
                    if item.knowledge_answer is not None or not held.get(_claim_of(item))]
     answered = {_claim_of(item) for item in comparisons if item.knowledge_answer is not None}
-    found = [_as_held(one, held.get(_claim_of(one)))
-             for one in _checked(comparisons, verdicts, stances)]
+    weighted = [_as_held(item, held.get(_claim_of(item)))
+                for item in _checked(comparisons, verdicts, stances)]
     open_claims = [claim for claim in claims if claim not in answered]
     if personal is not None:
         flags = personal.personal([_text(claim) for claim in open_claims])
         open_claims = [claim for claim, flag in zip(open_claims, flags, strict=True) if not flag]
-    return found + [_as_held(_as_a_whole(claim, verdicts[claim]), held[claim])
-                    for claim in open_claims]
+    return weighted + [_as_held(_as_a_whole(claim, verdicts[claim]), held[claim])
+                       for claim in open_claims]
 
 
-def _as_held(one: Comparison, held: bool | None) -> Comparison:
-    """The comparison after values have decided about its claim."""
+def _as_held(comparison: Comparison, held: bool | None) -> Comparison:
+    """The comparison, changed if values have decided whether its claim holds."""
     if held is None:
-        return one
-    return replace(one, how="equal" if held else "contradicted", score=float(held))
+        return comparison
+    return replace(comparison, how="equal" if held else "contradicted", score=float(held))
 
 
 def as_judged(knowledge: str, claim: str, near: Near) -> tuple[str, str]:
@@ -96,19 +96,19 @@ def claim_of(question: Question) -> str:
 def _checked(
     comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict], stances: Stances
 ) -> list[Comparison]:
-    """The comparisons; one is contradicted if the sentence of its answer disagrees."""
+    """The comparisons, weighted; contradicted if the sentence of the answer denies the claim."""
     pairs = [_sentences(comparison) for comparison in comparisons]
     asked = [pair for pair in pairs if pair is not None]
     opposed = dict(zip(asked, stances.opposed(asked), strict=True))
     checked = []
-    for one, pair in zip(comparisons, pairs, strict=True):
-        verdict = verdicts.get(_claim_of(one))
+    for item, pair in zip(comparisons, pairs, strict=True):
+        verdict = verdicts.get(_claim_of(item))
         if pair is not None and (opposed[pair] or contradicted_values(
-            *pair, one.question.span.example.knowledge)):
-            one = replace(one, how="contradicted", score=0.0)
+            *pair, item.question.span.example.knowledge)):
+            item = replace(item, how="contradicted", score=0.0)
         elif verdict is not None:
-            one = replace(one, score=one.score * _weight(verdict))
-        checked.append(one)
+            item = replace(item, score=item.score * _weight(verdict))
+        checked.append(item)
     return checked
 
 

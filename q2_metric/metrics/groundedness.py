@@ -61,8 +61,8 @@ class Head:
         try:
             content = read_json(path, ModelError)
             head = content["heads"][which]
-            features = {name: (float(one["mean"]), float(one["deviation"]), float(one["weight"]))
-                        for name, one in head["features"].items()}
+            features = {name: (float(item["mean"]), float(item["deviation"]), float(item["weight"]))
+                        for name, item in head["features"].items()}
             return cls(str(content["name"]), float(head["intercept"]), features)
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: has no groundedness head {which!r} ({error})") from error
@@ -149,7 +149,7 @@ class Groundedness:
 
         stages = presets.preset(preset)
         if stages.head is None:
-            able = ", ".join(name for name, one in presets.PRESETS.items() if one.head)
+            able = ", ".join(name for name, item in presets.PRESETS.items() if item.head)
             raise InputError(f"groundedness was not fitted for the preset {stages.name!r}, "
                              f"only for {able}")
         chosen, _ = settings_and_runtime(GroundednessSettings, keywords, {})
@@ -180,7 +180,8 @@ class Groundedness:
         """Scores of responses from their scores by SCALE (and Q²), without running these metrics
         again."""
         questions: Sequence[Score | None] = [None] * len(judged) if asked is None else asked
-        return [self._total(one, other) for one, other in zip(judged, questions, strict=True)]
+        return [self._total(claims, answers)
+                for claims, answers in zip(judged, questions, strict=True)]
 
     def _total(self, judged: Score, asked: Score | None) -> Score:
         if judged.value is None or (self.scores_all and unclaimed(judged.example)

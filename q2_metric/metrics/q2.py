@@ -169,12 +169,12 @@ class Q2:
         """
         resolved = self._resolve(examples)
         # No rule could turn their yes/no questions into statements.
-        silent = {one for one in resolved if self.short_answers and is_verdict(one)}
-        unique = [one for one in dict.fromkeys(resolved) if one not in silent]
+        silent = {example for example in resolved if self.short_answers and is_verdict(example)}
+        unique = [example for example in dict.fromkeys(resolved) if example not in silent]
         questions, dropped = self._valid_questions(unique)
         left_out: dict[Example, list[Dropped]] = {}
-        for one in dropped:
-            left_out.setdefault(one.question.span.example, []).append(one)
+        for rejected in dropped:
+            left_out.setdefault(rejected.question.span.example, []).append(rejected)
         comparisons = self._compare(questions)
         if self.stances is not None:
             personal = self.personal if self.settings.personal == "remove" else None
@@ -223,24 +223,24 @@ class Q2:
     ) -> tuple[list[Question], list[Dropped]]:
         """The questions that are not personal and that the response answers with their span.
 
-        Also, for each span without such a question, the first rejected one.
+        Also, for each span without such a question, its first rejected question.
         """
-        spans = [span for found in self.spans.find(examples) for span in found]
+        spans = [span for some in self.spans.find(examples) for span in some]
         candidates = self.questions.generate(spans)
         dropped: dict[int, Dropped] = {}
         if self.settings.personal == "remove":
-            asked = list(dict.fromkeys(text for found in candidates for text in found))
+            asked = list(dict.fromkeys(text for texts in candidates for text in texts))
             flags = self.personal.personal(asked)
             kept = {text for text, flag in zip(asked, flags, strict=True) if not flag}
-            for i, found in enumerate(candidates):
-                for text in (text for text in found if text not in kept):
+            for i, texts in enumerate(candidates):
+                for text in (text for text in texts if text not in kept):
                     dropped.setdefault(i, Dropped(Question(spans[i], text), "personal"))
-            candidates = [[text for text in found if text in kept] for found in candidates]
+            candidates = [[text for text in texts if text in kept] for texts in candidates]
         valid = self._round_trip(spans, candidates, dropped)
         questions = [
-            Question(span, text) for span, found in zip(spans, valid, strict=True) for text in found
+            Question(span, text) for span, texts in zip(spans, valid, strict=True) for text in texts
         ]
-        return questions, [one for i, one in sorted(dropped.items()) if not valid[i]]
+        return questions, [rejected for i, rejected in sorted(dropped.items()) if not valid[i]]
 
     def _round_trip(
         self, spans: Sequence[Span], candidates: Sequence[Sequence[str]],
@@ -258,8 +258,8 @@ class Q2:
         valid: list[list[str]] = [[] for _ in spans]
         for rank in range(max(map(len, candidates), default=0)):
             turn = [
-                i for i, found in enumerate(candidates)
-                if rank < len(found) and (theirs or normalise(spans[i].text))
+                i for i, ranked in enumerate(candidates)
+                if rank < len(ranked) and (theirs or normalise(spans[i].text))
                 and not (valid[i] and settings.questions_per_span == "first_valid")
             ]
             if settings.round_trip != "off":
@@ -270,8 +270,8 @@ class Q2:
                         valid[i].append(candidates[i][rank])
                     else:
                         asked = Question(spans[i], candidates[i][rank])
-                        found = None if answer is None else answer.text
-                        dropped.setdefault(i, Dropped(asked, "round_trip", found))
+                        read = None if answer is None else answer.text
+                        dropped.setdefault(i, Dropped(asked, "round_trip", read))
             else:
                 for i in turn:
                     valid[i].append(candidates[i][rank])
@@ -286,11 +286,11 @@ class Q2:
     def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
         """The answers of the knowledge, read in the passages nearest to question and claim."""
         near = [self._near(q.span.example.knowledge, f"{q.text} {claim_of(q)}") for q in questions]
-        read = self._read([(q.text, one.text) for q, one in zip(questions, near, strict=True)])
+        read = self._read([(q.text, part.text) for q, part in zip(questions, near, strict=True)])
         return [
             answer if answer is None or answer.start is None
-            else replace(answer, start=one.place(answer.start))
-            for answer, one in zip(read, near, strict=True)
+            else replace(answer, start=part.place(answer.start))
+            for answer, part in zip(read, near, strict=True)
         ]
 
     def _near(self, knowledge: str, about: str) -> Excerpt:

@@ -194,9 +194,9 @@ class Scale:
         """
         read = [(example, None) if self.settings.markup == "keep" else as_read(example)
                 for example in examples]
-        chat = {one for one, _ in read if self.rates_chat and unclaimed(one, with_question=True)}
-        unique = list(dict.fromkeys(one for one, _ in read if one not in chat))
-        claims = [(i, claim) for i, found in enumerate(self._claims(unique)) for claim in found]
+        chat = {seen for seen, _ in read if self.rates_chat and unclaimed(seen, with_question=True)}
+        unique = list(dict.fromkeys(seen for seen, _ in read if seen not in chat))
+        claims = [(i, claim) for i, some in enumerate(self._claims(unique)) for claim in some]
         judged: list[list[Judgement]] = [[] for _ in unique]
         places: list[tuple[int, int]] = []
         known: dict[_Pair, Verdict] = {}
@@ -212,11 +212,11 @@ class Scale:
         if evidence:
             judged = self._with_passages(unique, judged, places, known)
         totals = {
-            example: self._total(example, found)
-            for example, found in zip(unique, judged, strict=True)
+            example: self._total(example, claimed)
+            for example, claimed in zip(unique, judged, strict=True)
         } | {example: judgements.nothing_claimed(example) for example in chat}
-        scores = [judgements.as_written(totals[one], example, known_as)
-                  for (one, known_as), example in zip(read, examples, strict=True)]
+        scores = [judgements.as_written(totals[seen], example, excerpt)
+                  for (seen, excerpt), example in zip(read, examples, strict=True)]
         return with_citations(scores, self._supported) if evidence else scores
 
     def _supported(self, pairs: Sequence[_Pair]) -> list[float]:
@@ -246,17 +246,17 @@ class Scale:
         split = self.sentences.split([example.response for example in examples])
         shown = squeezed if chosen.markup == "skip" else str
         sentences = [[Claim(shown(example.response[start:end]), start, end)
-                      for start, end in found]
-                     for example, found in zip(examples, split, strict=True)]
+                      for start, end in bounds]
+                     for example, bounds in zip(examples, split, strict=True)]
         if self.claims:
             short = short_answers(examples, self.claims)
-            return [short.get(example, found)
-                    for example, found in zip(examples, sentences, strict=True)]
+            return [short.get(example, whole)
+                    for example, whole in zip(examples, sentences, strict=True)]
         if chosen.chat != "skip":
             return sentences
         return [
-            [one for one in found if has_claim(one.text, example.history)] or found
-            for example, found in zip(examples, sentences, strict=True)
+            [claim for claim in some if has_claim(claim.text, example.history)] or some
+            for example, some in zip(examples, sentences, strict=True)
         ]
 
     def _read(self, verdict: Verdict) -> float:
@@ -287,9 +287,9 @@ class Scale:
             asked.append([_ChunkPair((text[a:b], said), (a, b)) for a, b in places])
         if self.chooser:
             asked = self._chosen(asked, self.chooser)
-        verdicts = iter(self._judge([one.pair for some in asked for one in some], known))
+        verdicts = iter(self._judge([chunk.pair for some in asked for chunk in some], known))
         return [
-            max(((next(verdicts), one.place) for one in some),
+            max(((next(verdicts), chunk.place) for chunk in some),
                 key=lambda best: self._read(best[0]), default=None)
             for some in asked
         ]
@@ -299,10 +299,10 @@ class Scale:
         """At most ``judged_chunks`` chunks for each claim: those that the chooser finds most
         supportive, and of equal ones the earlier."""
         most = self.settings.judged_chunks
-        pairs = [one.pair for some in asked if len(some) > most for one in some]
+        pairs = [chunk.pair for some in asked if len(some) > most for chunk in some]
         judged = dict(zip(pairs, self._judge(pairs, {}, chooser), strict=True))
         return [
-            sorted(some, key=lambda one: -self._read(judged[one.pair]))[:most]
+            sorted(some, key=lambda chunk: -self._read(judged[chunk.pair]))[:most]
             if len(some) > most else some
             for some in asked
         ]
@@ -349,30 +349,30 @@ class Scale:
         ``places`` has the best chunk of each, in order.
         """
         split = self.sentences.split([example.knowledge for example in examples])
-        searches = [(i, one) for i, found in enumerate(judged) for one in found]
+        searches = [(i, judgement) for i, some in enumerate(judged) for judgement in some]
         units = [
             [(start, end) for start, end in split[i]
              if not self.settings.top_chunks or (start < place[1] and end > place[0])]
             for (i, _), place in zip(searches, places, strict=True)
         ]
         if self.settings.unit == "claim":
-            units = [nearest(examples[i].knowledge, found, one.claim.text)
-                     for (i, one), found in zip(searches, units, strict=True)]
+            units = [nearest(examples[i].knowledge, bounds, judgement.claim.text)
+                     for (i, judgement), bounds in zip(searches, units, strict=True)]
         # The small network searches, if there is one; the backbone judges what it finds.
-        search = Search([examples[i].knowledge for i, _ in searches], [one for _, one in searches],
-                        [self._said(examples[i], one.claim) for i, one in searches], units)
+        search = Search([examples[i].knowledge for i, _ in searches], [j for _, j in searches],
+                        [self._said(examples[i], j.claim) for i, j in searches], units)
         decided = search.deciding(
             lambda pairs: self._judge(pairs, {} if self.chooser else known, self.chooser),
             self._read,
             None if self.settings.unit == "claim" else self._tree(examples, searches, units))
         verdicts = iter(self._judge([pair for pair in search.pairs(decided) if pair], known))
-        found_in: list[list[Judgement]] = [[] for _ in examples]
-        for (i, one), place in zip(searches, decided, strict=True):
+        with_passages: list[list[Judgement]] = [[] for _ in examples]
+        for (i, judgement), place in zip(searches, decided, strict=True):
             if place:
                 support = self._read(next(verdicts))
-                one = judgements.decided(one, examples[i].knowledge, place, support)
-            found_in[i].append(one)
-        return found_in
+                judgement = judgements.decided(judgement, examples[i].knowledge, place, support)
+            with_passages[i].append(judgement)
+        return with_passages
 
     def _tree(
         self, examples: Sequence[Example], searches: Sequence[tuple[int, Judgement]],
@@ -381,8 +381,8 @@ class Scale:
         """How the search divides these sentences of the knowledge."""
         starts = [[start for start, _ in self.backbone.offsets(e.knowledge)] for e in examples]
         sizes = [
-            [bisect_left(starts[i], end) - bisect_left(starts[i], start) for start, end in found]
-            for (i, _), found in zip(searches, units, strict=True)
+            [bisect_left(starts[i], end) - bisect_left(starts[i], start) for start, end in bounds]
+            for (i, _), bounds in zip(searches, units, strict=True)
         ]
         return TreeDivision(sizes, self.settings.branches, self.settings.chunk_size)
 
@@ -390,7 +390,7 @@ class Scale:
         """The supports that make the score. A repeated claim counts once; a repeated sentence
         counts each time, as in the paper."""
         once = self.settings.unit == "claim"
-        return judgements.distinct(judged) if once else [one.support for one in judged]
+        return judgements.distinct(judged) if once else [judgement.support for judgement in judged]
 
     def _total(self, example: Example, claims: Sequence[Judgement]) -> Score:
         if not claims and self.rates_chat:

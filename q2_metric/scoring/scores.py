@@ -74,7 +74,7 @@ def load(
 
 def _calibrations(given: Any) -> list[Calibration]:
     several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    return [one if isinstance(one, Calibration) else Calibration.load(one) for one in several]
+    return [item if isinstance(item, Calibration) else Calibration.load(item) for item in several]
 
 
 def score(
@@ -126,18 +126,18 @@ def _as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Sc
     if not isinstance(several, list) or len(several) != len(examples):
         returned = f"{len(several)} scores" if isinstance(several, list) else kind(several)
         raise ModelError(f"{name} returned {returned} for {len(examples)} responses")
-    return [_as_score(name, one) for one in several]
+    return [_as_score(name, result) for result in several]
 
 
-def _as_score(name: str, one: object) -> Score:
-    if not isinstance(one, Score):
-        raise ModelError(f"{name} returned {kind(one)}, not a Score")
-    value: Any = one.value
+def _as_score(name: str, result: object) -> Score:
+    if not isinstance(result, Score):
+        raise ModelError(f"{name} returned {kind(result)}, not a Score")
+    value: Any = result.value
     if value is None or type(value) is float:
-        return one
+        return result
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ModelError(f"{name} returned a Score whose value is {kind(value)}, not a number")
-    return replace(one, value=float(value))
+    return replace(result, value=float(value))
 
 
 def score_rows(
@@ -170,7 +170,7 @@ def score_rows(
         place: unclaimed(row) if judges else blank(row)
         for place, row in enumerate(rows) if row is not None
     }
-    for metric in sorted(loaded, key=lambda one: isinstance(one, _Computed)):
+    for metric in sorted(loaded, key=lambda metric: isinstance(metric, _Computed)):
         asked: dict[int, Example] = {}
         for place, reason in reasons.items():
             row = cast(Example, rows[place])
@@ -191,8 +191,8 @@ def score_rows(
             if on_break is None:
                 raise
             on_break(metric.name, error)
-            for one in scores:  # the rows that it was not asked about are no mean
-                one.pop(metric.name, None)
+            for by_name in scores:  # rows that it was not asked about do not make a mean
+                by_name.pop(metric.name, None)
             continue
         for place, given in zip(asked, results, strict=True):
             if not isinstance(given, str):
@@ -221,7 +221,7 @@ def _computed(
     if not isinstance(metric, _Computed):
         return None
     named = {other.signature: other.name for other in loaded}
-    names = [named.get(one, "") for one in metric.computed_from]
-    if not all(name in one for name in names for one in scored):
+    names = [named.get(signature, "") for signature in metric.computed_from]
+    if not all(name in by_name for name in names for by_name in scored):
         return None
-    return metric.of(*([one[name] for one in scored] for name in names))
+    return metric.of(*([by_name[name] for by_name in scored] for name in names))
