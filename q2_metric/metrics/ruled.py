@@ -24,6 +24,7 @@ from q2_metric.text.values import (
     contradicted_values,
     follows,
     may_be_meant,
+    mispaired,
     of_another,
     ranks,
     respectively,
@@ -169,10 +170,11 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
 
 def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | None:
     """What the sentences of the knowledge say about a claim with values."""
+    if _is_about(near[0], claim, ABOUT_VALUES) and (
+            changed(claim, near[0]) or mispaired(claim, near[0])):
+        return False
     if any(follows(claim, sentence) for sentence in near):
         return True
-    if _is_about(near[0], claim, ABOUT_VALUES) and changed(claim, near[0]) is False:
-        return False
     for rule, unknown in ((respectively, 0), (by_row, 1), (share_of, 0)):
         verdict = rule(claim, sentences)
         if verdict is False or (verdict and _is_told(claim, " ".join(sentences), unknown)):
@@ -242,12 +244,21 @@ def _may_deny(near: Sequence[str], claim: str) -> bool:
     hotel allows no pets. Pets are welcome at the inn." / "The inn allows pets."."""
     sentence, *others = near
     both = _DENIES.search(sentence) and _DENIES.search(claim)
-    if both or not _is_about(sentence, claim, ABOUT):
+    if both or not _is_about(sentence, claim, ABOUT) or _is_at_another_time(claim, sentence):
         return False
     said = stems(claim)
     missing = said - stems(sentence)
     return bool(REFERRING.search(sentence)) or not any(
         missing & stems(other) and len(said & stems(other)) > 1 for other in others)
+
+
+def _is_at_another_time(claim: str, sentence: str) -> bool:
+    """Whether claim and sentence name different days or times: "open on Thursday" / "closed on
+    Mondays"."""
+    times, others = ([value for value in values_in(text)
+                      if value.kind in ("weekday", "date", "clock")] for text in (claim, sentence))
+    verdicts = [compare_values(one, other) for one in times for other in others]
+    return False in verdicts and True not in verdicts
 
 
 def _is_about(sentence: str, claim: str, share: float) -> bool:

@@ -21,8 +21,8 @@ SHOP = "A cabin costs 120 euros and a bunk costs 45 euros."
     ("The last bus leaves at 10:10 pm.", "The last bus leaves at 23:10.", False),
     ("Half of the people asked prefer tea.", "Of the 200 people asked, 50 % prefer tea.", True),
     ("A cabin costs €120.", SHOP, True),
-    ("A bunk costs €120.", SHOP, None),
-    ("A cabin costs €45.", SHOP, None),
+    ("A bunk costs €120.", SHOP, False),
+    ("A cabin costs €45.", SHOP, False),
     ("The trail is 42 km long.", "It is not true that the trail is 42 km long.", None),
     ("The trail may be 42 km long.", "The trail is 42 km long.", None),
     ("Together they sold 20 lamps.", "One sold 12 lamps. The other sold 8 lamps.", True),
@@ -57,6 +57,7 @@ TWO = "The inn has 12 rooms. The hotel next door has 80 rooms and allows no pets
 MIRRORS = ("The Hale telescope was completed in 1948. The Keck telescope has a mirror of 10 m. "
            "The Hale telescope has a mirror of 5.1 m.")
 OWNERS = "Brill and Penguin own 25 % and 75 % of the house, respectively."
+YEARS = "It drew 20,000 people in 2019 and 30,000 in 2020."
 AGES = "Ana, Ben and Cleo are 31, 34 and 29 years old, respectively."
 
 
@@ -74,6 +75,12 @@ AGES = "Ana, Ben and Cleo are 31, 34 and 29 years old, respectively."
     ("Ana is 31 years old.", AGES, True), ("Ana is 29 years old.", AGES, False),
     ("Ben is 34.", AGES, None), ("Cleo is 29 years old.", AGES, True),
     ("Cleo is 31 years old.", AGES, False),
+    ("Lena has 5 dogs.", "Lena has 3 cats and Omar has 5 dogs.", False),
+    ("Omar has 5 dogs.", "Lena has 3 cats and Omar has 5 dogs.", True),
+    ("Ruiz has 5 dogs.", "Ana has 5 dogs. Ana Ruiz lives in Bonn.", None),
+    ("Ruiz has 5 dogs.", "She has 5 dogs. Ana Ruiz lives in Bonn.", None),
+    ("It drew 30,000 people in 2019.", YEARS, False), ("It drew 20,000 in 2019.", YEARS, True),
+    ("It drew 30,000 people in 2021.", YEARS, None),
 ])
 def test_a_value_belongs_to_one_thing(claim: str, knowledge: str, held: bool | None) -> None:
     assert by_values(claim, knowledge, knowledge) is held
@@ -89,6 +96,7 @@ def test_a_value_of_another_row_is_none_of_this_one(claim: str, held: bool | Non
 
 
 SALES = "Sales were 8.4 million, up from 7.9 million. Protection fell to 41 percent in May."
+RATES = "Prices rose by 5 % in May and fell by 3 % in June."
 JOBS = "It will cut 250 of its 5,000 jobs."
 
 
@@ -97,6 +105,9 @@ JOBS = "It will cut 250 of its 5,000 jobs."
     ("Protection dropped by 41 percent in May.", SALES, False),
     ("Protection dropped to 41 percent in May.", SALES, None),
     ("Protection rose to 41 percent in May.", SALES, False),
+    ("Prices rose by 3 % in June.", RATES, False), ("Prices fell by 5 % in May.", RATES, False),
+    ("Prices fell by 3 % in June.", RATES, None), ("It cut cases to 62 %.", "It cut cases by 62 %.",
+                                                   False),
     ("Protection did not rise to 41 percent.", SALES, None),
     ("It will cut 5 percent of its jobs.", JOBS, True),
     ("It will cut a quarter of its jobs.", JOBS, False),
@@ -165,6 +176,16 @@ def test_what_stands_beside_a_denial_is_not_denied(claim: str, held: bool) -> No
     value = Scale.from_preset().score([Example(claim, known)])[0].value
     assert value is not None
     assert (value > 0.6) == held
+
+
+@pytest.mark.slow
+def test_another_day_denies_nothing() -> None:
+    known = "The shop is closed on Mondays. It is open Tuesday to Saturday."
+    right, wrong = (Scale.from_preset().score([Example(f"The shop is open on {day}.", known)])[0]
+                    for day in ("Thursday", "Monday"))
+    assert right.value is not None
+    assert wrong.value is not None
+    assert right.value > 0.6 > 0.3 > wrong.value
 
 
 @pytest.mark.slow

@@ -53,6 +53,8 @@ class Statement:
         ended: whether the sentence says until when it was so.
         able: whether the sentence says that it can be done.
         agent, patient: stems of who does it, and to whom.
+        agents, patients: the same, as one set of stems for each, with all that modifies it.
+        adverbs: stems of what modifies the verb, without denials.
         said, without: stems of its other words, and of what it excludes ("but not on Sundays",
             "without a contract").
         asserted: whether a claim with it asserts it, unlike "to allow visitors" and "the percentage
@@ -69,6 +71,9 @@ class Statement:
     able: bool
     agent: frozenset[str]
     patient: frozenset[str]
+    agents: frozenset[frozenset[str]]
+    patients: frozenset[frozenset[str]]
+    adverbs: frozenset[str]
     said: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
     asserted: bool = True
@@ -135,17 +140,26 @@ def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
 
 
 def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
-    """Whether one of the known statements is the claim's only statement, by verb, stance and
-    participants."""
-    if len(claimed) != 1 or claimed[0].open or claimed[0].would or not claimed[0].agent | (
-            claimed[0].patient):
+    """Whether one of the known statements is the claim's only statement: the same verb, stance and
+    participants with all their modifiers ("all rooms" are not "some rooms"). What happened may have
+    further circumstances; what is so may not: "dogs are allowed in the garden" is no claim about
+    all places."""
+    if len(claimed) != 1 or claimed[0].open or claimed[0].would or not claimed[0].agents | (
+            claimed[0].patients):
         return False
     [one] = claimed
     return any(
         one.key == other.key and one.denied == other.denied and not (other.open or other.would)
-        and one.past == other.past and one.agent <= other.agent and one.patient <= other.patient
-        and one.said <= other.said and not one.without and not other.without
+        and one.past == other.past and one.adverbs == other.adverbs
+        and one.agents <= other.agents and one.patients <= other.patients
+        and _rest(one) <= _rest(other) and (one.past or _rest(one) == _rest(other))
+        and not one.without and not other.without and not other.ended
         for other in known)
+
+
+def _rest(statement: Statement) -> frozenset[str]:
+    """The stems of the circumstances of a statement."""
+    return statement.said.difference(*statement.agents, *statement.patients, [statement.key])
 
 
 def _against(claimed: Statement, known: Statement) -> bool | None:
@@ -194,13 +208,20 @@ def statements(tree: Tree) -> Iterator[Statement]:
         denied ^= complement and tree.child(word, ("neg",)) is not None
         denied ^= complement and any(c.lower == "no" for c in tree.children[word.i])
         key, converse, through = _key(tree, word)
-        agent, patient = _participants(tree, verb, through)
+        subject, done_to = _participants(tree, verb, through)
         if converse:
-            agent, patient = patient, agent
+            subject, done_to = done_to, subject
         below = tree.below[verb.i]
+        for child in tree.children[verb.i]:
+            below &= ~tree.below[child.i] if child.dep == "conj" and is_verb(child) else below
         able = any(c.dep == "aux" and c.lower in ("can", "could") for c in tree.children[verb.i])
         yield Statement(key, denied ^ false, is_open, would, _is_past(tree, verb),
-                        verb.tag in ("VBZ", "VBP"), _has_ended(tree, verb), able, agent, patient,
+                        verb.tag in ("VBZ", "VBP"), _has_ended(tree, verb), able,
+                        _heads(tree, subject), _heads(tree, done_to),
+                        frozenset(_phrase(tree, noun) for noun in _joined(tree, subject)),
+                        frozenset(_phrase(tree, noun) for noun in _joined(tree, done_to)),
+                        frozenset(stem(child.lower) for child in tree.children[verb.i] if
+                                  child.dep == "advmod" and child.lower not in NEVER),
                         _stems(tree, below & ~without), _stems(tree, below & without),
                         _is_asserted(tree, verb))
 
@@ -230,8 +251,7 @@ def _is_asserted(tree: Tree, verb: Word) -> bool:
 
 def _stems(tree: Tree, bits: int) -> frozenset[str]:
     return frozenset(stem(word.lower) for word in tree.members(bits)
-                     if word.tag[:2] in ("NN", "CD", "JJ")
-                     or (word.tag[:2] == "RB" and word.lower not in NEVER))
+                     if word.tag[:2] in ("NN", "CD", "JJ"))
 
 
 def _kept_out(tree: Tree) -> int:
@@ -319,8 +339,8 @@ def _is_nothing(tree: Tree, child: Word) -> bool:
 
 def _participants(
     tree: Tree, verb: Word, through: Word | None
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Stems of the agent's and the patient's heads; ``through`` is the patient's preposition."""
+) -> tuple[Word | None, Word | None]:
+    """The agent and the patient of a verb; ``through`` is the patient's preposition."""
     subject = tree.child(verb, ("nsubj",))
     if through is not None:
         done_to = tree.child(through, ("pobj",))
@@ -328,17 +348,25 @@ def _participants(
         done_to = next((found for deps in (("nsubjpass",), ("dative",), ("dobj",))
                         if (found := tree.child(verb, deps)) is not None), None)
     by = next((c for c in tree.children[verb.i] if c.dep == "agent"), None)
-    if by is not None:
-        subject = tree.child(by, ("pobj",))
-    return _heads(tree, subject), _heads(tree, done_to)
+    return tree.child(by, ("pobj",)) if by is not None else subject, done_to
 
 
 def _heads(tree: Tree, noun: Word | None) -> frozenset[str]:
+    """The stems of a participant's nouns."""
     if noun is None or noun.tag[:3] in ("PRP", "WP", "WDT"):
         return frozenset()
-    nouns = [noun]
-    while (joined := tree.child(nouns[-1], ("conj",))) is not None:
-        nouns.append(joined)
-    names = [*nouns, *(child for one in nouns for child in tree.children[one.i]
-                       if child.dep == "compound")]
+    names = [noun, *(child for child in tree.children[noun.i] if child.dep == "compound")]
     return frozenset(stem(word.lower) for word in names)
+
+
+def _joined(tree: Tree, noun: Word | None) -> Iterator[Word]:
+    """A participant and those joined to it: "breakfast, wifi and towels"."""
+    while noun is not None and noun.tag[:3] not in ("PRP", "WP", "WDT"):
+        yield noun
+        noun = tree.child(noun, ("conj",))
+
+
+def _phrase(tree: Tree, noun: Word) -> frozenset[str]:
+    """The stems of a noun and of what modifies it before it, articles apart."""
+    return frozenset(stem(word.lower) for word in (noun, *tree.children[noun.i])
+                     if word.i <= noun.i and word.lower not in ("the", "a", "an"))

@@ -4,8 +4,8 @@ One value has many notations ("25", "twenty-five"; "3 km", "3,000 metres"; "4 Ma
 "2021-05-04"). :func:`values_in` finds the values of a text, :func:`compare_values` says whether two
 values agree, :func:`compare_answers` compares two answers to one question, and
 :func:`contradicted_values` compares a claim with a passage. :func:`follows`, :func:`by_row`,
-:func:`ranks`, :func:`of_another`, :func:`respectively`, :func:`changed`, :func:`share_of` and
-:func:`worked_out` say what values decide about a claim as a whole.
+:func:`ranks`, :func:`of_another`, :func:`respectively`, :func:`mispaired`, :func:`changed`,
+:func:`share_of` and :func:`worked_out` say what values decide about a claim as a whole.
 """
 
 from q2_metric.text.values.arithmetic import changed, combines, share_of, worked_out
@@ -20,10 +20,10 @@ from q2_metric.text.values.compare import (
 )
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.follows import by_row, follows, ranks
-from q2_metric.text.values.owner import REFERRING, of_another, respectively
+from q2_metric.text.values.owner import REFERRING, mispaired, of_another, respectively
 from q2_metric.text.values.value import Value
 
 __all__ = ["REFERRING", "Disagreement", "Value", "by_row", "changed", "combines",
            "compare_answers", "compare_values", "contradicted_values", "follows", "in_notation_of",
-           "may_be_meant", "of_another", "ranks", "respectively", "share_of", "stated", "values_in",
-           "without_values", "worked_out"]
+           "may_be_meant", "mispaired", "of_another", "ranks", "respectively", "share_of", "stated",
+           "values_in", "without_values", "worked_out"]

@@ -66,27 +66,25 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
     return _direction(claim, own, text, known) if span is None else span
 
 
-def changed(claim: str, sentence: str) -> bool | None:
-    """False if a sentence has the claimed change in the other direction, or "to" a value and not
+def changed(claim: str, sentence: str) -> bool:
+    """Whether a sentence has the claimed change in the other direction, or "to" a value and not
     "by" it.
 
     >>> changed("Sales fell to 8 million.", "Sales of 8 million, up from 7 million, were reported.")
-    False
+    True
     """
     if _DENIED.search(claim) or _DENIED.search(sentence):
-        return None
-    claimed, known = _way(claim), _way(sentence)
-    if not claimed or not known:
-        return None
-    for value in values_in(claim):
-        same = [other for other in values_in(sentence)
-                if other.kind == value.kind and compare_values(value, other)]
-        if len(same) == 1 and value.kind != "date":
-            said, told = (_TO_OR_BY.search(text[: one.start])
-                          for text, one in ((claim, value), (sentence, same[0])))
-            if claimed != known or (said and told and said[1].lower() != told[1].lower()):
-                return False
-    return None
+        return False
+    clauses = [sentence] if _way(sentence) else CLAUSES.split(sentence)
+    same = [(value, clause, other) for value in values_in(claim) for clause in clauses
+            for other in values_in(clause)
+            if value.kind == other.kind != "date" and compare_values(value, other)]
+    if len(same) != 1 or not _way(claim) or not _way(same[0][1]):
+        return False
+    value, clause, other = same[0]
+    said, told = (_TO_OR_BY.search(text[: one.start])
+                  for text, one in ((claim, value), (clause, other)))
+    return _way(claim) != _way(clause) or bool(said and told and said[1] != told[1])
 
 
 def _way(text: str) -> str:
@@ -173,7 +171,7 @@ def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
     if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
         return None
     one, other = stems(claim[: match.start()]), stems(claim[match.end() :])
-    parts = [part for sentence in sentences for part in _CLAUSES.split(sentence)]
+    parts = [part for sentence in sentences for part in CLAUSES.split(sentence)]
     found = [_only_value(parts, own - theirs, theirs - own)
              for own, theirs in ((one, other), (other, one))]
     first, second = found
@@ -184,7 +182,7 @@ def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
     return (first.low > second.low) == (match[1].lower() in _GREATER)
 
 
-_CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
+CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
 
 
 def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:

@@ -6,10 +6,12 @@ not say that the Hale telescope has a mirror of 10 metres, though all words of t
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
 from q2_metric.text.overlap import stems
+from q2_metric.text.values.arithmetic import CLAUSES
 from q2_metric.text.values.compare import compare_values, may_be_meant, of_one_thing
 from q2_metric.text.values.find import values_in, without_values
 from q2_metric.text.values.follows import OPEN
@@ -21,29 +23,33 @@ REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|tha
                       r"|which|who|former|latter)\b", re.IGNORECASE)
 """Words by which a sentence may mean what another sentence names."""
 _RESPECTIVELY = re.compile(r",? respectively\b", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-Z]\w+")
 _AND = re.compile(r"(?:, )?\band |, ")
 _BETWEEN = re.compile(r"(?:,| and|, and) ")
 _UNIT = re.compile(r"[\d.,]+(\D.*)")
 
 
 def of_another(claim: str, sentences: Sequence[str]) -> bool:
-    """Whether the claim's value belongs to another thing, and the claim's own thing has another
-    value.
+    """Whether the claim's value belongs to another thing.
 
-    This is so if one sentence has all words of the claim and one other value, and all sentences
-    with the claimed value name something else in place of a word of the claim.
+    This is so if all sentences with the claimed value name something else in place of a word of the
+    claim, and either a sentence has all words of the claim and one other value, or what takes the
+    place of a name is another name.
 
     >>> of_another("The hotel has 12 rooms.", ["The inn has 12 rooms.", "The hotel has 80 rooms."])
     True
     """
     values = [value for value in values_in(claim) if value.kind != "ordinal"]
     said = stems(without_values(claim))
-    if len(values) != 1 or values[0].kind not in _MEASURES or len(said) < 2 or OPEN.search(claim):
+    if len(values) != 1 or values[0].kind not in _MEASURES or len(said) < 2:
+        return False
+    if OPEN.search(claim) or CLAUSES.search(claim.rstrip(". ")):
         return False
     [value] = values
     holders: list[tuple[str, Value]] = []
     own: list[tuple[str, Value]] = []
-    for sentence in sentences:
+    clauses = [part for sentence in sentences for part in CLAUSES.split(sentence)]
+    for sentence in clauses:
         meant = [other for other in values_in(sentence) if may_be_meant(value, other)
                  and of_one_thing(claim, value, sentence, other)]
         equal = [other for other in meant if compare_values(value, other)]
@@ -52,8 +58,24 @@ def of_another(claim: str, sentences: Sequence[str]) -> bool:
         elif len(meant) == 1 and said <= stems(sentence) and not OPEN.search(
                 sentence[: meant[0].end]):
             own.append((sentence, meant[0]))
-    return bool(holders) and any(
-        all(_names_another(said, other, holder) for holder in holders) for other in own)
+    text = " ".join(sentences)
+    return bool(holders) and (
+        any(all(_names_another(said, other, holder) for holder in holders) for other in own)
+        or all(_has_another_name(claim, said, holder, text) for holder in holders))
+
+
+def _has_another_name(claim: str, said: set[str], holder: tuple[str, Value], text: str) -> bool:
+    """Whether a sentence has all of the claim but for one name, and another name in its place."""
+    sentence, value = holder
+    if REFERRING.search(sentence) or OPEN.search(sentence[: value.end]):
+        return False
+    missing = said - stems(sentence)
+    names = {word for word in _NAME.findall(claim) if stems(word) & missing and word in text
+             and word.lower() not in text}
+    rivals = {word for word in _NAME.findall(sentence[: value.start])
+              if not stems(word) & said and stems(word) and word.lower() not in text}
+    return len(missing) == len(names) == 1 and bool(rivals) and not any(
+        f"{one} {other}" in text or f"{other} {one}" in text for one in names for other in rivals)
 
 
 def _names_another(said: set[str], own: tuple[str, Value], holder: tuple[str, Value]) -> bool:
@@ -64,6 +86,33 @@ def _names_another(said: set[str], own: tuple[str, Value], holder: tuple[str, Va
     named = stems(own[0][: own[1].start])
     return bool(missing and rivals - named) and missing <= named and not (
         REFERRING.search(sentence) or OPEN.search(sentence[: value.end]))
+
+
+def mispaired(claim: str, sentence: str) -> bool:
+    """Whether a claim gives an amount the date of another amount of the sentence.
+
+    >>> told = "It drew 20,000 people in 2019 and 30,000 in 2020."
+    >>> mispaired("It drew 30,000 people in 2019.", told)
+    True
+    """
+    pairs = _dated(sentence)
+    claimed = _dated(claim)
+    if len(pairs) < 2 or len(claimed) != 1:
+        return False
+    amounts = [bool(compare_values(claimed[0][0], amount)) for amount, _ in pairs]
+    dates = [bool(compare_values(claimed[0][1], date)) for _, date in pairs]
+    return sum(amounts) == sum(dates) == 1 and amounts != dates
+
+
+def _dated(text: str) -> list[tuple[Value, Value]]:
+    """The amounts of a text with their dates, if amounts and dates take turns in it."""
+    values = [value for value in values_in(text)
+              if value.kind in (*_MEASURES, "date", "weekday") and value.kind != "ordinal"]
+    dated = [value.kind in ("date", "weekday") for value in values]
+    if len(values) % 2 or any(one == other for one, other in itertools.pairwise(dated)):
+        return []
+    return [(other, one) if dated[0] else (one, other)
+            for one, other in zip(values[::2], values[1::2], strict=True)]
 
 
 def respectively(claim: str, sentences: Sequence[str]) -> bool | None:
