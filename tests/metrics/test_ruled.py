@@ -104,6 +104,8 @@ JOBS = "It will cut 250 of its 5,000 jobs."
     ("Sales fell to 8.4 million.", SALES, False), ("Sales rose to 8.4 million.", SALES, None),
     ("Protection dropped by 41 percent in May.", SALES, False),
     ("Protection dropped to 41 percent in May.", SALES, None),
+    ("It dropped by 41 percent in the second year.", "It fell to 41 percent in the second year.",
+     False),
     ("Protection rose to 41 percent in May.", SALES, False),
     ("Prices rose by 3 % in June.", RATES, False), ("Prices fell by 5 % in May.", RATES, False),
     ("Prices fell by 3 % in June.", RATES, None), ("It cut cases to 62 %.", "It cut cases by 62 %.",

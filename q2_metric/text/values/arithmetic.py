@@ -78,7 +78,8 @@ def changed(claim: str, sentence: str) -> bool:
     clauses = [sentence] if _way(sentence) else CLAUSES.split(sentence)
     same = [(value, clause, other) for value in values_in(claim) for clause in clauses
             for other in values_in(clause)
-            if value.kind == other.kind != "date" and compare_values(value, other)]
+            if value.kind == other.kind and value.kind not in ("date", "weekday", "ordinal")
+            and compare_values(value, other)]
     if len(same) != 1 or not _way(claim) or not _way(same[0][1]):
         return False
     value, clause, other = same[0]
