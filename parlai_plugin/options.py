@@ -124,8 +124,8 @@ def _settings() -> Iterable[Setting]:
     by_name: dict[str, Setting] = {}
     for some in (settings_of(RuntimeConfig),
                  *(metric.setting_fields() for metric in METRICS.values())):
-        for one in some:
-            by_name.setdefault(one.name, one)
+        for setting in some:
+            by_name.setdefault(setting.name, setting)
     return by_name.values()
 
 

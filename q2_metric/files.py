@@ -95,7 +95,7 @@ def fingerprint(path: str | Path) -> str:
     """
     try:
         if os.path.isdir(path):
-            parts = [f"{one.name} {fingerprint(one)}" for one in _inside(path)]
+            parts = [f"{file.name} {fingerprint(file)}" for file in _inside(path)]
             return hashlib.sha256("\n".join(parts).encode()).hexdigest()
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -112,16 +112,16 @@ def state(path: str | Path) -> tuple[int, ...]:
     """
     try:
         there = [Path(path), *(_inside(path) if os.path.isdir(path) else ())]
-        stats = [os.stat(one) for one in there]
+        stats = [os.stat(file) for file in there]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return tuple(number for one in stats
-                 for number in (one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns))
+    return tuple(number for stat in stats
+                 for number in (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns))
 
 
 def _inside(folder: str | Path) -> list[Path]:
     """All files of a folder, also of its subfolders."""
-    return sorted(one for one in Path(folder).rglob("*") if one.is_file())
+    return sorted(file for file in Path(folder).rglob("*") if file.is_file())
 
 
 def rereadable(path: str | Path) -> bool:

@@ -137,9 +137,9 @@ def _presets() -> Iterator[Line]:
         if lacks:
             how = f'needs {" and ".join(lacks)}: pip install "q2-metric[{preset.extra}]"'
         elif stages:
-            away = [one for one in stages if not _is_here(one.model)]
-            size = sum(one.gigabytes() for one in away)
-            how = (f"would download {', '.join(one.model for one in away)} ({size:.1f} GB)"
+            away = [stage for stage in stages if not _is_here(stage.model)]
+            size = sum(stage.gigabytes() for stage in away)
+            how = (f"would download {', '.join(stage.model for stage in away)} ({size:.1f} GB)"
                    if away else "all models are on this machine")
         else:
             how = "models of the package, ONNX Runtime on the CPU, no network"

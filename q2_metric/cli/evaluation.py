@@ -61,7 +61,7 @@ def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) 
 
     check(options, "true")
     read = protocol.read_sets(sets or protocol.sets_here())
-    rows = [row.example for one in read.values() for row in one]
+    rows = [row.example for labelled in read.values() for row in labelled]
     columns = columns_of(options, rows)
     finish(protocol.experiment(columns, read, against=against, bins=bins), options)
 

@@ -125,8 +125,8 @@ def columns_of(
     def ours(name: str) -> MetricSource | ByGuideline:
         if reading or not has_readings or "support" not in entry(name).keywords():
             return metric_source(name, options, kept)
-        return ByGuideline(name, lambda one: metric_source(
-            name, options if one == USUAL else {**options, "support": one}, kept))
+        return ByGuideline(name, lambda reading: metric_source(
+            name, options if reading == USUAL else {**options, "support": reading}, kept))
 
     return ScoreColumns([*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
 

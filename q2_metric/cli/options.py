@@ -111,11 +111,11 @@ def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) 
 def setting_options(entries: Sequence[Entry]) -> Option[Any]:
     """The options of these metrics' settings. A field that several metrics have has one option."""
     by_name: dict[str, tuple[type, Setting, list[str]]] = {}
-    for one in sorted(entries, key=lambda entry: bool(entry.bases)):
-        for setting in one.setting_fields():
+    for entry in sorted(entries, key=lambda entry: bool(entry.bases)):
+        for setting in entry.setting_fields():
             _, _, titles = by_name.setdefault(
-                setting.name, (one.settings_class(), setting, []))
-            titles.append(one.title)
+                setting.name, (entry.settings_class(), setting, []))
+            titles.append(entry.title)
     return all_options(*(setting_option(*one) for one in by_name.values()))
 
 

@@ -56,11 +56,11 @@ def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
     """
     text = Text(plain(response))
     # By (end, size): of claims that end together the inner comes first.
-    placed = sorted(claims, key=lambda one: (one["end"], one["end"] - one["start"]))
-    for one in sorted(placed, key=lambda one: one["start"] - one["end"]):
-        text.stylize(SIGNS[one["verdict"]][1], one["start"], one["end"])
+    placed = sorted(claims, key=lambda claim: (claim["end"], claim["end"] - claim["start"]))
+    for claim in sorted(placed, key=lambda claim: claim["start"] - claim["end"]):
+        text.stylize(SIGNS[claim["verdict"]][1], claim["start"], claim["end"])
     signed = Text()
-    pieces = text.divide([one["end"] for one in placed])
-    for piece, one in zip(pieces, placed, strict=False):
-        signed.append_text(piece).append(*SIGNS[one["verdict"]])
+    pieces = text.divide([claim["end"] for claim in placed])
+    for piece, claim in zip(pieces, placed, strict=False):
+        signed.append_text(piece).append(*SIGNS[claim["verdict"]])
     return signed.append_text(pieces[-1])

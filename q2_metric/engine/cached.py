@@ -100,11 +100,11 @@ class CachedMetric:
         """
 
         def find(block: Sequence[Example]) -> list[Any]:
-            return [to_json(one) for one in score_with(self.metric, block, evidence=evidence)]
+            return [to_json(score) for score in score_with(self.metric, block, evidence=evidence)]
 
         kind = WITH_EVIDENCE if evidence and entry(self.name).evidence else "score"
         encoded = self.cached(kind, examples, find, progress or (lambda _rows: None), readable)
-        return [from_json(example, one) for example, one in zip(examples, encoded, strict=True)]
+        return [from_json(example, item) for example, item in zip(examples, encoded, strict=True)]
 
     def cached(
         self,

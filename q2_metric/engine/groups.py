@@ -57,7 +57,8 @@ def values_of(value: object) -> list[str]:
     (['a'], ['x', 'y'], ['(none)'], ['true'])
     """
     if isinstance(value, list):
-        return list(dict.fromkeys(one for item in value for one in values_of(item))) or [MISSING]
+        nested = (group for item in value for group in values_of(item))
+        return list(dict.fromkeys(nested)) or [MISSING]
     if value is None or value == "":
         return [MISSING]
     return [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]

@@ -62,7 +62,7 @@ def manifest(
         "complete": False,
         "signatures": dict(signatures),
         "settings": dict(settings),
-        "identities": {name: dict(one) for name, one in identities.items()},
+        "identities": {name: dict(identity) for name, identity in identities.items()},
         "files": [
             {"file": file, "sha256": fingerprint(file) if rereadable(file) else None}
             for file in files
@@ -105,8 +105,8 @@ def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
     for name, old, new in _changed(begun["settings"], now["settings"]):
         if name not in BLOCKS:
             yield f"{name} was {old}, now {new}"
-    for metric, one in now["identities"].items():
-        for name, old, new in _changed(begun["identities"][metric], one):
+    for metric, identity in now["identities"].items():
+        for name, old, new in _changed(begun["identities"][metric], identity):
             if name != CODE and not name.startswith((CONTENTS, COMMIT)):
                 yield f"{metric}'s {name} was {old}, now {new}"
 
@@ -126,8 +126,8 @@ def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
             yield f"{name} was {old}, now {new}"
     if begun["version"] != now["version"]:
         yield f"q2-metric was {begun['version']}, now {now['version']}"
-    for metric, one in now["identities"].items():
-        if begun["identities"][metric][CODE] != one[CODE]:
+    for metric, identity in now["identities"].items():
+        if begun["identities"][metric][CODE] != identity[CODE]:
             yield "the code of q2-metric or a library that it uses has changed"
 
 
@@ -135,8 +135,8 @@ def _other_models(
     begun: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     """Which files and commits of models have changed, by metric."""
-    for metric, one in now.items():
-        for name, old, new in _changed(begun[metric], one):
+    for metric, identity in now.items():
+        for name, old, new in _changed(begun[metric], identity):
             if name.startswith(CONTENTS):
                 yield f"the {name} have changed"
             elif name.startswith(COMMIT):

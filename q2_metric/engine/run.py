@@ -197,9 +197,9 @@ class JobRun:
                 seconds, looked_up = filled
                 new = sum(result.rows - result.resumed for result in results)
                 results[:] = [
-                    replace(one, seconds=seconds * (one.rows - one.resumed) / max(new, 1),
+                    replace(result, seconds=seconds * (result.rows - result.resumed) / max(new, 1),
                             looked_up=looked_up[number])
-                    for number, one in enumerate(results)
+                    for number, result in enumerate(results)
                 ]
         return results
 
@@ -348,8 +348,8 @@ def _finish(
         InputError: a file cannot be written, or the output has changed; the parts stay.
     """
     files = [
-        {**one, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
-        for one, result in zip(begun["files"], results, strict=True)
+        {**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
+        for file, result in zip(begun["files"], results, strict=True)
     ]
     whole = {**begun, "complete": True, "files": files,
              "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -141,7 +141,7 @@ def experiment(
         signatures={fitted.metric: fitted.sign(fitted.signature)},
         curves={
             "reliability": {
-                panel: {fitted.metric: [asdict(one) for one in st.reliability(labels, shown)]}
+                panel: {fitted.metric: [asdict(bin_) for bin_ in st.reliability(labels, shown)]}
                 for panel, shown in panels.items()
             }
         },
@@ -181,10 +181,10 @@ def _cross_validated(
         except InputError:  # the other parts do not reach the precision
             threshold = float(values[others].max())
         part_of = _isotonic if fitted.kind == "isotonic" else _platt
-        one = Calibration(
+        calibration = Calibration(
             fitted.name, fitted.metric, fitted.kind, threshold, fitted.signature,
             **part_of(labels[others], values[others]),
         )
-        applied[part] = [one.apply(value) for value in values[part]]
+        applied[part] = [calibration.apply(value) for value in values[part]]
         decided[part] = values[part] > threshold
     return applied, decided

@@ -215,7 +215,7 @@ def detection_curves(
             for metric, numbers in series.items()
         }
         curves["reliability"][panel] = {
-            metric: [asdict(one) for one in st.reliability(truth, st.min_max(numbers), bins=bins)]
+            metric: [asdict(bin_) for bin_ in st.reliability(truth, st.min_max(numbers), bins=bins)]
             for metric, numbers in series.items()
         }
         curves["histogram"][panel] = {

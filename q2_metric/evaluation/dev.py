@@ -74,7 +74,7 @@ def _auc(
 def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) -> str:
     """The sets on which a metric's AUC is below that of a count of words."""
     aucs = [
-        [cell.value for cell in one if isinstance(cell, st.Interval)] for one in (line, count)
+        [cell.value for cell in cells if isinstance(cell, st.Interval)] for cells in (line, count)
     ]
     below = [name for name, own, other in zip(names, *aucs, strict=True) if own < other]
     return ", ".join(below)

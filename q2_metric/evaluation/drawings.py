@@ -75,10 +75,10 @@ def _reliability(plt: Any, panels: Panels, styles: Styles) -> Any:
     figure, axes = _diagonal(plt, panels)
     for axis, (title, series) in zip(axes[0], panels.items(), strict=True):
         for metric, bins in series.items():
-            most = max(one["n"] for one in bins)
-            x, y = [one["score"] for one in bins], [one["consistent"] for one in bins]
+            most = max(bin_["n"] for bin_ in bins)
+            x, y = [bin_["score"] for bin_ in bins], [bin_["consistent"] for bin_ in bins]
             axis.plot(x, y, **styles[metric])
-            axis.scatter(x, y, s=[2 + 22 * one["n"] / most for one in bins],
+            axis.scatter(x, y, s=[2 + 22 * bin_["n"] / most for bin_ in bins],
                          color=styles[metric]["color"])
         axis.set(xlabel="mean score of the bin (stretched)", ylabel="share consistent",
                  title=title)

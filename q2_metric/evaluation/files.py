@@ -96,7 +96,7 @@ def to_csv(report: Report) -> str:
                     continue
                 value, *ends = asdict(cell).values() if isinstance(cell, Interval) else [cell]
                 cells = (table.name, name, table.columns[i].title, value, *ends)
-                writer.writerow(to_cell(one) if isinstance(one, str) else one for one in cells)
+                writer.writerow(to_cell(cell) if isinstance(cell, str) else cell for cell in cells)
     return out.getvalue()
 
 

@@ -170,7 +170,7 @@ class MetricSource(CachedMetric):
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
         """The scores of all examples; each example is scored once."""
-        return [scored(self.name, one) for one in self.score(examples, progress=progress)]
+        return [scored(self.name, score) for score in self.score(examples, progress=progress)]
 
 
 def scored(name: str, score: Score) -> ScoreSummary:

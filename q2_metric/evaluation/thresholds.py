@@ -39,7 +39,7 @@ def best_threshold(
     positive, negative = labels.sum(), (~labels).sum()
     # Point i finds the responses that score at least order[i]; the first point finds none.
     false, recall, order = (
-        one[1:] for one in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False)
+        axis[1:] for axis in sklearn_metrics().roc_curve(labels, values, drop_intermediate=False)
     )
     specificity, hits = 1 - false, recall * positive
     found = hits + false * negative

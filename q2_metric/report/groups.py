@@ -44,7 +44,7 @@ class Grouping:
 
     def bits(self, row: Mapping[str, Any]) -> int:
         """The values of a row, as one bit for each value."""
-        return sum(1 << self.values.index(one) for one in _values(row, self.column))
+        return sum(1 << self.values.index(value) for value in _values(row, self.column))
 
     def as_json(self) -> dict[str, Any]:
         """The grouping as data for the page."""
@@ -76,7 +76,8 @@ def groupings(
                 continue
             values = by_column.setdefault(column, {})
             there = _values(row, column)
-            if len(values.keys() | set(there)) > MOST or any(len(one) > LONGEST for one in there):
+            if len(values.keys() | set(there)) > MOST or any(
+                    len(value) > LONGEST for value in there):
                 dropped.add(column)
                 del by_column[column]
                 continue
@@ -92,7 +93,7 @@ def groupings(
     kept = {column: values for column, values in by_column.items()
             if (column in asked or 1 < len(values) < n) and not _names_systems(values, runs)}
     return [_grouping(column, kept[column], names)
-            for column in sorted(kept, key=lambda one: _rank(one, asked))]
+            for column in sorted(kept, key=lambda column: _rank(column, asked))]
 
 
 def _names_systems(

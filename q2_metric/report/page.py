@@ -183,8 +183,8 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
     metrics: dict[str, dict[str, Any]] = {}
     for name in names:
         metric, _ = of_column(name)
-        one = metrics.setdefault(metric.name, {"columns": [], "details": metric.details})
-        one["columns"].append(name)
+        described = metrics.setdefault(metric.name, {"columns": [], "details": metric.details})
+        described["columns"].append(name)
     return {
         "titles": {name: of_column(name)[1].title for name in names},
         "metrics": list(metrics.values()),
@@ -199,8 +199,8 @@ def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict
     table = shipped()
     return {
         "measured": [bool(covered) for covered in measured],
-        "findings": {kind: [one.share, one.low, one.high, one.n]
-                     for kind, one in table.findings.items()} if any(measured) else {},
+        "findings": {kind: [finding.share, finding.low, finding.high, finding.n]
+                     for kind, finding in table.findings.items()} if any(measured) else {},
         "glosses": {name: of_column(name)[1].gloss for name in shown},
         "ranked": {name: table.ranked[name] for name in shown
                    if any(measured) and name in table.ranked},

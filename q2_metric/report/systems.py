@@ -166,7 +166,7 @@ def curves(
     for name in names:
         by_column[name] = []
         for run in runs:
-            score = {one.name: one for one in run.scores}.get(name)
+            score = {summary.name: summary for summary in run.scores}.get(name)
             ends = (score and score.interval) or (None, None)
             by_column[name].append([score.value if score else None, *ends])
     return list(by_column.items())

@@ -103,11 +103,11 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"{words[:1].upper()}{words[1:]}."
         return
     questions, claims = row["questions"], row.get("claims") or ()
-    unsure = [one for one in claims if not supported(one)]
-    denied = [one for one in unsure if one["against"] is not None
-              and (not questions or one["verdict"] == "contradicted")]
-    for one in denied:
-        yield f"{_quoted(one)} contradicts the knowledge: “{one['passage']}”"
+    unsure = [claim for claim in claims if not supported(claim)]
+    denied = [claim for claim in unsure if claim["against"] is not None
+              and (not questions or claim["verdict"] == "contradicted")]
+    for claim in denied:
+        yield f"{_quoted(claim)} contradicts the knowledge: “{claim['passage']}”"
     wrong = [question for question in questions
              if question["how"] != "equal" and question["verdict"] != "entailment"]
     # A finding about a claim is not repeated for its parts.
@@ -115,14 +115,14 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
         question["plain"] for question in wrong
         if question["start"] is None
         or not any(claim["start"] <= question["start"] < claim["end"] for claim in denied))
-    missing = [one for one in unsure if one["against"] is None]
+    missing = [claim for claim in unsure if claim["against"] is None]
     if questions and not wrong and not denied and not missing:
         yield (f"Agrees with the knowledge in all {len(questions)} answers."
                if len(questions) > 1 else questions[0]["plain"])
     if row.get("fallback") and not denied:
         yield WHOLE[row["state"]]
-    for one in missing:
-        yield f"No support found for {_quoted(one)}."
+    for claim in missing:
+        yield f"No support found for {_quoted(claim)}."
     if claims and not questions and not row.get("fallback") and all(map(supported, claims)):
         yield "The knowledge supports " + (
             f"all {len(claims)} claims." if len(claims) > 1 else "it.")

@@ -121,7 +121,7 @@ def of_row(row: Mapping[str, Any]) -> list[Outcome]:
         if all(value is None for value in values.values()):
             reason = "fault" if row.get(ERROR.name) is not None else row.get(REASON.name)
         asks = metric.details == "questions"
-        how = [one["how"] for one in row.get(QUESTIONS.name) or ()] if asks else []
+        how = [question["how"] for question in row.get(QUESTIONS.name) or ()] if asks else []
         outcomes.append(Outcome(
             metric, values, reason, asks and bool(row.get(FALLBACK.name)),
             len(how), how.count("no_answer")))

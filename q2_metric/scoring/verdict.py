@@ -71,13 +71,13 @@ class VerdictCounts:
             return
         self.unsupported += 1
         self.contradicted += any(claim["verdict"] == "contradicted" for claim in failed)
-        least = min(failed, key=lambda one: one["support"])
+        least = min(failed, key=lambda claim: claim["support"])
         if len(self.worst) < SHOWN or least["support"] < self.worst[-1].support:
             passage = least.get("passage")
             worst = Worst(row["id"], least["text"], least["verdict"], least["support"],
                           passage or _nearest(least["text"], row.get("knowledge")),
                           passage is not None and least["verdict"] == "contradicted")
-            ordered = sorted((*self.worst, worst), key=lambda one: one.support)
+            ordered = sorted((*self.worst, worst), key=lambda shown: shown.support)
             self.worst = tuple(ordered[:SHOWN])
 
     @property
@@ -111,7 +111,7 @@ class VerdictCounts:
         """The verdict that :meth:`as_json` wrote."""
         counts = {name: fields[name] for name in
                   ("judged", "unsupported", "contradicted", "cited", "cited_rightly")}
-        return cls(**counts, worst=tuple(Worst(**one) for one in fields["worst"]))
+        return cls(**counts, worst=tuple(Worst(**claim) for claim in fields["worst"]))
 
 
 def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -119,8 +119,9 @@ def main() -> None:
         **({"against_float32": against_float32} if against_float32 else {}),
         "responses_per_second": round(len(examples) / total, 1),
         "share_outside_forward_passes": round(1 - clock.seconds / total, 3),
-        "share_of_stages": {name: round(one.seconds / total, 3) for name, one in seconds.items()},
-        "stages": {stage: one.figures() for stage, one in passes.items() if one.tokens},
+        "share_of_stages": {
+            name: round(timed.seconds / total, 3) for name, timed in seconds.items()},
+        "stages": {stage: timed.figures() for stage, timed in passes.items() if timed.tokens},
         "tokens": round(sum(passed.tokens for passed in passes.values()) / len(examples), 1),
         **share_of_rate(sum(passed.operations for passed in passes.values()), total, sum(rates) / 2,
                         given.dtype),

@@ -78,13 +78,13 @@ def agreement(
     """The AUC of each model on a development set, and how close its scores are to the first
     model's."""
     found = read_dev(dev_files()[name], rows)
-    pairs = [(one.example.knowledge, one.example.response) for one in found]
-    truth = [one.consistent for one in found]
+    pairs = [(row.example.knowledge, row.example.response) for row in found]
+    truth = [row.consistent for row in found]
     values = {dtype: scores(model, pairs) for dtype, model in models.items()}
     usual = values["float32"]
     return {"rows": len(found), **{
-        dtype: {"auc": round(100 * float(roc_auc_score(truth, one)), 2), **apart(one, usual)}
-        for dtype, one in values.items()}}
+        dtype: {"auc": round(100 * float(roc_auc_score(truth, scores)), 2), **apart(scores, usual)}
+        for dtype, scores in values.items()}}
 
 
 def choices(names: list[str]) -> dict[str, tuple[BundledEntailment, int]]:
@@ -131,7 +131,7 @@ def main() -> None:
         print(name, found[name], flush=True)
     formats = {"float32": default,
                **{name: model for name, (model, _) in made.items() if FORMATS.get(name) == "onnx"}}
-    sets = [one.partition(":") for one in filter(None, given.agreement.split(","))]
+    sets = [sample.partition(":") for sample in filter(None, given.agreement.split(","))]
     harness.save("cpu", {
         "pairs": len(pairs), "threads": harness.threads(),
         "default_tokens": bundled.BATCH_TOKENS,

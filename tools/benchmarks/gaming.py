@@ -155,8 +155,8 @@ def main() -> None:
     parser.add_argument("--metrics", default="q2,scale,groundedness")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
-    labelled = [one for one in read_dev(dev_files()[given.set])
-                if len(one.example.knowledge) <= LONGEST]
+    labelled = [row for row in read_dev(dev_files()[given.set])
+                if len(row.example.knowledge) <= LONGEST]
     rows = drawn([row.example for row in labelled if row.consistent], given.rows)
     loaded = scoring.load(given.metrics, {})
     work: list[tuple[str, str, Sequence[Example]]] = [
@@ -168,7 +168,7 @@ def main() -> None:
         (kind, name, tricked(kind, trick, rows))
         for kind, tricks in TRICKS.items() for name, trick in tricks.items()
     ]
-    made = {"set": given.set, "rows": len(rows), "metrics": [one.signature for one in loaded]}
+    made = {"set": given.set, "rows": len(rows), "metrics": [metric.signature for metric in loaded]}
     record = json.loads(given.out.read_text()) if given.out.exists() else {}
     if record.get("made") != made:
         record = {"made": made, "tricks": {}} | {
@@ -198,5 +198,5 @@ def drawn(examples: Sequence[Example], count: int) -> list[Example]:
 
 
 def shortened(system: dict[str, Any], loaded: Sequence[Any]) -> dict[str, float]:
-    names = [*(one.name for one in loaded), "no_claim"]
+    names = [*(metric.name for metric in loaded), "no_claim"]
     return {name: round(system[name], 3) for name in names}

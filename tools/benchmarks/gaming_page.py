@@ -35,11 +35,11 @@ def tricks(found: Mapping[str, Any]) -> Iterator[str]:
 def learnt(found: Mapping[str, Any]) -> str:
     """What the trained models say, and their mean on other rows."""
     lines = [
-        [f"{METRICS[run.split(':')[0]]}, {run.split(':')[1]}", str(one["steps"]),
-         f"{one['mean_of_first_20_steps']:.2f}", f"{one['mean_of_last_20_steps']:.2f}",
+        [f"{METRICS[run.split(':')[0]]}, {run.split(':')[1]}", str(trained["steps"]),
+         f"{trained['mean_of_first_20_steps']:.2f}", f"{trained['mean_of_last_20_steps']:.2f}",
          "; ".join(f"{said.replace('<', '‹').replace('>', '›')} ({value:.2f})"
-                   for said, value in one["favourites_on_other_rows"].items())]
-        for run, one in found.get("learnt", {}).items()
+                   for said, value in trained["favourites_on_other_rows"].items())]
+        for run, trained in found.get("learnt", {}).items()
     ]
     return "\n".join(["## Models trained against a score", "", *table_lines(
         ["rewarded by", "steps", "mean at first", "at last",

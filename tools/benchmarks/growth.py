@@ -98,9 +98,9 @@ def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
         for size in sizes:
             # Sentences of ten tokens, all different, because equal chunks are judged once.
             texts = [f"Person {i} was born in the year {i} ." for i in range(size // 10)]
-            one = Example(example, " ".join(texts))
+            padded = Example(example, " ".join(texts))
             seconds.append(processor_seconds(
-                lambda one=one, e=evidence: metric.score([one], evidence=e)))  # type: ignore[misc]
+                lambda padded=padded, e=evidence: metric.score([padded], evidence=e)))  # type: ignore[misc]
         title = "SCALE, knowledge" + (", with evidence" if evidence else "")
         found.append(GrowthPanel(title, "tokens of knowledge", sizes, seconds))
     return found
@@ -184,10 +184,10 @@ def draw(series: Sequence[GrowthPanel], path: Path) -> None:
 
     figure, axes = pyplot.subplots(
         1, len(series), figsize=(3.4 * len(series), 3.2), squeeze=False)
-    for axis, one in zip(axes[0], series, strict=True):
-        axis.loglog(one.sizes, one.seconds, "o-", color="#3b6ea5")
-        axis.set_title(f"{one.title}\nslope {one.slope:.2f}", fontsize=9)
-        axis.set_xlabel(one.size, fontsize=9)
+    for axis, panel in zip(axes[0], series, strict=True):
+        axis.loglog(panel.sizes, panel.seconds, "o-", color="#3b6ea5")
+        axis.set_title(f"{panel.title}\nslope {panel.slope:.2f}", fontsize=9)
+        axis.set_xlabel(panel.size, fontsize=9)
         axis.set_ylabel("seconds", fontsize=9)
         axis.grid(True, which="both", alpha=0.3)
     figure.tight_layout()
@@ -232,11 +232,11 @@ def main() -> None:
     series: list[GrowthPanel] = []
     figures: dict[str, Any] = {}
     for name in given.only or CASES:
-        for one, more in CASES[name](3 if given.quick else 0):
-            series.append(one)
-            figures[one.title] = {
-                one.size: list(one.sizes), "seconds": [round(s, 2) for s in one.seconds],
-                "slope": round(one.slope, 2), **more,
+        for panel, more in CASES[name](3 if given.quick else 0):
+            series.append(panel)
+            figures[panel.title] = {
+                panel.size: list(panel.sizes), "seconds": [round(s, 2) for s in panel.seconds],
+                "slope": round(panel.slope, 2), **more,
             }
     figures["peak_memory_mb_of_this"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     given.folder.mkdir(parents=True, exist_ok=True)

@@ -34,8 +34,8 @@ def write_rows(path: Path, rows: int, texts: int) -> int:
     examples = [labelled.example for labelled in read_annotated()][:texts]
     with open(path, "w", encoding="utf-8") as file:
         for i in range(rows):
-            one = examples[i % len(examples)]
-            row = {"id": f"r{i}", "response": one.response, "knowledge": one.knowledge}
+            example = examples[i % len(examples)]
+            row = {"id": f"r{i}", "response": example.response, "knowledge": example.knowledge}
             file.write(json.dumps(row) + "\n")
     return len(set(examples[:rows]))
 

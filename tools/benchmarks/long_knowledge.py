@@ -80,8 +80,8 @@ def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
                              harness.Clock()).values()
     rate = harness.onnx_rate()
     seconds = harness.timed(lambda: scale.score(examples))
-    return {"tokens": round(sum(one.tokens for one in passes) / len(examples), 1),
-            **harness.share_of_rate(sum(one.operations for one in passes), seconds, rate,
+    return {"tokens": round(sum(forward.tokens for forward in passes) / len(examples), 1),
+            **harness.share_of_rate(sum(forward.operations for forward in passes), seconds, rate,
                                     "float32"),
             "peak_memory_mb": harness.peak_memory_mb()}
 
@@ -96,8 +96,8 @@ def main() -> None:
     whole = Scale.from_preset("bundled", top_chunks=0, judged_chunks=0)
     part = Scale.from_preset("bundled")
     long = documents(given.words, given.documents)
-    for one in (whole, part):
-        one.score(long[:1], evidence=True)
+    for metric in (whole, part):
+        metric.score(long[:1], evidence=True)
     parts = harness.slices(long, 1) * (given.turns + 1)
     figures: dict[str, Any] = {"signature": part.signature, "words": given.words,
                                "documents": len(long)}
@@ -105,8 +105,8 @@ def main() -> None:
         def work(scale: Scale, texts: Any, evidence: bool = evidence) -> Any:
             return lambda: scale.score(list(texts), evidence=evidence)
 
-        figures[name] = harness.alternate([(len(one), work(whole, one)) for one in parts],
-                                          [(len(one), work(part, one)) for one in parts[1:]])
+        figures[name] = harness.alternate([(len(block), work(whole, block)) for block in parts],
+                                          [(len(block), work(part, block)) for block in parts[1:]])
     figures |= cost(Scale.from_preset("bundled"), long)
     figures["agreement"] = {
         name.partition(":")[0]: agreement(name, whole, part)

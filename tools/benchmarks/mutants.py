@@ -58,14 +58,14 @@ def report(found: dict[str, str]) -> Iterator[str]:
     for name, words in found.items():
         if words != "caught":
             yield f"{words}: {name}"
-    for one in [*sorted({room(name) for name in found}), "all"]:
+    for place in [*sorted({room(name) for name in found}), "all"]:
         counts = Counter(words.split(" (")[0] for name, words in found.items()
-                         if one in ("all", room(name)))
+                         if place in ("all", room(name)))
         caught = counts["caught"] + counts["out of time"]  # a test that hangs also catches it
         others = ", ".join(f"{counts[words]} {words}"
                            for words in ("survived", "no tests", "out of time", UNDECIDED))
         share = caught / counts.total()
-        yield f"{one}: {caught} of {counts.total()} caught ({share:.0%}); {others}"
+        yield f"{place}: {caught} of {counts.total()} caught ({share:.0%}); {others}"
 
 
 def main() -> None:

@@ -52,7 +52,8 @@ def measured(
         start = time.perf_counter()
         (metric,) = load_metrics([name], preset, **config)
         loaded = time.perf_counter()
-        scores = [one[name].value for one in score_rows([metric], [row.example for row in rows])]
+        by_row = score_rows([metric], [row.example for row in rows])
+        scores = [by_name[name].value for by_name in by_row]
         scored = [(row.consistent, value) for row, value in zip(rows, scores, strict=True)
                   if value is not None]
         auc = auc_interval(*zip(*scored, strict=True))

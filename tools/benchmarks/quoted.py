@@ -58,7 +58,7 @@ def figure(file: str, keys: str, form: str | None) -> str:
     found = read(file)
     for key in keys.split("/"):
         if isinstance(found, list):
-            chosen = [one for one in found if key in one.values()]
+            chosen = [row for row in found if key in row.values()]
             found = chosen[0] if len(chosen) == 1 else chosen
         elif key in found:
             found = found[key]

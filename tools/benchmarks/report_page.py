@@ -58,11 +58,12 @@ def write_responses(folder: Path) -> None:
     """The responses of each system, with the ids of their turns."""
     for system in SYSTEMS:
         with open(folder / f"{system}.jsonl", "w", encoding="utf-8") as file:
-            for one in read_annotated():
-                if one.system == system and one.example.id:
-                    turn = one.example.id.removesuffix(f"-{system}")
-                    row = {"id": turn, "response": one.example.response,
-                           "knowledge": one.example.knowledge, "history": one.example.history}
+            for annotated in read_annotated():
+                example = annotated.example
+                if annotated.system == system and example.id:
+                    turn = example.id.removesuffix(f"-{system}")
+                    row = {"id": turn, "response": example.response,
+                           "knowledge": example.knowledge, "history": example.history}
                     file.write(json.dumps(row) + "\n")
 
 
@@ -88,7 +89,7 @@ def counted(session: CDPSession) -> dict[str, float]:
     """Chromium's counters. Times are of the main thread alone, which a busy machine changes
     little."""
     found = session.send("Performance.getMetrics")["metrics"]
-    return {one["name"]: one["value"] for one in found}
+    return {measure["name"]: measure["value"] for measure in found}
 
 
 def photograph(browser: Browser, page: Path) -> None:

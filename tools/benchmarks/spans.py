@@ -46,7 +46,7 @@ class Passage:
 def passages() -> Iterator[Passage]:
     """The passages of the set, put together from its sentences."""
     labelled = read_dev(dev_files()[SET])
-    for _, group in groupby(labelled, key=lambda one: one.example.knowledge):
+    for _, group in groupby(labelled, key=lambda row: row.example.knowledge):
         response, sentences = "", []
         rows = list(group)
         for row in rows:
@@ -59,10 +59,10 @@ def passages() -> Iterator[Passage]:
 def unsupported(score: Score) -> NDArray[np.float64]:
     """How far each character of the response is unsupported, in [0, 1]."""
     doubt = np.zeros(len(score.example.response))
-    for one in score.evidence:
-        if isinstance(one, Judgement):
-            span = slice(one.claim.start, one.claim.end)
-            doubt[span] = np.maximum(doubt[span], 1 - one.support)
+    for judgement in score.evidence:
+        if isinstance(judgement, Judgement):
+            span = slice(judgement.claim.start, judgement.claim.end)
+            doubt[span] = np.maximum(doubt[span], 1 - judgement.support)
     return doubt
 
 
@@ -83,10 +83,10 @@ def _labels(passage: Passage) -> NDArray[np.bool_]:
 
 def table(found: Sequence[Passage], scores: Sequence[Score]) -> str:
     """The table: SCALE's claims, the count of words, and all characters called unsupported."""
-    marked = np.concatenate([_labels(one) for one in found])
+    marked = np.concatenate([_labels(passage) for passage in found])
     doubts = {
-        "claims": np.concatenate([unsupported(one) for one in scores]),
-        "words not found": np.concatenate([_by_words(one) for one in found]),
+        "claims": np.concatenate([unsupported(score) for score in scores]),
+        "words not found": np.concatenate([_by_words(passage) for passage in found]),
         "all of it": np.ones(len(marked)),
     }
     lines = [f"{'':<16}{'ROC-AUC':>10}{'precision':>10}{'recall':>10}{'F1':>10}"]
@@ -104,10 +104,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="passages (default: all)")
     options = parser.parse_args()
     found = list(passages())[: options.limit]
-    examples = [one.example for one in found]
+    examples = [passage.example for passage in found]
     loaded = scoring.load(["scale"], {"dtype": options.dtype})
-    scores = [one["scale"] for one in scoring.score(loaded, examples)]
-    characters = sum(len(one.response) for one in examples)
+    scores = [by_name["scale"] for by_name in scoring.score(loaded, examples)]
+    characters = sum(len(example.response) for example in examples)
     print(f"{len(found)} passages, {characters:,} characters")
     print(table(found, scores))
 

@@ -65,7 +65,7 @@ def summary(records: dict[str, Record]) -> str:
             continue
         found = record[key]
         per_second = record.get("responses_per_second", found["fast_per_second"])
-        share, rate = (record.get(f"{one}") for one in ("share_of_matmul_rate",
+        share, rate = (record.get(f"{key}") for key in ("share_of_matmul_rate",
                                                         "matmul_gflops_per_second"))
         rows.append((
             case, per_second, f"{ratio(found)} {against}",
@@ -94,8 +94,8 @@ def bundled(record: Record) -> str:
         ("`import q2_metric`", f"{record['import_seconds']} s"),
         ("`q2 score` on twenty rows, cold process", cold),
     ]
-    stages = [(name, one["calls"], one["rows"], one["tokens"], percent(one["padding"]))
-              for name, one in record["stages"].items()]
+    stages = [(name, stage["calls"], stage["rows"], stage["tokens"], percent(stage["padding"]))
+              for name, stage in record["stages"].items()]
     parse = ", ".join(f"{name} {percent(share)}"
                       for name, share in record["share_of_stages"].items())
     return "\n\n".join([
@@ -106,9 +106,9 @@ def bundled(record: Record) -> str:
 
 def cpu(record: Record) -> str:
     rows = [
-        (name, ratio(one), f"{one['mean_difference']:.1g} / {one['largest_difference']:.1g}",
-         one["correlation"], f"{100 * one['auc']:.1f}")
-        for name, one in record["choices"].items()]
+        (name, ratio(pick), f"{pick['mean_difference']:.1g} / {pick['largest_difference']:.1g}",
+         pick["correlation"], f"{100 * pick['auc']:.1f}")
+        for name, pick in record["choices"].items()]
     parts = [
         table(("choice", "speed against the default", "difference, mean / largest",
                "correlation", "AUC"), rows),
@@ -119,16 +119,17 @@ def cpu(record: Record) -> str:
         parts.append(
             f"The products of a layer alone, over {record['default_tokens']} tokens: 8 bits "
             f"{ratio(alone)} as fast as float32. Share of the CPU's matrix throughput: "
-            + ", ".join(f"{one['number_format']} {percent(one['share_of_matmul_rate'])} of "
-                        f"{one['matmul_gflops_per_second']} GFLOP/s"
-                        for one in (record, record["int8"]) if one) + ".")
+            + ", ".join(f"{run['number_format']} {percent(run['share_of_matmul_rate'])} of "
+                        f"{run['matmul_gflops_per_second']} GFLOP/s"
+                        for run in (record, record["int8"]) if run) + ".")
     if sets := record.get("agreement"):
         parts.append(table(
             ("development set", "rows", "number format", "AUC", "correlation",
              "difference, mean / largest"),
-            [(name, one["rows"], dtype, figures["auc"], figures["correlation"],
+            [(name, by_dtype["rows"], dtype, figures["auc"], figures["correlation"],
               f"{figures['mean_difference']:.1g} / {figures['largest_difference']:.1g}")
-             for name, one in sets.items() for dtype, figures in one.items() if dtype != "rows"]))
+             for name, by_dtype in sets.items()
+             for dtype, figures in by_dtype.items() if dtype != "rows"]))
     return "\n\n".join(parts)
 
 
@@ -145,17 +146,17 @@ def q2(record: Record) -> str:
          f"{record['matmul_gflops_per_second']} GFLOP/s"),
         ("peak memory", f"{record['peak_memory_mb']} MB"),
     ]
-    stages = [(name, one["calls"], one["rows"], percent(one["padding"]))
-              for name, one in record["stages"].items()]
+    stages = [(name, stage["calls"], stage["rows"], percent(stage["padding"]))
+              for name, stage in record["stages"].items()]
     cost = record["cost"]
     return "\n\n".join([
         table(("", "measured"), rows),
         table(("stage", "model calls", "rows", "padding"), stages),
         table(("responses", "spans", "seconds", "seconds a response"),
-              [(one["responses"], one["spans"], one["seconds"], one["per_response"])
-               for one in cost["responses"]]),
+              [(case["responses"], case["spans"], case["seconds"], case["per_response"])
+               for case in cost["responses"]]),
         table(("words of knowledge", "seconds a response"),
-              [(one["words"], one["per_response"]) for one in cost["knowledge"]])])
+              [(case["words"], case["per_response"]) for case in cost["knowledge"]])])
 
 
 def scale(record: Record) -> str:
@@ -187,15 +188,15 @@ def scale(record: Record) -> str:
         f"({record['matmul_gflops_per_second']} GFLOP/s); peak memory "
         f"{record['peak_memory_mb']} MB.",
         table(("words of knowledge", "seconds a response"),
-              [(one["words"], one["per_response"]) for one in record["cost_by_words"]])])
+              [(case["words"], case["per_response"]) for case in record["cost_by_words"]])])
 
 
 def long_knowledge(record: Record) -> str:
     rows = [(name, found["slow_per_second"], found["fast_per_second"], ratio(found))
             for name, found in (("scores", record["scores"]),
                                 ("scores and support", record["with_support"]))]
-    people = [(name, one["rows"], one["words"], one["auc_all"], one["auc_nearest"],
-               percent(one["same_best_chunk"])) for name, one in record["agreement"].items()]
+    people = [(name, row["rows"], row["words"], row["auc_all"], row["auc_nearest"],
+               percent(row["same_best_chunk"])) for name, row in record["agreement"].items()]
     return "\n\n".join([
         table((f"{record['words']} words of knowledge", "all chunks, responses a second",
                "the nearest, a second", "ratio"), rows),

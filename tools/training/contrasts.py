@@ -276,6 +276,6 @@ def variants(
     """The variants of all questions, by kind."""
     found: dict[str, list[TrainingExample]] = {}
     for example in examples:
-        for one in make.of(example):
-            found.setdefault(one.source, []).append(one)
+        for variant in make.of(example):
+            found.setdefault(variant.source, []).append(variant)
     return found

@@ -79,7 +79,7 @@ def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -
 
 def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
     """The two heads of a reading: without Q²'s questions (the last feature), and with them."""
-    plain = {key: Rows(one.values[:, :-1], one.supported) for key, one in sources.items()}
+    plain = {key: Rows(rows.values[:, :-1], rows.supported) for key, rows in sources.items()}
     rows = {source: len(found.supported) for source, found in sources.items()}
     return {
         key: {**fit(list(some.values())), "sources": rows, "left_out": left_out(some)}
@@ -99,7 +99,7 @@ def collect(
         scores = zip(found, scale.score(examples), q2.score(examples), strict=True)
         kept = [(evidence(judged, asked), is_supported(row, reading))
                 for row, judged, asked in scores if judged.value is not None]
-        yield source, Rows(np.array([[one[key] for key in FEATURES] for one, _ in kept]),
+        yield source, Rows(np.array([[values[key] for key in FEATURES] for values, _ in kept]),
                            np.array([label for _, label in kept]))
         click.echo(f"{source}: {len(kept)}")
 
@@ -135,12 +135,12 @@ def left_out(sources: Mapping[str, Rows]) -> dict[str, float]:
     from sklearn.metrics import roc_auc_score
 
     found = {}
-    for name, one in sources.items():
-        if len(set(one.supported.tolist())) == 2:
+    for name, rows in sources.items():
+        if len(set(rows.supported.tolist())) == 2:
             head = fit([other for key, other in sources.items() if key != name])["features"]
-            logits = sum(head[key]["weight"] * (one.values[:, i] - head[key]["mean"])
+            logits = sum(head[key]["weight"] * (rows.values[:, i] - head[key]["mean"])
                          / head[key]["deviation"] for i, key in enumerate(head))
-            found[name] = round(float(roc_auc_score(one.supported, logits)), 3)
+            found[name] = round(float(roc_auc_score(rows.supported, logits)), 3)
     return {**found, "mean": round(sum(found.values()) / len(found), 3)}
 
 

@@ -116,7 +116,7 @@ def sets(data: Path, rows: int) -> Iterator[tuple[str, Labels]]:
     """The examples of each set, and whether they are supported."""
     for name, path in dev_files().items():
         labelled = read_dev(path, rows)
-        yield name, ([one.example for one in labelled], [one.consistent for one in labelled])
+        yield name, ([row.example for row in labelled], [row.consistent for row in labelled])
     for name in OTHERS:
         found = list(read_jsonl(data / "groundedness2" / f"{name}.jsonl.gz"))
         found = random.Random(5).sample(found, min(rows, len(found)))

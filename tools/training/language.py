@@ -57,7 +57,7 @@ def count() -> tuple[dict[str, set[str]], set[str]]:
                     common.add(part)
                 for group, script in groups(part):
                     found.setdefault(script, defaultdict(float))[group] += math.sqrt(often)
-        whole = sum(sum(one.values()) for one in found.values())
+        whole = sum(sum(counts.values()) for counts in found.values())
         for script, times in found.items():
             total = sum(times.values())
             if total > whole / 20:  # a Greek list has Latin words in it
@@ -93,15 +93,15 @@ def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
     """The kinds of noise, each a function of a number of words."""
 
     def scripts(rng: random.Random, n: int, several: bool) -> str:
-        one = rng.choice(BLOCKS[:6])
+        block = rng.choice(BLOCKS[:6])
         return " ".join(
-            "".join(chr(rng.randint(*(rng.choice(BLOCKS) if several else one)))
+            "".join(chr(rng.randint(*(rng.choice(BLOCKS) if several else block)))
                     for _ in range(rng.randint(2, 7)))
             for _ in range(n))
 
     def syllables(rng: random.Random, n: int) -> str:
-        one = "".join(rng.choice("abcdefghiklmnoprstuvz") for _ in range(rng.randint(1, 4)))
-        return one * max(6, n)
+        syllable = "".join(rng.choice("abcdefghiklmnoprstuvz") for _ in range(rng.randint(1, 4)))
+        return syllable * max(6, n)
 
     def syllable_words(rng: random.Random, n: int) -> str:
         known = [rng.choice("bcdfghklmnprstvz") + rng.choice("aeiou") for _ in range(2)]

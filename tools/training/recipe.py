@@ -95,7 +95,7 @@ class Recipe:
         """Entailment, stages 1 and 2."""
         first, dev = split(entailment_data.sources(self.data))
         second, _ = split(entailment_data.sources(self.data, seed=1, sentences=20_000))
-        kept = [entailment_data.narrowed(one) for one in _sampled(dev, 150, random.Random(0))]
+        kept = [entailment_data.narrowed(row) for row in _sampled(dev, 150, random.Random(0))]
         for number, sources in enumerate((first, second), start=1):
             self._entail(number, sources, kept)
 
@@ -251,12 +251,12 @@ class Recipe:
         kept = self.runs / f"said-{seed}.json"
         if kept.exists():
             targets = json.loads(kept.read_text())
-            taught = [replace(one, target=tuple(target))
-                      for one, target in zip(examples, targets, strict=True)]
+            taught = [replace(example, target=tuple(target))
+                      for example, target in zip(examples, targets, strict=True)]
         else:
             taught = entailment.taught(
                 examples, (shipped_entailment(), wide), self._tokenizer(), self.device, length)
-            kept.write_text(json.dumps([one.target for one in taught]))
+            kept.write_text(json.dumps([example.target for example in taught]))
         return ExampleSource("unlabelled", rate, taught)
 
     def _of_widths(self) -> list[ExampleSource]:

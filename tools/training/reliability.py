@@ -59,7 +59,7 @@ def main(rows: int, cache: Path | None, out: Path) -> None:
 
 def table(judged: Sequence[JudgedResponse], signatures: Mapping[str, str]) -> str:
     """The content of the file: JSON with one line for each kind."""
-    sets = Counter(one.set for one in judged)
+    sets = Counter(response.set for response in judged)
     fields = {"rows": sets, "signatures": signatures, "findings": shares(judged),
               "ranked": ranked(judged)}
     lines = [f' "{name}": {{\n' + ",\n".join(
@@ -78,13 +78,13 @@ def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, st
     found = []
     for name, path in dev_files().items():
         labelled = read_dev(path, rows)
-        examples = [one.example for one in labelled]
+        examples = [row.example for row in labelled]
         scores = [metric.score(examples) for metric in metrics]
-        for i, one in enumerate(labelled):
+        for i, response in enumerate(labelled):
             of_row = {metric.name: scores[k][i] for k, metric in enumerate(metrics)}
-            row = output_row(i, one.example, of_row, METRICS)
+            row = output_row(i, response.example, of_row, METRICS)
             values = {column: row[column] for column in columns(METRICS)}
-            found.append(JudgedResponse(name, one.consistent, findings.kinds_of(row), values))
+            found.append(JudgedResponse(name, response.consistent, findings.kinds_of(row), values))
         click.echo(f"{name}: {len(labelled)}")
     return found, {metric.name: metric.signature for metric in metrics}
 
@@ -92,15 +92,15 @@ def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, st
 def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
     """For each kind: share, ends of its bootstrap interval (resampled within sets), and
     responses."""
-    weights, supported = balanced(judged), np.array([one.supported for one in judged])
+    weights, supported = balanced(judged), np.array([response.supported for response in judged])
     rng = np.random.default_rng(SEED)
-    places = [np.flatnonzero([one.set == name for one in judged])
-              for name in dict.fromkeys(one.set for one in judged)]
+    places = [np.flatnonzero([response.set == name for response in judged])
+              for name in dict.fromkeys(response.set for response in judged)]
     draws = [np.concatenate([rng.choice(some, len(some)) for some in places])
              for _ in range(N_BOOTSTRAP)]
     found = {}
-    for kind in sorted({kind for one in judged for kind in one.kinds}):
-        has = np.array([one.kinds.get(kind, 0.0) for one in judged])
+    for kind in sorted({kind for response in judged for kind in response.kinds}):
+        has = np.array([response.kinds.get(kind, 0.0) for response in judged])
         if (has > 0).sum() >= LEAST:
             own = weights * has
             drawn = [np.average(supported[draw], weights=own[draw])
@@ -113,7 +113,7 @@ def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
 
 def balanced(judged: Sequence[JudgedResponse]) -> np.ndarray:
     """A weight for each response: 1 for each set, half of it for each class."""
-    groups = [(one.set, one.supported) for one in judged]
+    groups = [(response.set, response.supported) for response in judged]
     return np.array([0.5 / groups.count(group) for group in groups])
 
 
@@ -122,8 +122,9 @@ def ranked(judged: Sequence[JudgedResponse]) -> dict[str, float]:
     found = {}
     for column in judged[0].values:
         aucs = []
-        for name in dict.fromkeys(one.set for one in judged):
-            some = [(one.supported, one.values[column]) for one in judged if one.set == name]
+        for name in dict.fromkeys(response.set for response in judged):
+            some = [(response.supported, response.values[column])
+                    for response in judged if response.set == name]
             values = [NEUTRAL if value is None else value for _, value in some]
             aucs.append(st.roc_auc([supported for supported, _ in some], values))
         found[column] = round(sum(aucs) / len(aucs), 3)

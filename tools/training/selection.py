@@ -157,14 +157,14 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
     domain = nn.Parameter(torch.zeros(len(DOMAIN_FEATURES)))
     owner, kind = torch.from_numpy(index.entity), torch.from_numpy(index.domain)
     read = []
-    for one in asked:
-        mentions = index.finder.mentions(one.dialogue)
-        grouped = by_entity(mention_features(one.dialogue, mentions), index)
+    for case in asked:
+        mentions = index.finder.mentions(case.dialogue)
+        grouped = by_entity(mention_features(case.dialogue, mentions), index)
         read.append((
-            torch.from_numpy(index.similar(last_words(one.dialogue, mentions))),
+            torch.from_numpy(index.similar(last_words(case.dialogue, mentions))),
             {at: torch.from_numpy(np.stack(rows)) for at, rows in grouped.items()},
-            torch.from_numpy(domain_features(one.dialogue, mentions, index)),
-            places[one.gold.key],
+            torch.from_numpy(domain_features(case.dialogue, mentions, index)),
+            places[case.gold.key],
         ))
     optimizer = torch.optim.Adam([text, mention, domain], lr=0.1)
     order = random.Random(0)
@@ -247,16 +247,16 @@ def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVecto
 
 def judge(asked: Sequence[SelectionCase], index: PoolIndex, weights: Weights) -> None:
     """Prints the results on held-out dialogues, without and with EGR."""
-    gold = [[one.gold.key] for one in asked]
+    gold = [[case.gold.key] for case in asked]
     rankings = [
-        top(index.pool, scores(one.dialogue, index, weights), TOP) for one in asked
+        top(index.pool, scores(case.dialogue, index, weights), TOP) for case in asked
     ]
     found = evaluate(rankings, gold)[OVERALL]
     click.echo(f"held-out dialogues: R@1 {found.r1:.3f}, R@5 {found.r5:.3f} of {found.n}")
     matchings: tuple[Matching, ...] = ("exact", "fuzzy")
     for matching in matchings:
         finder = MentionFinder(index.pool, matching)
-        entities = [finder.entities(one.dialogue) for one in asked]
+        entities = [finder.entities(case.dialogue) for case in asked]
         for margin in (0.5, 1.0, 2.0, 4.0, None):
             moved = [rerank(r, e, margin=margin) for r, e in zip(rankings, entities, strict=True)]
             figure = evaluate(moved, gold)[OVERALL].r1

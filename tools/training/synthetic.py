@@ -187,7 +187,7 @@ def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
 def retell(doc: Any, pool: Replacements, rng: random.Random) -> list[TrainingExample]:
     """Up to two pairs from a sentence: one supported, one changed."""
     retellings = [_told(doc, wanted, pool, rng) for wanted in ("supported", "changed")]
-    found = [one for one in retellings if one is not None]
+    found = [pair for pair in retellings if pair is not None]
     if rng.random() < 0.12:
         subjects = [c.text.lower() for c in doc.noun_chunks if c.root.pos_ != "PRON"] or ["it"]
         chat = rng.choice(CHAT).format(rng.choice(subjects))

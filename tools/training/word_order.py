@@ -52,15 +52,15 @@ def texts(folder: Path, kept: bool) -> Iterator[str]:
 
 def count(found: set[str]) -> dict[str, dict[str, float]]:
     """The table: for each class, the log ratio of each class that may follow."""
-    words = Counter(word for one in found for word in re.findall(r"[a-z]+'[a-z]+", one))
+    words = Counter(word for text in found for word in re.findall(r"[a-z]+'[a-z]+", text))
     known = FUNCTION_WORDS | {
         word for word, times in words.items()
         if times >= OFTEN and CONTRACTED.search(word) and CONTRACTED.sub("", word) in FUNCTION_WORDS
     }
     single: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
-    for one in sorted(found):
-        row = word_order.classes(one, known)
+    for text in sorted(found):
+        row = word_order.classes(text, known)
         single.update(name for name in row if name)
         pairs.update((a, b) for a, b in pairwise(row) if a and b)
     before: Counter[str] = Counter()
@@ -89,7 +89,7 @@ def shuffled(sentence: str, rng: random.Random) -> str:
 @click.option("--out", type=click.Path(path_type=Path), default=None,
               help="the table; the package's own by default")
 def main(data: Path, out: Path | None) -> None:
-    found = {one for text in texts(data, kept=False) for one in sentences(plain(text))}
+    found = {sentence for text in texts(data, kept=False) for sentence in sentences(plain(text))}
     table = count(found)
     lines = (f"{name}\t{''.join(map(word_order.letter, row.values()))}\n"
              for name, row in table.items())
@@ -98,15 +98,16 @@ def main(data: Path, out: Path | None) -> None:
     click.echo(f"{len(table)} classes from {len(found)} sentences")
 
     rng = random.Random(0)
-    seen = sorted({one for text in texts(data, kept=True) for one in sentences(plain(text))})
+    seen = sorted({sentence for text in texts(data, kept=True)
+                   for sentence in sentences(plain(text))})
     for least, most in ((6, 10), (10, 15), (15, 25), (25, 1000)):
-        real = [one for one in seen if least <= len(one.split()) < most]
-        taken = [one for one in real if word_order.in_no_order(one)]
-        caught = sum(word_order.in_no_order(shuffled(one, rng)) for one in real)
+        real = [sentence for sentence in seen if least <= len(sentence.split()) < most]
+        taken = [sentence for sentence in real if word_order.in_no_order(sentence)]
+        caught = sum(word_order.in_no_order(shuffled(sentence, rng)) for sentence in real)
         click.echo(f"{least} to {most - 1} words: {len(taken)} of {len(real)} real sentences, "
                    f"{caught} of them shuffled")
-        for one in taken:
-            click.echo(f"    {one[:150]}")
+        for sentence in taken:
+            click.echo(f"    {sentence[:150]}")
 
 
 if __name__ == "__main__":

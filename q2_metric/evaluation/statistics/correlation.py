@@ -48,7 +48,7 @@ def _correlation(
         return both
 
     def each(rows: Places) -> Floats:
-        return np.array([measure(x[one], y[one]).statistic for one in rows], np.float64)
+        return np.array([measure(x[drawn], y[drawn]).statistic for drawn in rows], np.float64)
 
     result = measure(x, y)
     drawn = resampled(len(x), each, usable=varied)

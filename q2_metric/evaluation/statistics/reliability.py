@@ -59,10 +59,10 @@ def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
     number of responses in each.
     """
     filled = reliability(truth, scores, bins=bins)
-    n = sum(one.n for one in filled)
+    n = sum(bin_.n for bin_ in filled)
     if not n:
         raise InputError("a calibration error needs at least one response")
-    return float(sum(one.n * abs(one.consistent - one.score) for one in filled) / n)
+    return float(sum(bin_.n * abs(bin_.consistent - bin_.score) for bin_ in filled) / n)
 
 
 def min_max(scores: ArrayLike) -> Floats:

@@ -110,9 +110,9 @@ def _curves(
         f"{len(selected)} selected responses": {
             metric: {
                 "x": list(st.ROBUSTNESS.shares),
-                "y": [one.value for one in line],
-                "low": [one.low for one in line],
-                "high": [one.high for one in line],
+                "y": [interval.value for interval in line],
+                "low": [interval.low for interval in line],
+                "high": [interval.high for interval in line],
             }
             for metric, column in chosen.items()
             for line in [falling(selected, column)]

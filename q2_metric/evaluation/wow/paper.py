@@ -42,7 +42,7 @@ def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
         cells: list[Cell] = [own]
         for name, column, _ in _MEASURES:
             table = by_name[name]
-            place = [one.title for one in table.columns].index(column)
+            place = [heading.title for heading in table.columns].index(column)
             cells_of = {row[0]: row[place] for row in table.rows}
             figures = {key: cell.value for key, cell in cells_of.items()
                        if isinstance(cell, Interval)}

@@ -100,12 +100,13 @@ class _Bundled:
             self.budget.step = MULTIPLE
 
         def opened(dtype: str) -> Forward:
-            return _mean([forward_of(one, runtime, device, dtype, threads)
-                          for one in self.networks])
+            return _mean([forward_of(network, runtime, device, dtype, threads)
+                          for network in self.networks])
 
         self._forward = opened(dtype)
         self._exact = opened("float32") if dtype == "int8" and self.settles_ties else None
-        self.name = "bundled-" + "+".join(f"{one}-v{VERSIONS[one]}" for one in self.networks)
+        self.name = "bundled-" + "+".join(
+            f"{network}-v{VERSIONS[network]}" for network in self.networks)
         if dtype != "float32":
             self.name += f"-{dtype}"
 
@@ -186,10 +187,10 @@ class BundledReader(_Bundled):
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
         reads = self._decided(pairs, self._forward)
         if self._exact:
-            close = [i for i, one in enumerate(reads) if one.lead < TIE]
+            close = [i for i, read in enumerate(reads) if read.lead < TIE]
             again = self._decided([pairs[i] for i in close], self._exact)
-            for i, one in zip(close, again, strict=True):
-                reads[i] = one
+            for i, read in zip(close, again, strict=True):
+                reads[i] = read
         return [read.answer for read in reads]
 
     def _decided(self, pairs: Sequence[tuple[str, str]], forward: Forward) -> list[_Read]:

@@ -77,21 +77,22 @@ def _normalizers(state: State) -> list[State]:
 
 def _charsmap(state: State) -> str | None:
     """The compiled SentencePiece normaliser of a tokenizer, if it has one."""
-    maps = [one["precompiled_charsmap"] for one in _normalizers(state)
-            if one["type"] == "Precompiled"]
+    maps = [normalizer["precompiled_charsmap"] for normalizer in _normalizers(state)
+            if normalizer["type"] == "Precompiled"]
     return maps[0] if maps else None
 
 
 def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:
     """Makes kept pieces normal pieces instead of special tokens, and separates commas from
     numbers."""
-    named = {str(one) for one in tokenizer.special_tokens_map.values()}
-    kept = {one.piece for one in model.pieces if one.type == USER_DEFINED} - named
-    state["added_tokens"] = [one for one in state["added_tokens"] if one["content"] not in kept]
+    named = {str(special) for special in tokenizer.special_tokens_map.values()}
+    kept = {piece.piece for piece in model.pieces if piece.type == USER_DEFINED} - named
+    state["added_tokens"] = [
+        token for token in state["added_tokens"] if token["content"] not in kept]
     tokenizer._extra_special_tokens = [
-        one for one in tokenizer._extra_special_tokens if str(one) not in kept]
+        token for token in tokenizer._extra_special_tokens if str(token) not in kept]
     pieces = state["model"]["vocab"]
-    if [piece for piece, _ in pieces[: len(model.pieces)]] == [one.piece for one in model.pieces]:
+    if [piece for piece, _ in pieces[: len(model.pieces)]] == [item.piece for item in model.pieces]:
         state["model"]["unk_id"] = model.trainer_spec.unk_id
     if type(tokenizer).__name__ in COMMA_CLASSES:
         state["model"]["vocab"] = [
