@@ -98,11 +98,11 @@ def calibrate(
         rows = labels.read_labelled(file, Columns(response, knowledge, history), label, form)
         source = metric_source(metric[0], options, score_cache(options))
         columns = ScoreColumns([source], bar_of(options))
-        found = columns.scores([row.example for row in rows])[metric[0]]
+        scored = columns.scores([row.example for row in rows])[metric[0]]
         # Q² without fallback has no score for some; there is nothing to calibrate in them.
         known = [
             (row.consistent, item.value)
-            for row, item in zip(rows, found, strict=True)
+            for row, item in zip(rows, scored, strict=True)
             if item is not None and item.value is not None
         ]
         truth, scores = [label for label, _ in known], [score for _, score in known]

@@ -162,11 +162,11 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
         asked = load_detector(detector, pool, device=options["device"],
                               batch_size=options["batch_size"])
         result.detection[asked.name] = experiment.detect(asked, labelled)
-    found = report(result, date=datetime.now(UTC).date().isoformat(),
-                   command=shlex.join(["q2", *sys.argv[1:]]))
-    print_report(found)
+    figures = report(result, date=datetime.now(UTC).date().isoformat(),
+                       command=shlex.join(["q2", *sys.argv[1:]]))
+    print_report(figures)
     for path in outs:
-        write(found, path, note=read_text(note) if note else "")
+        write(figures, path, note=read_text(note) if note else "")
 
 
 @select.command("train")

@@ -156,8 +156,8 @@ class Cache:
             self._database = None
 
     def in_child(self) -> None:
-        """A forked child has no cache: SQLite allows it neither to use its parent's connection
-        nor to close it."""
+        """A forked child has no cache, because it must not use or close the parent's SQLite
+        connection."""
         forks.never_destroy(self._database)
         self._database = None
 

@@ -110,7 +110,7 @@ class Job:
         metrics: names, in the order of :data:`q2_metric.metrics.registry.METRICS`.
         preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
         calibrations: applied to the scores of their metrics.
-        evidence: whether each sentence's support is also found, by the metrics that can.
+        evidence: whether metrics with this option also find the support of each sentence.
         no_claim: how responses that claim nothing count in means.
         texts: whether output rows repeat response, knowledge and history.
         raw_csv: whether texts in csv are written unchanged

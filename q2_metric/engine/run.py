@@ -228,7 +228,7 @@ class JobRun:
         sizes: list[int] = []
         with self.listener.progress([] if self._loaded is None else [file]) as progress:
             for n, block in enumerate(self.job.blocks(
-                    file, lambda found: used.update(asdict(found)), self.listener.warn,
+                    file, lambda columns: used.update(asdict(columns)), self.listener.warn,
                     self._say_once)):
                 self._check_unchanged(file)
                 rows = parts.read(number, n, len(block)) if parts is not None else None

@@ -30,7 +30,7 @@ def read_labelled(
     """
     lines = list(records(path, shown(path), form))
     labels = _labels(fields_of(lines), label)
-    rows = list(read_rows(path, columns, found=lines))
+    rows = list(read_rows(path, columns, given=lines))
     labelled = []
     for row, consistent in zip(rows, labels, strict=True):
         if isinstance(row, BadRow):

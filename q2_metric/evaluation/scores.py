@@ -123,7 +123,7 @@ class ScoreColumns:
         Raises:
             InputError: a source lacks some of the examples; errors of the metrics.
         """
-        found: dict[str, list[ScoreSummary | None]] = {}
+        by_name: dict[str, list[ScoreSummary | None]] = {}
         reading = self.reading_of(title)
         for given in self._sources:
             source = given.under(reading) if isinstance(given, ByGuideline) else given
@@ -136,14 +136,14 @@ class ScoreColumns:
                     f"{' of ' + title if title else ''}"
                 )
             metric = entry(source.name)
-            found[source.name] = column
+            by_name[source.name] = column
             for more in metric.more:
-                found[more.name] = [
+                by_name[more.name] = [
                     item and ScoreSummary(getattr(item, more.field)) for item in column]
             other = f" ({reading})" if isinstance(given, ByGuideline) and reading != USUAL else ""
             self._signatures |= {name + other: signed for name, signed
                                  in metric.signatures(source.signature).items()}
-        return found
+        return by_name
 
     def reading_of(self, name: str) -> Reading:
         """The reading under which the set of this name is scored."""
@@ -206,21 +206,21 @@ class FileSource:
     def __init__(
         self,
         path: str | Path,
-        found: Sequence[tuple[str, Mapping[str, object]]],
+        lines: Sequence[tuple[str, Mapping[str, object]]],
         column: str,
         rows: Sequence[Example],
     ) -> None:
         self.name = column
         self.signature = signature(column, {"file": Path(path).name, "version": "unknown"})
-        if not found or column not in found[0][1]:
-            columns = ", ".join(map(repr, found[0][1])) if found else "none"
+        if not lines or column not in lines[0][1]:
+            columns = ", ".join(map(repr, lines[0][1])) if lines else "none"
             raise InputError(f"{path}: there is no column {column!r}; the columns are {columns}")
-        numbers = [number_of(fields.get(column), column, where) for where, fields in found]
-        named = {key.strip().lower(): key for key in found[0][1]}
+        numbers = [number_of(fields.get(column), column, where) for where, fields in lines]
+        named = {key.strip().lower(): key for key in lines[0][1]}
 
         def texts(field: str) -> list[object] | None:
             key = next((named[a] for a in ALIASES[field] if a in named), None)
-            return None if key is None else [fields.get(key) for _, fields in found]
+            return None if key is None else [fields.get(key) for _, fields in lines]
 
         responses, knowledge, ids = texts("response"), texts("knowledge"), texts("id")
         self._values: dict[tuple[str, str], float | None] = {}
@@ -248,11 +248,11 @@ class FileSource:
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
         """``None`` for responses that are not in the file."""
         progress(len(examples))
-        found: list[ScoreSummary | None] = []
+        summaries: list[ScoreSummary | None] = []
         for example in examples:
             key = (example.response, example.knowledge)
-            found.append(ScoreSummary(self._values[key]) if key in self._values else None)
-        return found
+            summaries.append(ScoreSummary(self._values[key]) if key in self._values else None)
+        return summaries
 
 
 def _named(rows: Sequence[Example]) -> set[str | None]:

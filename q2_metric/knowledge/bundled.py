@@ -77,8 +77,8 @@ class SimilarVectors:
     def __call__(self, texts: Sequence[str]) -> Floats:
         query = self._vectors(texts).mean(0)
         query = query / max(float(np.linalg.norm(query)), 1e-6)
-        found: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
-        return found
+        similarities: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
+        return similarities
 
 
 class SimilarWords:

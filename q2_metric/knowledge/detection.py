@@ -88,8 +88,8 @@ class BundledDetector:
 def _request_vectors(vectors: Any) -> NDArray[np.float32]:
     from q2_metric.knowledge.mentions import spoken_words
 
-    found: NDArray[np.float32] = vectors([" ".join(spoken_words(text)) for text in REQUESTS])
-    return found
+    requests: NDArray[np.float32] = vectors([" ".join(spoken_words(text)) for text in REQUESTS])
+    return requests
 
 
 class EncoderDetector:

@@ -21,8 +21,8 @@ _POSITIONS = 512
 class BertScore:
     """BERTScore F1 of the response with the knowledge (Zhang et al., ICLR 2020).
 
-    Values are in [0, 1]: not rescaled, and clipped, because a cosine can be below 0 and rounding
-    can exceed 1. Texts are read up to the encoder's length.
+    Values are not rescaled. They are clipped to [0, 1], because a cosine can be below 0 and
+    rounding can exceed 1. Texts are read up to the encoder's length.
 
     Args:
         model: a Hub name or a local folder of an encoder.

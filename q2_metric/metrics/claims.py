@@ -73,9 +73,9 @@ def _given_only(score: Scoring, why_not: Callable[[object, Example], Reason | No
         check_examples(examples)
         reasons = [why_not(self, example) for example in examples]
         checked = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
-        found = iter(score(self, checked, **keywords) if checked else ())
+        scores = iter(score(self, checked, **keywords) if checked else ())
         return [
-            Score(example, None, reason=reason) if reason else next(found)
+            Score(example, None, reason=reason) if reason else next(scores)
             for example, reason in zip(examples, reasons, strict=True)
         ]
 
@@ -126,8 +126,8 @@ def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Exam
     """The claims of short answers, read with their questions. A yes or no has no claims if no rule
     can turn its question into a statement."""
     asked = [example for example in examples if example.question and is_short(example.response)]
-    found = finder.find(asked) if asked else []
-    return {example: claims for example, claims in zip(asked, found, strict=True)
+    claimed = finder.find(asked) if asked else []
+    return {example: claims for example, claims in zip(asked, claimed, strict=True)
             if is_verdict(example) or [one.kind for one in claims] == ["answer"]}
 
 

@@ -127,9 +127,9 @@ def resolve(
     return resolved
 
 
-def _perhaps(found: Sequence[str], names: Sequence[str]) -> str:
+def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
     """Words that suggest the column with the most similar name; "" if there is none."""
-    for key in found:
+    for key in keys:
         lower = key.strip().lower()
         if any(name in re.split(r"[\W_]+", lower) for name in names) or difflib.get_close_matches(
                 lower, names, n=1, cutoff=0.8):
@@ -176,14 +176,14 @@ def _from_chat(resolved: dict[str, str | None], columns: Columns,
         resolved["knowledge"] = chat
 
 
-def unsure(resolved: Mapping[str, str | None], columns: Columns, found: Sequence[str],
+def unsure(resolved: Mapping[str, str | None], columns: Columns, present: Sequence[str],
            aliases: Mapping[str, Sequence[str]]) -> str:
     """A warning if another column could also have been meant; otherwise "".
 
     Args:
         resolved: result of :func:`resolve`.
         columns: the requested columns. A column that the caller named is never doubted.
-        found: the columns of the file.
+        present: the columns of the file.
         aliases: the usual names of each field's column. A column with the first name is never
             doubted.
     """
@@ -191,7 +191,7 @@ def unsure(resolved: Mapping[str, str | None], columns: Columns, found: Sequence
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
         # Beside retrieved texts, a reference is a gold response, and a source is a name.
         passed = _NO_RIVALS if read.strip().lower() in _RETRIEVED else ()
-        others = [name for name in found if name not in resolved.values()
+        others = [name for name in present if name not in resolved.values()
                   and name.strip().lower() in aliases["knowledge"]
                   and name.strip().lower() not in passed]
     return "" if not others else (

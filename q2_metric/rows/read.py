@@ -41,7 +41,7 @@ def read_rows(
     on_read: Callable[[str], None] | None = None,
     group_by: Sequence[str] = (),
     form: str | None = None,
-    found: Iterable[Record] | None = None,
+    given: Iterable[Record] | None = None,
 ) -> Iterator[Row]:
     """The rows of a file, in order, one at a time.
 
@@ -64,15 +64,15 @@ def read_rows(
         on_read: called once with words that say which columns are read, and as what.
         group_by: columns that are also kept in ``Example.other``.
         form: one of :data:`q2_metric.rows.formats.FORMS`, if the suffix does not determine it.
-        found: the file's records, if they were already read.
+        given: the file's records, if they were already read.
 
     Raises:
         InputError: (on reading) the file cannot be read or lacks a column that it needs.
         MissingExtra: parquet without pyarrow.
     """
     name = shown(path)
-    found = iter(records(path, name, form) if found is None else found)
-    first = list(islice(found, PEEKED))
+    given = iter(records(path, name, form) if given is None else given)
+    first = list(islice(given, PEEKED))
     if not first:
         return
     columns = columns or Columns()
@@ -84,7 +84,7 @@ def read_rows(
     if on_columns is not None:
         on_columns(Columns(**resolved))
     reader = ExampleReader(resolved, needs, blank, columns.label is not None, group_by)
-    for index, record in enumerate(chain(first, found)):
+    for index, record in enumerate(chain(first, given)):
         if record.note is not None and on_note is not None:
             on_note(f"{record.where}: {record.note}")
             on_note = None

@@ -90,7 +90,7 @@ def score(
     Args:
         loaded: the metrics; each of their stages runs in batches over all rows.
         rows: responses with their knowledge; both may be blank.
-        evidence: also find the sentence that decides each claim, with metrics that can.
+        evidence: whether metrics with this option also find the sentence that decides each claim.
         on_fault: called with (place in ``rows``, message) for a row that a metric fails on. Without
             it, the first such error is raised.
         on_break: called with (name, error) for a metric that fails on all rows, which then have no
@@ -107,8 +107,8 @@ def score(
 def score_with(
     metric: Metric, examples: Sequence[Example], *, evidence: bool = False
 ) -> list[Score]:
-    """The metric's scores. With ``evidence``, a metric that can also finds the sentence that
-    decides each claim."""
+    """The metric's scores. ``evidence`` also asks for the sentence that decides each claim, if the
+    metric has this option."""
     if evidence and entry(metric.name).evidence:
         scores = cast(_WithEvidence, metric).score(examples, evidence=True)
     else:
@@ -153,7 +153,7 @@ def score_rows(
     Args:
         loaded: the metrics.
         rows: the rows; ``None`` if there is nothing to score.
-        evidence: also find the sentence that decides each claim, with metrics that can.
+        evidence: whether metrics with this option also find the sentence that decides each claim.
         on_fault: called with (place in ``rows``, message) for a row that a metric cannot score; the
             other rows are scored (:func:`q2_metric.scoring.faults.score_each`). Without it, the
             first error is raised.

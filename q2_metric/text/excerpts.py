@@ -28,8 +28,8 @@ class Excerpt:
     def place(self, start: int) -> int:
         """Maps a place in the excerpt to its place in the original text."""
         own, original = self.starts[bisect_right(self.starts, (start, 1 << 62)) - 1]
-        found = original + start - own
-        return self.of.place(found) if self.of else found
+        there = original + start - own
+        return self.of.place(there) if self.of else there
 
 
 def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:

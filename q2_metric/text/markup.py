@@ -116,7 +116,7 @@ def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match.group())
 
 
-def _blank_around(found: re.Match[str]) -> str:
-    start, end = found.start(1) - found.start(), found.end(1) - found.start()
-    whole = found.group()
+def _blank_around(match: re.Match[str]) -> str:
+    start, end = match.start(1) - match.start(), match.end(1) - match.start()
+    whole = match.group()
     return " " * start + whole[start:end] + " " * (len(whole) - end)

@@ -74,5 +74,5 @@ def overlap(response: str, knowledge: str) -> Overlap:
     )
 
 
-def _share(found: list[bool]) -> float:
-    return sum(found) / len(found)
+def _share(shared: list[bool]) -> float:
+    return sum(shared) / len(shared)

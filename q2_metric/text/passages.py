@@ -52,7 +52,7 @@ def in_passages(spans: Sequence[Span]) -> list[Span]:
     """
     passages: dict[str, Passages] = {}
     cut: dict[tuple[Example, int, int], Example] = {}
-    found = []
+    in_passage = []
     for span in spans:
         example, end = span.example, span.start + len(span.text)
         text = example.response
@@ -60,10 +60,10 @@ def in_passages(spans: Sequence[Span]) -> list[Span]:
             passages[text] = Passages(text)
         left, right = passages[text].around(span.start, end)
         if (left, right) == (0, len(text)) or text[span.start : end] != span.text:
-            found.append(span)
+            in_passage.append(span)
             continue
         key = (example, left, right)
         if key not in cut:
             cut[key] = replace(example, response=text[left:right])
-        found.append(replace(span, example=cut[key], start=span.start - left))
-    return found
+        in_passage.append(replace(span, example=cut[key], start=span.start - left))
+    return in_passage

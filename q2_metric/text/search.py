@@ -82,7 +82,7 @@ def tree_search(
     """
     if branches < 2:
         raise ValueError(f"branches must be at least 2, not {branches}")
-    found: list[int | None] = [None] * len(sizes)
+    chosen: list[int | None] = [None] * len(sizes)
     level = [
         UnitRange(i, *part)
         for i, units in enumerate(sizes)
@@ -102,7 +102,7 @@ def tree_search(
         level = []
         for i, (_, part) in best.items():
             if part.last - part.first == 1:
-                found[i] = part.first
+                chosen[i] = part.first
             else:
                 level += [UnitRange(i, *piece) for piece in divide(part.first, part.last, branches)]
-    return found
+    return chosen

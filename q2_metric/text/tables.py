@@ -42,18 +42,19 @@ def read_tables(text: str) -> list[Piece]:
     >>> [piece.text for piece in read_tables("|City|River|\\n|--|--|\\n|Aldo|Irr|")]
     ['The River of Aldo is ', 'Irr', '.\\n']
     """
-    found: list[Piece] = []
-    for one in told(text):
-        found += [Piece(one.before, one.start), Piece(one.value, one.start), Piece(".\n", one.end)]
-    if found:
-        return found
+    pieces: list[Piece] = []
+    for fact in told(text):
+        pieces += [Piece(fact.before, fact.start), Piece(fact.value, fact.start),
+                   Piece(".\n", fact.end)]
+    if pieces:
+        return pieces
     done = 0
     for start, end, table in _tables(text):
-        found.append(Piece(text[done:start], done))
-        found += _sentences(table)
+        pieces.append(Piece(text[done:start], done))
+        pieces += _sentences(table)
         done = end
-    found.append(Piece(text[done:], done))
-    return [piece for piece in found if piece.text]
+    pieces.append(Piece(text[done:], done))
+    return [piece for piece in pieces if piece.text]
 
 
 def _sentences(table: list[_Line]) -> Iterator[Piece]:

@@ -25,10 +25,10 @@ def window_bounds(
     ([(0, 4), (3, 7), (6, 9)], [(0, 4), (3, 7), (5, 9)])
     """
     firsts = range(0, max(1, count - size + step), step)
-    found = [(first, min(first + size, count)) for first in firsts]
+    bounds = [(first, min(first + size, count)) for first in firsts]
     if full_last:
-        found[-1] = (max(0, count - size), count)
-    return found
+        bounds[-1] = (max(0, count - size), count)
+    return bounds
 
 
 def authors_windows(count: int, size: int, overlap: float) -> list[tuple[int, int]]:
@@ -87,13 +87,13 @@ def sentence_chunks(
     >>> sentence_chunks("A b. C d. E.", [(0, 4), (5, 9), (10, 12)], size=4)
     [(0, 9), (10, 12)]
     """
-    found: list[tuple[int, int]] = []
+    bounds: list[tuple[int, int]] = []
     count = 0
     for start, end in sentences:
         words = len(text[start:end].split())
-        if found and count + words <= size:
-            found[-1], count = (found[-1][0], end), count + words
+        if bounds and count + words <= size:
+            bounds[-1], count = (bounds[-1][0], end), count + words
         else:
-            found.append((start, end))
+            bounds.append((start, end))
             count = words
-    return found
+    return bounds

@@ -50,8 +50,8 @@ def in_no_order(text: str) -> bool:
     >>> in_no_order("it is the tower in paris, opened in 1889 and a symbol of paris")
     False
     """
-    found = _ratios(text)
-    return len(found) >= LEAST and sum(found) < SUM and sum(found) / len(found) < MEAN
+    ratios = _ratios(text)
+    return len(ratios) >= LEAST and sum(ratios) < SUM and sum(ratios) / len(ratios) < MEAN
 
 
 def classes(text: str, known: Container[str]) -> list[str | None]:
@@ -61,14 +61,14 @@ def classes(text: str, known: Container[str]) -> list[str | None]:
     number, a single letter, an address, a word in quotes, and a word alone between breaks, as
     in a list.
     """
-    found: list[str | None] = [BREAK]
+    row: list[str | None] = [BREAK]
     for word in _WORD.findall(_NO_WORD.sub(" 0 ", text)):
-        one = _class(word, known)
-        if one != BREAK or found[-1] != BREAK:
-            found.append(one)
-        if one == BREAK and found[-3:-2] == [BREAK]:
-            found[-2] = None
-    return found if found[-1] == BREAK else [*found, BREAK]
+        word_class = _class(word, known)
+        if word_class != BREAK or row[-1] != BREAK:
+            row.append(word_class)
+        if word_class == BREAK and row[-3:-2] == [BREAK]:
+            row[-2] = None
+    return row if row[-1] == BREAK else [*row, BREAK]
 
 
 def _class(word: str, known: Container[str]) -> str | None:

@@ -6,8 +6,8 @@ value, and how a plain number is written::
     25.4<!-- figure: speed/bundled.json/responses_per_second .1f --> responses a second
 
 Where the results have a list, a key chooses the entries with this value (a metric, a system).
-``readings.json`` has what no benchmark writes. After new results, this fills the pages, and the
-README's first result with what its command prints::
+``readings.json`` has the figures that no benchmark writes. After new results, run this command. It
+writes the figures into the pages, and the output of the README's first command into the README::
 
     python -m tools.benchmarks quoted
 

@@ -1,7 +1,8 @@
 """Makes spoken questions and dialogues about a pool, from the pool itself.
 
-The same question about another entity is how another person would ask it; fillers, openings and
-misheard words make it speech. No dialogue of DSTC9 or DSTC10 is read.
+Two entities often have the same question in other words. The other words serve as those of another
+person; fillers, openings and misheard words make them speech. No dialogue of DSTC9 or DSTC10 is
+read.
 """
 
 from __future__ import annotations

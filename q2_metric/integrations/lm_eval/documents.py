@@ -107,7 +107,7 @@ def custom(
     rows: list[dict[str, Any]] = []
     for file in files:
         given = list(records(file, shown(file)))
-        read = read_rows(file, columns, aliases=CUSTOM_ALIASES, need_response=False, found=given)
+        read = read_rows(file, columns, aliases=CUSTOM_ALIASES, need_response=False, given=given)
         for record, row in zip(given, read, strict=True):
             if isinstance(row, BadRow):
                 raise InputError(row.error)

@@ -175,4 +175,4 @@ def encode_pairs(
             ]
             inputs = {name: encoded[name][row] for name in names}
             windows[item].append(EncodedPair(item, inputs, offsets))
-    return [window for found in windows for window in found]
+    return [window for of_pair in windows for window in of_pair]
