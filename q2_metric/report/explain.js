@@ -229,8 +229,8 @@ function sentences(row) {
 // What a combined score rests on, in words: a share of a logit says nothing to a reader.
 function pulls(row) {
   const list = row.parts.map((item) => element("li", {},
-    div("asking", span("sign", item.contribution < 0 ? "▼" : "▲"), text("span", "", item.title),
-      element("span", {class: "chance"}, item.plain))));
+    div("asking", span("sign", item.contribution < 0 ? "▼" : "▲"), element("span", {},
+      `${item.title}: `, element("span", {class: "chance"}, item.plain)))));
   return element("ol", {class: "sentences"}, ...list);
 }
 

@@ -107,7 +107,8 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
     denied = [claim for claim in unsure if claim["against"] is not None
               and (not questions or claim["verdict"] == "contradicted")]
     for claim in denied:
-        yield f"{_quoted(claim)} contradicts the knowledge: “{claim['passage']}”"
+        passage = claim["passage"] or row["knowledge"][slice(*claim["against"])]
+        yield f"{_quoted(claim['text'])} contradicts the knowledge: {_quoted(passage)}"
     wrong = [question for question in questions
              if question["how"] != "equal" and question["verdict"] != "entailment"]
     # A finding about a claim is not repeated for its parts.
@@ -122,14 +123,14 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
     if row.get("fallback") and not denied:
         yield WHOLE[row["state"]]
     for claim in missing:
-        yield f"No support found for {_quoted(claim)}."
+        yield f"No support found for {_quoted(claim['text'])}."
     if claims and not questions and not row.get("fallback") and all(map(supported, claims)):
         yield "The knowledge supports " + (
             f"all {len(claims)} claims." if len(claims) > 1 else "it.")
 
 
-def _quoted(claim: Mapping[str, Any]) -> str:
-    return f"“{' '.join(claim['text'].split())}”"
+def _quoted(text: str) -> str:
+    return f"“{' '.join(text.split())}”"
 
 
 def supported(claim: Mapping[str, Any]) -> bool:

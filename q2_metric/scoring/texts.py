@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
 from q2_metric.errors import InputError
+from q2_metric.rows.examples import joined
 from q2_metric.text.given import encodable, kind, missing
 from q2_metric.types import Example
 
@@ -66,10 +67,19 @@ def _several(value: object) -> TypeGuard[Iterable[Any]]:
 
 
 def example(response: str, knowledge: Sequence[str], history: Sequence[str] = (),
-            question: str | None = None) -> Example:
-    """An example. Several passages of knowledge become one text, and blank turns are left out."""
-    return Example(response, "\n".join(knowledge), tuple(turn for turn in history if turn.strip()),
-                   question=question)
+            question: str | None = None, *, listed: bool | None = None) -> Example:
+    """An example. Several passages of knowledge become one text, and blank turns are left out.
+
+    Args:
+        response, history, question: as in :class:`~q2_metric.types.Example`.
+        knowledge: the passages.
+        listed: whether citations and evidence number the passages as listed; otherwise they number
+            the lines. By default they do if there are several.
+    """
+    text, places = joined([(passage, None) for passage in knowledge])
+    listed = len(places) > 1 if listed is None else listed
+    return Example(response, text, tuple(turn for turn in history if turn.strip()),
+                   question=question, passages=places if listed else ())
 
 
 def given(response: object, knowledge: object, history: object, where: str,
@@ -91,6 +101,7 @@ def given(response: object, knowledge: object, history: object, where: str,
         check_texts(knowledge, f"the knowledge of {where}"),
         check_texts(history, f"the history of {where}"),
         check_response(question, f"the question of {where}") or None,
+        listed=_several(knowledge),
     )
 
 

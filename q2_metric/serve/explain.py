@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.report.page import explanation
 from q2_metric.rows.fields import Layout, output_row
+from q2_metric.text.citations import has_labels
 from q2_metric.text.given import is_blank
 from q2_metric.types import Metric
 
@@ -34,7 +36,7 @@ class Explainer:
 
         Args:
             answer: the text to judge.
-            sources: what it must be grounded in; each line or paragraph is a passage.
+            sources: what it must be grounded in (:func:`passages`).
             question: the question that it answers, if known.
 
         Raises:
@@ -43,7 +45,7 @@ class Explainer:
         _check("answer", answer, LONGEST_ANSWER)
         _check("sources", sources, LONGEST_SOURCES)
         _check("question", question, LONGEST_ANSWER, blank=True)
-        example = scoring.given(answer, sources, None, "this page", question)
+        example = scoring.given(answer, passages(sources), None, "this page", question)
         with self._lock:
             [scores] = scoring.score(self.metrics, [example], evidence=True)
         return output_row(0, example, scores, Layout(list(scores), texts=True))
@@ -51,6 +53,30 @@ class Explainer:
     def page(self, row: dict[str, Any]) -> str:
         """The page that explains a row of :meth:`row`, as in ``q2 report``."""
         return explanation(row, self.signatures)
+
+
+def passages(sources: str) -> str | list[str]:
+    """The passages of pasted sources.
+
+    They are paragraphs if a blank line stands between them, otherwise lines; a table is one
+    passage. Sources that have numbers of their own ("[2] …") stay as they are.
+
+    >>> passages("One.\\nStill one.\\n\\nTwo."), passages("One.\\n| a | b |\\n| 1 | 2 |")
+    (['One.\\nStill one.', 'Two.'], ['One.', '| a | b |\\n| 1 | 2 |'])
+    """
+    if has_labels(sources):
+        return sources
+    blocks = [one for one in re.split(r"\n[^\S\n]*\n", sources) if one.strip()]
+    if len(blocks) > 1:
+        return blocks
+    found: list[str] = []
+    for line in filter(str.strip, sources.split("\n")):
+        in_table = line.lstrip().startswith("|")
+        if in_table and found and found[-1].lstrip().startswith("|"):
+            found[-1] += f"\n{line}"
+        else:
+            found.append(line)
+    return found
 
 
 def _check(name: str, text: str, longest: int, *, blank: bool = False) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from q2_metric import scoring
 from q2_metric.errors import InputError
-from q2_metric.types import Judgement, Metric, Score
+from q2_metric.types import Example, Metric, Score
 
 THRESHOLD = 0.5
 """The default threshold, for groundedness, which is a calibrated probability."""
@@ -62,7 +62,7 @@ def assert_grounded(
         raise AssertionError(f"{metric} has no score: the answer is blank or claims nothing\n"
                              f"  answer: {answer!r}")
     if score.value < threshold:
-        raise AssertionError(_message(answer, metric, score.value, threshold, scores))
+        raise AssertionError(_message(row, metric, score.value, threshold, scores))
 
 
 @lru_cache(maxsize=4)
@@ -72,18 +72,16 @@ def _loaded(metric: str, settings: tuple[tuple[str, Any], ...]) -> Sequence[Metr
 
 
 def _message(
-    answer: str, metric: str, value: float, threshold: float, scores: dict[str, Score]
+    row: Example, metric: str, value: float, threshold: float, scores: dict[str, Score]
 ) -> str:
     lines = [f"{metric} is {value:.2f}, below {threshold:g}"]
-    judged = [item for score in scores.values() for item in score.evidence
-              if isinstance(item, Judgement)]
-    for item in dict.fromkeys(judged):
-        if item.verdict in scoring.UNSUPPORTED:
-            start, end = item.claim.start, item.claim.end
-            lines.append(f"  {item.verdict}: {answer[start:end]!r} (characters {start} to {end})")
-            if item.passage is not None:
-                number = "" if item.passage_number is None else f" {item.passage_number}"
-                lines.append(f"    nearest, passage{number}: {item.passage!r}")
+    for claim in scoring.unsupported(scoring.claims(row, scores)):
+        start, end = claim["start"], claim["end"]
+        lines.append(f"  {claim['verdict']}: {row.response[start:end]!r} "
+                     f"(characters {start} to {end})")
+        if claim["passage"] is not None:
+            number = "" if claim["passage_number"] is None else f" {claim['passage_number']}"
+            lines.append(f"    nearest, passage{number}: {claim['passage']!r}")
     if len(lines) == 1:
-        lines.append(f"  answer: {answer!r}")
+        lines.append(f"  answer: {row.response!r}")
     return "\n".join(lines)

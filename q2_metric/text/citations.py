@@ -22,6 +22,11 @@ _LABEL = re.compile(rf"^\s*(?:\[\s*(?:{_SOURCE}[\s.:#_-]*)?({_NAME})\s*\]:?"
 _BETWEEN = re.compile(r"[\s.,;:!?)\"'”’*_]*")
 
 
+def has_labels(knowledge: str) -> bool:
+    """Whether passages begin with a number of their own: "[2] …", "Source 2: …"."""
+    return _LABEL.match(knowledge.lstrip()) is not None
+
+
 def passages(knowledge: str) -> dict[str, tuple[int, int]]:
     """The character range of each passage, by the name that citations use.
 
@@ -42,7 +47,7 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
             name = (label[1] or label[2]).lstrip("^#") if label else None
             lines.append((start, start + len(line), name))
         start += len(line) + 1
-    labelled = bool(lines) and lines[0][2] is not None
+    labelled = has_labels(knowledge)
     last = ""
     for count, (left, right, name) in enumerate(lines, start=1):
         if labelled and name is None:

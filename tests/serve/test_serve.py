@@ -127,6 +127,16 @@ def test_its_own_names_and_addresses_are_not(served: Served, name: str) -> None:
     assert served.ask("GET", "/", headers={"Host": f"{name}:{served.port}"})[0] == 200
 
 
+def test_a_paragraph_or_a_table_is_one_passage(served: Served) -> None:
+    """A citation names passages as the reader counts them, not lines of a table."""
+    table = "| model | RAM |\r\n|---|---|\r\n| Aero 13 | 16 GB |\r\n| Forge 16 | 64 GB |"
+    answer = "The Forge 16 has 64 GB [1]. Engineers may choose either model [2]."
+    _, page, _ = served.judge(
+        sources=f"{table}\r\n\r\nEngineers may choose\r\neither model.", answer=answer)
+    assert re.findall(r'"citation":"([^"]+)"', page) == ["right", "right"]
+    assert re.findall(r'"passage_number":(\d+)', page) == ["1", "2"]
+
+
 def test_a_form_of_another_site_is_refused(served: Served) -> None:
     body = urlencode({"answer": ANSWER, "sources": SOURCES})
     for origin in ("https://evil.example", "null", f"http://localhost:{served.port}"):

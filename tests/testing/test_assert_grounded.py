@@ -29,6 +29,18 @@ def test_a_failure_names_the_claim_its_place_and_the_passage() -> None:
     assert passage == "    nearest, passage 2: 'A ticket costs 12 euros.'"
 
 
+def test_passages_are_numbered_as_they_were_given() -> None:
+    """A passage of several lines, such as a table, is one."""
+    sources = ["| model | RAM |\n|---|---|\n| Aero 13 | 16 GB |", "A ticket costs 12 euros."]
+    with pytest.raises(AssertionError, match="nearest, passage 2: 'A ticket costs"):
+        assert_grounded("A ticket costs 30 euros.", sources)
+    with pytest.raises(AssertionError, match="nearest, passage 1: 'A ticket costs"):
+        assert_grounded("A ticket costs 30 euros.", ["Welcome.\nA ticket costs 12 euros."])
+    # Lines of a text have numbers too.
+    with pytest.raises(AssertionError, match="nearest, passage 2: 'A ticket costs"):
+        assert_grounded("A ticket costs 30 euros.", "Welcome.\nA ticket costs 12 euros.")
+
+
 @pytest.mark.parametrize("answer", ["", "  ", "Thanks, that is nice!"])
 def test_an_answer_that_claims_nothing_fails(answer: str) -> None:
     with pytest.raises(AssertionError, match="blank or claims nothing"):
