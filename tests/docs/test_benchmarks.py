@@ -93,5 +93,6 @@ def test_characters_are_as_unsupported_as_the_worst_claim_about_them() -> None:
         Judgement(Claim("It is old. It is red.", 0, 21), 0.7, "supported")))
     doubt = spans.unsupported(score)
     assert doubt[[0, 10, 11, 20]] == pytest.approx([0.3, 0.3, 0.8, 0.8])
-    lines = spans.table([spans.Passage(example, ((0, 10, True), (11, 21, False)))], [score])
+    labelled = spans.LabelledResponse(example, ((0, 10, True), (11, 21, False)))
+    lines = spans.table([labelled], [score])
     assert lines.splitlines()[1].split() == ["claims", "100.0", "100.0", "100.0", "100.0"]

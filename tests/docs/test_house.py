@@ -168,3 +168,14 @@ def test_functions_are_short() -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno
     }
     assert {name: n for name, n in found.items() if n > 60} == {}
+
+
+def test_no_two_classes_have_one_name() -> None:
+    """``evaluate`` names a module by its class, so its modules are named as the metrics are."""
+    classes: dict[str, list[str]] = {}
+    for path in ALL:
+        if path != "q2_metric/integrations/evaluate/modules.py":
+            for node in ast.walk(parsed(path)):
+                if isinstance(node, ast.ClassDef):
+                    classes.setdefault(node.name, []).append(path)
+    assert {name: places for name, places in classes.items() if len(places) > 1} == {}

@@ -30,8 +30,8 @@ SET = "wikibio_gpt3"
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A response of several sentences.
+class LabelledResponse:
+    """A response whose sentences people labelled.
 
     Attributes:
         example: the response with its knowledge.
@@ -43,8 +43,8 @@ class Passage:
     sentences: tuple[tuple[int, int, bool], ...]
 
 
-def passages() -> Iterator[Passage]:
-    """The passages of the set, put together from its sentences."""
+def labelled_responses() -> Iterator[LabelledResponse]:
+    """The responses of the set, each put together from its sentences."""
     labelled = read_dev(dev_files()[SET])
     for _, group in groupby(labelled, key=lambda row: row.example.knowledge):
         response, sentences = "", []
@@ -53,7 +53,8 @@ def passages() -> Iterator[Passage]:
             start = len(response) + bool(response)
             response = f"{response} {row.example.response}".strip()
             sentences.append((start, len(response), bool(row.consistent)))
-        yield Passage(replace(rows[0].example, response=response, history=()), tuple(sentences))
+        example = replace(rows[0].example, response=response, history=())
+        yield LabelledResponse(example, tuple(sentences))
 
 
 def unsupported(score: Score) -> NDArray[np.float64]:
@@ -66,27 +67,27 @@ def unsupported(score: Score) -> NDArray[np.float64]:
     return doubt
 
 
-def _by_words(passage: Passage) -> NDArray[np.float64]:
-    doubt = np.zeros(len(passage.example.response))
-    for start, end, _ in passage.sentences:
-        shared = overlap(passage.example.response[start:end], passage.example.knowledge)
+def _by_words(labelled: LabelledResponse) -> NDArray[np.float64]:
+    doubt = np.zeros(len(labelled.example.response))
+    for start, end, _ in labelled.sentences:
+        shared = overlap(labelled.example.response[start:end], labelled.example.knowledge)
         doubt[start:end] = 1 - (shared.words or 0.0)
     return doubt
 
 
-def _labels(passage: Passage) -> NDArray[np.bool_]:
-    marked = np.zeros(len(passage.example.response), dtype=bool)
-    for start, end, supported in passage.sentences:
+def _labels(labelled: LabelledResponse) -> NDArray[np.bool_]:
+    marked = np.zeros(len(labelled.example.response), dtype=bool)
+    for start, end, supported in labelled.sentences:
         marked[start:end] = not supported
     return marked
 
 
-def table(found: Sequence[Passage], scores: Sequence[Score]) -> str:
+def table(labelled: Sequence[LabelledResponse], scores: Sequence[Score]) -> str:
     """The table: SCALE's claims, the count of words, and all characters called unsupported."""
-    marked = np.concatenate([_labels(passage) for passage in found])
+    marked = np.concatenate([_labels(response) for response in labelled])
     doubts = {
         "claims": np.concatenate([unsupported(score) for score in scores]),
-        "words not found": np.concatenate([_by_words(passage) for passage in found]),
+        "words not found": np.concatenate([_by_words(response) for response in labelled]),
         "all of it": np.ones(len(marked)),
     }
     lines = [f"{'':<16}{'ROC-AUC':>10}{'precision':>10}{'recall':>10}{'F1':>10}"]
@@ -103,13 +104,13 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--limit", type=int, help="passages (default: all)")
     options = parser.parse_args()
-    found = list(passages())[: options.limit]
-    examples = [passage.example for passage in found]
+    labelled = list(labelled_responses())[: options.limit]
+    examples = [response.example for response in labelled]
     loaded = scoring.load(["scale"], {"dtype": options.dtype})
     scores = [by_name["scale"] for by_name in scoring.score(loaded, examples)]
     characters = sum(len(example.response) for example in examples)
-    print(f"{len(found)} passages, {characters:,} characters")
-    print(table(found, scores))
+    print(f"{len(labelled)} passages, {characters:,} characters")
+    print(table(labelled, scores))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Number:
     worded: bool = False
 
 
-class _Token:
+class _NumberToken:
     """A token as text2num takes it."""
 
     def __init__(self, text: str) -> None:
@@ -125,7 +125,7 @@ def _in_words(text: str) -> Iterator[Number]:
     from text_to_num import find_numbers
 
     tokens = list(_TOKEN.finditer(text))
-    for one in find_numbers([_Token(token[0]) for token in tokens], "en", 0.0):
+    for one in find_numbers([_NumberToken(token[0]) for token in tokens], "en", 0.0):
         first, last = tokens[one.start], tokens[one.end - 1]
         words = text[first.start() : last.end()].lower()
         before = tokens[one.start - 1][0].lower() if one.start else ""
