@@ -179,7 +179,7 @@ class Calibrated:
         self.metric, self.calibration = metric, calibration
         self.name = metric.name
         self.signature = calibration.sign(metric.signature)
-        # Which examples the metric is asked about does not change.
+        # A calibrated metric is asked about the same examples as the metric itself.
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))
 

@@ -189,8 +189,8 @@ class Scale:
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in [0, 1] for each example, in order.
 
-        ``Score.evidence`` holds the judgement of each claim; ``evidence=True`` adds the sentence of
-        the knowledge that decides it. The value is ``None`` without a sentence on either side.
+        ``Score.evidence`` holds each claim's judgement; ``evidence=True`` adds the sentence that
+        decides it. The value is ``None`` if the response or the knowledge has no sentence.
         """
         read = [(example, None) if self.settings.markup == "keep" else as_read(example)
                 for example in examples]

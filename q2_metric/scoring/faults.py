@@ -57,7 +57,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 
 
 def _fault(error: Exception) -> str:
-    """Why a row has no score, in words; an error that is no row's is raised."""
+    """Why a row has no score, in words. An error that fails every row is raised."""
     if isinstance(error, Q2Error) and error.fails_every_row:
         raise error
     words = _words(error)
