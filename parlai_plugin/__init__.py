@@ -4,16 +4,16 @@ ParlAI finds the plug-in by itself. It imports every module of ``parlai_internal
 the command ``parlai``) of ``parlai_internal.scripts``. These are namespace packages, and this
 project adds one module to each. Both modules call :func:`install`.
 
-    scores.py      the lazy metric: collects responses, scores them all when a value is asked
+    scores.py      the lazy metric: collects responses, scores all of them when its value is read
     knowledge.py   where each ParlAI task keeps the text that a response is grounded in
     hook.py        what is wrapped in ParlAI, and why
     options.py     the options --q2-… and the presets -o q2/…
-    notices.py     what people are told: mistyped names, examples left out
+    notices.py     warnings about mistyped metric names and about examples that are left out
     export.py      the command ``parlai q2_export``
     presets/       ``-o q2/memnet`` and ``-o q2/dodeca``
-    shadowed.py    a user's own ``parlai_internal`` in front of ours
+    shadowed.py    finds a user's own ``parlai_internal`` that hides ours
 
-Nothing heavy is imported until a response is to be scored.
+Models and their libraries are imported only when a response is scored.
 """
 
 from __future__ import annotations

@@ -10,10 +10,11 @@ from q2_metric.errors import InputError
 
 
 def state() -> str:
-    """A line that says how ParlAI finds the metrics.
+    """One line that says that ParlAI finds the metrics, with ParlAI's version.
 
     Raises:
-        InputError: ParlAI is not installed, or finds no plug-in; the message says what to do.
+        InputError: ParlAI is not installed or does not find the plug-in; the message says what to
+            do.
     """
     try:
         parlai = version("parlai")
@@ -26,7 +27,11 @@ def state() -> str:
 
 
 def main() -> int:
-    """Prints one line. The exit code is 0 if ParlAI will find the plug-in."""
+    """Prints the result of the check in one line.
+
+    Returns:
+        The exit code: 0 if ParlAI finds the plug-in.
+    """
     try:
         print(state())
     except InputError as error:

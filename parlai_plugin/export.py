@@ -1,5 +1,4 @@
-"""``parlai q2_export``: writes a model's responses with their knowledge, as jsonl for ``q2
-score``."""
+"""``parlai q2_export`` writes a model's responses and their knowledge as jsonl for ``q2 score``."""
 
 from __future__ import annotations
 
@@ -32,7 +31,8 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
 
     @classmethod
     def setup_args(cls) -> Any:
-        """ParlAI's parser, with options for the output file and for where the knowledge is."""
+        """Returns ParlAI's parser with options for the output file and for the field with the
+        knowledge."""
         parser = ParlaiParser(
             True, True, "Write a model's responses with knowledge, for `q2 score`"
         )
@@ -52,11 +52,14 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         return parser
 
     def run(self) -> dict[str, int]:
-        """Writes the rows. Returns how many were written, and how many were left out by reason.
+        """Writes one row for each exported example.
+
+        Returns:
+            The number of rows written, and for each reason, the number of examples left out.
 
         Raises:
-            InputError: no output file is named, it already exists, or no example has knowledge and
-                a response.
+            InputError: no output file is named, the output file already exists, or no example has
+                both knowledge and a response.
         """
         hook.install()
         out = self.opt.get("out") or ""
@@ -80,7 +83,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
 
 
 def _answer(opt: Any, agent: Any, task: str) -> None:
-    """One pass over a task, in the order of ``eval_model``."""
+    """Runs the agent once over a task, in the order of ``eval_model``."""
     task_opt = opt.copy()
     task_opt["task"] = task
     world = create_task(task_opt, agent)
@@ -102,7 +105,7 @@ def _system(opt: Mapping[str, Any]) -> str:
 
 
 class _Writer:
-    """Writes a row for each example that has knowledge and a response, and counts the rest."""
+    """Writes a row for each example with knowledge and a response; counts the other examples."""
 
     def __init__(self, file: IO[str], system: str) -> None:
         self._file = file

@@ -98,7 +98,10 @@ def install() -> None:
 
 
 def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    """Replaces ``owner.name`` by ``wrapper``, which gets the original as its first argument."""
+    """Replaces the function ``owner.name`` by ``wrapper``.
+
+    The wrapper gets the original function as its first argument.
+    """
     original = getattr(owner, name)
     setattr(owner, name, functools.wraps(original)(_bound(wrapper, original)))
 
@@ -117,7 +120,7 @@ def _bound(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callabl
 
 
 def _copies(module: types.ModuleType) -> list[types.ModuleType]:
-    """A script's module, and the second copy of it that ``python -m`` runs."""
+    """A script's module, and its second copy, which exists if ``python -m`` runs the script."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if main is not None and spec is not None and spec.name == module.__name__:
@@ -130,11 +133,11 @@ def _copies(module: types.ModuleType) -> list[types.ModuleType]:
 
 @dataclass(frozen=True)
 class AnsweredExample:
-    """An answered example.
+    """An example that the model has answered.
 
-    ``example`` is ``None`` if there is nothing to score; ``without`` then names what is missing,
-    its knowledge or its text (:data:`NO_KNOWLEDGE`, :data:`NO_RESPONSE`). ``labels`` are the
-    human's replies.
+    ``example`` is ``None`` if the response cannot be scored. ``without`` then names what is
+    missing: the knowledge (:data:`NO_KNOWLEDGE`) or the response (:data:`NO_RESPONSE`). ``labels``
+    are the human's replies.
     """
 
     task: str
@@ -247,8 +250,10 @@ def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwarg
 
 
 def _at_command_line(parser: Any) -> bool:
-    """Whether a command runs (``parlai``, ``python -m parlai.…``) rather than a user's Python
-    code."""
+    """Whether ParlAI was started by a command (``parlai``, ``python -m parlai.…``).
+
+    False if a user's Python code calls ParlAI.
+    """
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     script = spec is not None and spec.name.startswith("parlai.scripts.")
     return script or isinstance(parser, parlai.core.script._SupercommandParser)
@@ -370,7 +375,10 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _mend_plateau_scheduler() -> None:
-    """Repairs ParlAI's default scheduler, which passes ``verbose``: torch 2.7 removed it."""
+    """Repairs ParlAI's default scheduler on torch 2.7 and later.
+
+    ParlAI passes the argument ``verbose``, which torch 2.7 removed.
+    """
     schedulers = torch.optim.lr_scheduler
     if "verbose" in inspect.signature(schedulers.ReduceLROnPlateau.__init__).parameters:
         return

@@ -1,7 +1,7 @@
 """Where ParlAI's tasks keep the text that a response should be grounded in.
 
-:data:`SOURCES` has one row for each task. Other tasks name their field with
-``--q2-knowledge-field``.
+:data:`SOURCES` has one row for each known task. For other tasks, users name the message field that
+contains the knowledge with ``--q2-knowledge-field``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ GUESSED = ("checked_sentence", "knowledge")
 
 @dataclass(frozen=True)
 class KnowledgeFields:
-    """Where a task keeps its knowledge: what the human chose (gold), and all that was shown."""
+    """Where a task keeps its knowledge.
+
+    Gold knowledge is what the human chose; all knowledge is everything that the human was shown.
+    """
 
     gold: Extract
     all: Extract
@@ -55,7 +58,7 @@ def pieces(value: object) -> list[str]:
 
 
 def _field(*names: str) -> Extract:
-    """A function that takes the first of these fields that the message has."""
+    """A function that returns the value of the first of these fields that a message has."""
 
     def extract(teacher: Any, act: Act) -> Sequence[str]:
         return next((pieces(act[name]) for name in names if name in act), [])
@@ -105,8 +108,10 @@ _OTHER = KnowledgeFields(_field(*GUESSED), _field(*reversed(GUESSED)))
 
 
 def source_of(teacher: Any) -> KnowledgeFields:
-    """The row of :data:`SOURCES` for a teacher: that of its nearest base class among ParlAI's
-    tasks."""
+    """The row of :data:`SOURCES` for a teacher.
+
+    It is the row of the teacher's nearest base class that is a known ParlAI task.
+    """
     for cls in type(teacher).__mro__:
         package = cls.__module__.split(".")
         if package[:2] == ["parlai", "tasks"] and package[2] in SOURCES:
@@ -115,13 +120,14 @@ def source_of(teacher: Any) -> KnowledgeFields:
 
 
 def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | None = None) -> str:
-    """The knowledge of an example, with pieces joined by newlines; "" without knowledge.
+    """The knowledge of an example, with its pieces joined by newlines; "" if there is no knowledge.
 
     Args:
         teacher: the teacher that sent the example.
         act: the message of the example.
-        which: "gold" for what the human chose, "all" for everything that was shown.
-        field: the name of another field of the message to read instead.
+        which: "gold" for the knowledge that the human chose, "all" for all that the human was
+            shown.
+        field: a field of the message that is read instead of the task's usual fields.
     """
     if field:
         texts: Sequence[str] = pieces(act.get(field))
@@ -132,8 +138,10 @@ def knowledge_of(teacher: Any, act: Act, *, which: str = "gold", field: str | No
 
 
 def usable(text: object) -> bool:
-    """Whether ``q2 score`` would score a text: a string with something visible, in valid
-    Unicode."""
+    """Whether ``q2 score`` would score a text.
+
+    The text must be a string in valid Unicode that contains a visible character.
+    """
     if not isinstance(text, str) or is_blank(text):
         return False
     try:
@@ -153,7 +161,10 @@ class History:
         self._turns: list[str] = []
 
     def before(self, teacher: Any, act: Act, knowledge: str) -> tuple[str, ...]:
-        """The turns up to this message, without knowledge that the task puts into its text."""
+        """The turns of the dialogue up to and including this message, oldest first.
+
+        Some tasks put the knowledge into the message text; this knowledge is removed.
+        """
         if getattr(teacher, "entry_idx", None) == 0 and not getattr(teacher, "stream", False):
             self._turns.clear()  # the last episode may have been left before its end
         text = _PREPENDED.sub("", str(act.get("text", "")))
@@ -163,7 +174,7 @@ class History:
         return tuple(self._turns)
 
     def after(self, act: Act, labels: Sequence[str]) -> None:
-        """Adds the human's reply, or ends the episode."""
+        """Adds the human's reply to the history. If the episode has ended, clears the history."""
         self._turns += [label for label in labels[:1] if usable(label)]
         if act.get("episode_done"):
             self._turns.clear()

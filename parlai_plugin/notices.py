@@ -1,4 +1,4 @@
-"""What the plug-in tells users: mistyped names, left-out examples, metrics that scored nothing."""
+"""Warnings for users: mistyped names, left-out examples, metrics that scored nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ fields_without: dict[str, list[str]] = {}
 
 
 def wanted(requested: Iterable[str]) -> list[str]:
-    """Our metrics among the requested names, in the order of the report."""
+    """The metrics of this project among the requested names, in the order of the report."""
     behind = names()
     asked = {behind[name] for name in requested if name in behind}
     return [metric for metric in reported() if metric in asked]
@@ -40,8 +40,10 @@ def requested(opt: Mapping[str, Any]) -> list[str]:
 
 
 def no_such_field(field: str, fields: Sequence[str]) -> str:
-    """A warning that the message has no field with knowledge; it names the option and the
-    fields."""
+    """A warning that the message has no field ``field`` with knowledge.
+
+    The warning names the option to set and the fields that the message has.
+    """
     close = difflib.get_close_matches(field, fields, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return (
@@ -56,7 +58,7 @@ def _close(name: str) -> str | None:
 
 
 def mistyped(opt: Mapping[str, Any]) -> list[str]:
-    """A warning for each requested name that resembles one of ours but is none of ours."""
+    """A warning for each requested name that resembles one of our metrics but is not a metric."""
     asked = dict.fromkeys([*requested(opt), str(opt.get("validation_metric") or "")])
     return [
         f"q2-metric: there is no metric {name!r}; did you mean {_close(name)!r}?"
@@ -66,12 +68,12 @@ def mistyped(opt: Mapping[str, Any]) -> list[str]:
 
 
 def has_value(report: Mapping[str, Any], name: str) -> bool:
-    """Whether a number of a report means anything: at least one response counts in it."""
+    """Whether at least one response has a value for the metric ``name`` in a report."""
     return name in report and not math.isnan(float(report[name]))
 
 
 def unfit(report: Mapping[str, Any], name: str) -> str:
-    """Why a number of a report must not choose the best model; "" if it may."""
+    """Why the value of a metric must not choose the best model; "" if it may choose it."""
     if not has_value(report, name):
         return f"{name} has no value"
     return "" if name in SHARES else hollow(
@@ -79,12 +81,15 @@ def unfit(report: Mapping[str, Any], name: str) -> str:
 
 
 def without_value(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """Our metrics in ``--metrics`` that scored no response."""
+    """The metrics of this project in ``--metrics`` that scored no response."""
     return [name for name in wanted(requested(opt)) if not has_value(report, name)]
 
 
 def closing_lines(opt: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """Lines that a reader of this report should see: left-out examples, metrics without a value."""
+    """The lines printed after a run.
+
+    They say how many examples were left out, and which metrics have no value.
+    """
     asked = wanted(requested(opt))
     task = str(opt.get("task", "?"))
     n = int(report.get("exs", 0))

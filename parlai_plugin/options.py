@@ -17,16 +17,16 @@ OPT_FILES = Path(__file__).parent / "presets"
 
 
 def presets() -> list[str]:
-    """Names of the presets for ``-o``."""
+    """The names of the presets that ``-o`` accepts."""
     return sorted(f"q2/{path.stem}" for path in OPT_FILES.glob("*.opt"))
 
 
 def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
-    """Replaces ``Opt.load_init`` and knows the presets ``-o q2/…``.
+    """Replaces ``Opt.load_init``, so that ``-o`` also accepts the presets ``q2/…``.
 
     Raises:
-        InputError: there is no such preset.
-        FileNotFoundError: there is no such file.
+        InputError: there is no preset of this name.
+        FileNotFoundError: the option file does not exist.
     """
     preset = OPT_FILES / f"{optfile.removeprefix('q2/')}.opt"
     if optfile in presets() and not Path(optfile).exists():
@@ -45,12 +45,13 @@ def load_init(original: Callable[..., Any], cls: Any, optfile: str) -> Any:
 
 
 def load_opts(original: Callable[..., Any], parser: Any, opt: Mapping[str, Any]) -> Any:
-    """Replaces ``ParlaiParser._load_opts``: a model that does not fit a preset is a one-line error.
+    """Replaces ``ParlaiParser._load_opts``: a model that does not fit a preset gives a one-line
+    error.
 
     ParlAI's own RuntimeError names an option of the preset, but not the model.
 
     Raises:
-        InputError: the model does not exist, or is of another kind.
+        InputError: the model does not exist, or it is not of the kind that the preset needs.
     """
     try:
         return original(parser, opt)
@@ -119,8 +120,11 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
 
 
 def _settings() -> Iterable[Setting]:
-    """The fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and the settings of all
-    metrics, each once."""
+    """The settings that become options, each once.
+
+    They are the fields of :class:`~q2_metric.runtime_config.RuntimeConfig` and the settings of all
+    metrics.
+    """
     by_name: dict[str, Setting] = {}
     for some in (settings_of(RuntimeConfig),
                  *(metric.setting_fields() for metric in METRICS.values())):
@@ -130,5 +134,5 @@ def _settings() -> Iterable[Setting]:
 
 
 def keywords_of(opt: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of ``load_metrics`` that were given as options of ParlAI."""
+    """The arguments of ``load_metrics`` that the user gave as ParlAI options."""
     return {name: opt[f"q2_{name}"] for name in keywords() if opt.get(f"q2_{name}") is not None}

@@ -1,8 +1,8 @@
-"""A ParlAI metric that scores nothing until its value is read, and then scores everything at once.
+"""A ParlAI metric that scores nothing until its value is read, and then scores all its responses.
 
 ParlAI adds up metrics one example at a time. A :class:`LazyMean` only remembers its responses. When
-the first value is read, all waiting responses of this process are scored in one call, over all
-tasks and batches and by all requested metrics.
+the first value is read, all waiting responses of this process are scored in one call: those of all
+tasks and batches, by all requested metrics.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ the sentence that the human used."""
 
 
 def reported() -> dict[str, list[str]]:
-    """The metrics that ``--metrics`` may name, and the numbers that each adds to a report."""
+    """The names of the values that each metric adds to a report, by metric.
+
+    The keys are the metrics that ``--metrics`` accepts.
+    """
     nothing = Score(Example("", ""), None)
     return {
         name: list(scoring.numbers(nothing, name, NO_CLAIM))
@@ -39,9 +42,13 @@ def reported() -> dict[str, list[str]]:
 
 
 def names(metrics: Collection[str] | None = None) -> dict[str, str]:
-    """The metric behind each reported name, among these metrics or all. Any name may be requested.
+    """The metric that computes each reported value, by the name of the value.
 
-    A share that several metrics have belongs to the first of them.
+    A share that several metrics report is assigned to the first of these metrics. ``--metrics``
+    accepts all these names.
+
+    Args:
+        metrics: the metrics whose values are listed; ``None`` for all metrics.
     """
     by_name: dict[str, str] = {}
     for metric, all_ in reported().items():
@@ -62,7 +69,7 @@ class ScoringOptions:
 
     @classmethod
     def of(cls, opt: Mapping[str, Any]) -> ScoringOptions:
-        """The settings in ParlAI's options. Explanations are kept only for world logs."""
+        """Reads the settings from ParlAI's options. Explanations are kept only for world logs."""
         batch_size = opt.get("q2_batch_size")
         if batch_size is not None and batch_size < 1:
             raise InputError(f"--q2-batch-size is {batch_size}; it must be at least 1")
@@ -76,7 +83,7 @@ class ScoringOptions:
 
 
 class Response:
-    """A response that waits for its scores, and later holds their numbers by name."""
+    """A response that waits for its scores. Once scored, it holds its values by name."""
 
     __slots__ = ("__weakref__", "_scorer", "example", "scores", "values")
 
@@ -87,11 +94,14 @@ class Response:
         self._scorer = scorer
 
     def value(self, name: str) -> float | None:
-        """The number of this name."""
+        """The value of this response for a reported name; ``None`` if it has none."""
         return self.scored()[name]
 
     def scored(self) -> Mapping[str, float | None]:
-        """Its numbers. If it has none yet, all waiting responses are scored."""
+        """The values of this response by name.
+
+        If the response is not scored yet, all waiting responses are scored first.
+        """
         if self.values is None:
             self._scorer.score_waiting()
         assert self.values is not None
@@ -99,13 +109,14 @@ class Response:
 
 
 class Scorer:
-    """Metrics, and the responses of this process that wait to be scored by them.
+    """Scores the waiting responses of this process with a fixed list of metrics.
 
-    Responses are held weakly: responses whose report was dropped are never scored.
+    Waiting responses are held by weak references. If ParlAI drops the report that contains a
+    response, the response is never scored.
 
     Args:
         metrics: the metrics that score.
-        settings: how responses count, and what happens if a metric fails.
+        settings: how responses count in means, and what happens if a metric fails.
     """
 
     def __init__(self, metrics: Sequence[Q2Metric], settings: ScoringOptions | None = None) -> None:
@@ -114,24 +125,25 @@ class Scorer:
         self._waiting: list[weakref.ref[Response]] = []
 
     def add(self, example: Example) -> Response:
-        """Adds a response to the next batch and returns it."""
+        """Adds a response to the waiting ones and returns it."""
         response = Response(example, self)
         self._waiting.append(weakref.ref(response))
         return response
 
     def signatures(self, names: Collection[str]) -> dict[str, str]:
-        """The signatures of the means of these metrics."""
+        """The signature of each metric's mean, by metric."""
         return scoring.signatures(
             [metric for metric in self.metrics if metric.name in names], self.settings.no_claim)
 
     def score_waiting(self) -> None:
         """Scores all waiting responses in one batch.
 
-        If the models cannot score a response, a warning names it and the means leave it out. If a
-        metric fails on all responses, an error names it and it has no mean.
+        If the models cannot score a response, a warning names the response, and the means leave it
+        out. If a metric fails on all responses, an error names the metric, and the metric has no
+        mean.
 
         Raises:
-            Exception: a metric fails, with the setting ``strict``.
+            Exception: a metric failed, and the setting ``strict`` is on.
         """
         how = self.settings
         alive = [response for ref in self._waiting if (response := ref()) is not None]
@@ -168,10 +180,10 @@ _scorers: dict[tuple[tuple[str, ...], ScoringOptions], Scorer] = {}
 
 
 def scorer(metrics: Sequence[str], settings: ScoringOptions) -> Scorer:
-    """This process's scorer for these metrics; their models are loaded at the first call.
+    """This process's scorer for these metrics. The first call loads their models.
 
     Raises:
-        InputError: an unknown preset.
+        InputError: the preset is unknown.
         MissingExtra, ModelError: as ``load_metrics``.
     """
     key = (tuple(metrics), settings)
@@ -182,11 +194,12 @@ def scorer(metrics: Sequence[str], settings: ScoringOptions) -> Scorer:
 
 
 class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
-    """The mean of one reported number over responses, which are scored when the value is read.
+    """The mean of one reported value over responses. Responses are scored when the mean is read.
 
-    It is immutable, like every ParlAI metric. The cost of ``a + b`` does not grow with ``a``:
-    metrics that grow out of each other share one list, and each knows its own length. Workers send
-    their reports by pickling, which scores the worker's share and sends its mean.
+    A LazyMean is immutable, like every ParlAI metric. ``a + b`` takes the same time however many
+    responses ``a`` holds, because the sum appends to the list of ``a``, and each object remembers
+    how much of the list it covers. When a worker process pickles its report, its own responses are
+    scored, and only their mean is sent.
     """
 
     __slots__ = ("_length", "_name", "_responses", "_settled")
@@ -222,7 +235,7 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
         )
 
     def mean(self) -> Mean:
-        """The mean over all its responses. Waiting responses are scored first."""
+        """The mean over all responses of this metric. Waiting responses are scored first."""
         return self._settled + Mean.of(
             response.value(self._name) for response in self._responses[: self._length])
 
@@ -245,13 +258,16 @@ def _settled(name: str, mean: Mean) -> LazyMean:
 
 
 class Explanation:
-    """The line of a world log about a response. It is made when the log is written."""
+    """The explanation of one response in a world log. It is computed when the log is written."""
 
     def __init__(self, response: Response) -> None:
         self._response = response
 
     def row(self) -> OutputRow:
-        """Scores, questions and evidence, named as in the output of ``q2 score``."""
+        """The output row of the response, with the field names of ``q2 score``.
+
+        It contains the scores, questions and evidence.
+        """
         self._response.scored()
         scores = self._response.scores
         example = next((score.example for score in scores.values()), Example("", ""))

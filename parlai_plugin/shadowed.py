@@ -1,8 +1,8 @@
 """Finds a user's own package ``parlai_internal`` that hides ours, and says what to add to it.
 
-Here ``parlai_internal`` is a namespace package, spread over several folders. If a regular package
-(with an ``__init__.py``) comes first in the search path, Python sees only that one, and ParlAI
-finds no plug-in.
+Our ``parlai_internal`` is a namespace package: Python joins its modules from several folders. If
+the search path begins with a regular package of that name (a folder with ``__init__.py``), Python
+sees only the regular package, and ParlAI does not find the plug-in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ _MODULE = "q2_metric_parlai"
 
 
 def problem() -> str | None:
-    """One line that says what hides the plug-in and what to add; ``None`` if all is well."""
+    """One line that says which package hides the plug-in and what to add to it.
+
+    ``None`` if nothing hides the plug-in.
+    """
     if all(_is_found(f"parlai_internal.{part}.{_MODULE}") for part in _PARTS):
         return None
     try:

@@ -1,7 +1,8 @@
 """The fields of settings dataclasses: allowed values, descriptions, and checks.
 
-A field's type is bool, int, float, str or ``Literal``, each also with ``| None``. The options of
-the command line and of the frameworks are made from these fields, and so are the checks of values.
+The type of a field is bool, int, float, str or ``Literal``, each also with ``| None``. Options of
+the command line and of the frameworks are derived from these fields. Values are checked against the
+same fields.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ class Setting:
         name: name of the field.
         kind: bool, int, float or str.
         choices: the values of a ``Literal``; empty if any value of the kind is allowed.
-        optional: whether it may be ``None``.
+        optional: whether the value may be ``None``.
         default: the value if none is given.
-        words: the first sentence of its description in the docstring, without the full stop.
-        metadata: metadata of the field.
+        words: the description of the field: its first sentence in the dataclass's docstring,
+            without the full stop.
+        metadata: the ``metadata`` of the dataclass field.
     """
 
     name: str
@@ -43,14 +45,14 @@ class Setting:
 
     @property
     def sentence(self) -> str:
-        """The description as a sentence with a full stop."""
+        """The field's description as a sentence with a full stop."""
         return f"{self.words[:1].upper()}{self.words[1:]}."
 
     def check(self, value: object) -> None:
-        """Checks that the field may have this value.
+        """Checks that a value is allowed for the field.
 
         Raises:
-            InputError: it may not; the message says which values are allowed.
+            InputError: the value is not allowed; the message says which values are.
         """
         if value is None and self.optional:
             return
@@ -92,7 +94,7 @@ def _setting(field: dataclasses.Field[Any], hint: Any, words: str) -> Setting:
 
 
 def _described(kind: type) -> dict[str, str]:
-    """The first sentence of each field's description, from the docstring of a dataclass."""
+    """The description of each field: its first sentence in the dataclass's docstring."""
     _, _, section = (kind.__doc__ or "").partition("Attributes:\n")
     described: dict[str, str] = {}
     for names, text in re.findall(
@@ -105,8 +107,10 @@ def _described(kind: type) -> dict[str, str]:
 
 
 def _is(value: object, kind: type) -> bool:
-    """Whether a value has a type. True and False do not count as numbers; an int counts as a
-    float."""
+    """Whether a value has a type.
+
+    True and False do not count as numbers. An int counts as a float.
+    """
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
     return isinstance(value, (int, float) if kind is float else kind)

@@ -1,8 +1,10 @@
-"""What every command shares: errors in one line, and the rule for outputs.
+"""What all commands share: one-line errors, and the rule that protects files from being
+overwritten.
 
-The types of a command's options say which files it reads (:class:`Read`) and which it writes
-(:class:`Written`). Before the command runs, :func:`q2_metric.files.check_written` checks them all.
-An existing file is replaced only with ``--overwrite``, which every such command has.
+The types of a command's options say which files the command reads (:class:`Read`) and which it
+writes (:class:`Written`). Before the command runs, :func:`q2_metric.files.check_written` checks all
+these paths. An existing file is replaced only with ``--overwrite``; every command that can replace
+a file has this option.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ file. 3: the machine could not do it (package, model, network, disk). 4: a mean 
 
 
 class OneLineError(click.ClickException):
-    """An error of ours, shown as one line."""
+    """A :class:`Q2Error` that is shown to the user as one line."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -46,7 +48,7 @@ class OneLineError(click.ClickException):
 
     @classmethod
     def of(cls, error: Q2Error) -> OneLineError:
-        """An error as one line, with its exit code."""
+        """Converts an error into a one-line error with the exit code of its class."""
         kinds = {
             BadRowError: ROWS_FAILED, WriteError: COULD_NOT, InputError: WRONG_USE,
             DownloadError: COULD_NOT, DataError: WRONG_USE,
@@ -67,20 +69,23 @@ class OneLineError(click.ClickException):
 
 
 class Read(click.Path):
-    """A file or folder that a command reads. ``-`` and names that are no paths are allowed."""
+    """The type of an option that names a file or folder to read.
+
+    Values that are not paths, such as ``-``, are also accepted.
+    """
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**{"readable": False, "allow_dash": True, **keywords})
 
 
 class Written(click.Path):
-    """A file or folder that a command writes.
+    """The type of an option that names a file or folder to write.
 
     Args:
-        also: the other paths that are written beside a path.
-        guard: refuses a path whose file may not be replaced, unless ``--overwrite`` is given;
+        also: returns the further paths that are written together with a given path.
+        guard: raises an error if the file at the path may not be replaced without ``--overwrite``;
             ``None`` if the command never replaces a file.
-        keywords: keywords of ``click.Path``.
+        keywords: arguments of ``click.Path``.
     """
 
     def __init__(
@@ -92,7 +97,7 @@ class Written(click.Path):
 
 
 def _overwrite_option(words: str) -> click.Option:
-    """The option ``--overwrite``; :func:`overwriting` says whether it was given."""
+    """The option ``--overwrite``. :func:`overwriting` says whether the user gave it."""
 
     def keep(ctx: click.Context, _option: click.Parameter, given: bool) -> None:
         ctx.meta[_OVERWRITE] = given
@@ -115,8 +120,8 @@ class Command(click.Command):
     An existing file that the same command did not write is replaced only with ``--overwrite``.
 
     Args:
-        overwrites: what ``--overwrite`` does, for ``--help``.
-        keywords: keywords of ``click.Command``.
+        overwrites: the help text of ``--overwrite``.
+        keywords: arguments of ``click.Command``.
     """
 
     def __init__(
@@ -148,8 +153,10 @@ class Command(click.Command):
 
 
 def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The files of the data sets. Commands read them without naming them, so an output must not be
-    one of them."""
+    """The files of the data sets on this machine.
+
+    Commands read these files without naming them, so no output may replace them.
+    """
     from q2_metric.data.catalogue import CATALOGUE
 
     names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}
@@ -161,10 +168,10 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
 
 def check_page(path: str | Path) -> None:
-    """Refuses a page that would replace a file other than a report page.
+    """Checks that the file at a path may be replaced by a report page.
 
     Raises:
-        InputError: the path is such a file.
+        InputError: the file exists and is not a report page.
     """
     from q2_metric.report.page import is_page
 
@@ -173,14 +180,14 @@ def check_page(path: str | Path) -> None:
 
 
 def kept(options: Mapping[str, Any]) -> str:
-    """What an interrupted command keeps, in words that follow "stopped"."""
+    """Says what an interrupted command keeps. The words follow "stopped" in the message."""
     if "cache" not in options or (options.get("no_cache") and not options["cache"]):
         return ""
     return "; the scores so far are in the cache: the same command resumes from there"
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """The values given for an option: none, one or several."""
+    """The values that the user gave for an option: none, one or several."""
     if isinstance(value, tuple):
         yield from value
     elif value is not None:
@@ -225,15 +232,18 @@ class Group(click.Group):
 
 
 class _Closed(io.TextIOBase):
-    """A closed standard output: writing to it is an error, as to a full disk."""
+    """Replaces a closed standard output. Writing to it raises an error, as on a full disk."""
 
     def write(self, _text: str) -> int:
         raise OSError(errno.EBADF, "is closed")
 
 
 def _open_standard_streams() -> None:
-    """Occupies the descriptors of closed standard streams. Otherwise the next opened file would
-    get one of them, and libraries would print into it."""
+    """Opens the null device on the descriptors of closed standard streams.
+
+    Otherwise the next opened file would get such a descriptor, and libraries would print into that
+    file.
+    """
     with suppress(OSError):
         while (nowhere := os.open(os.devnull, os.O_RDWR)) <= _STREAMS:
             os.set_inheritable(nowhere, True)
@@ -247,7 +257,7 @@ _STREAMS = 2
 
 
 def _give_up_output(error: OSError) -> None:
-    """Says once that the output cannot be written, and keeps Python from trying again at exit."""
+    """Reports that the output cannot be written, and stops Python from trying again at exit."""
     with suppress(OSError):
         click.echo(f"q2: error: standard output: {error.strerror or error}", err=True)
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""``q2 doctor``: what this installation has, what it uses, and what is missing."""
+"""``q2 doctor`` checks the installation: versions, models, optional packages and folders."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def doctor() -> None:
 
 
 def _said(error: Exception) -> str:
-    """An error in one line. An error that is not ours begins with its class."""
+    """An error in one line. An error that is not a :class:`Q2Error` begins with its class."""
     words = " ".join(str(error).split())
     return words if isinstance(error, Q2Error) else f"{type(error).__name__}: {words}"
 
@@ -79,7 +79,7 @@ def _machine() -> Iterator[Line]:
 
 
 def _processor() -> str:
-    """The processor's name, as exactly as the system gives it."""
+    """The name of the processor, in the most exact form that the system provides."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -115,7 +115,7 @@ def _folders() -> Iterator[Line]:
 
 
 def _weights() -> Iterator[Line]:
-    """Whether the files of the bundled models are the released ones."""
+    """Checks that the files of the bundled models are the released ones."""
     from q2_metric.models.bundled.stored import WEIGHTS, files, intact
 
     try:
@@ -128,7 +128,7 @@ def _weights() -> Iterator[Line]:
 
 
 def _presets() -> Iterator[Line]:
-    """What each preset runs on, and which of its models would be downloaded."""
+    """Says for each preset which packages it lacks or which of its models would be downloaded."""
     from q2_metric.models.presets import PRESETS
 
     for preset in PRESETS.values():
@@ -171,7 +171,7 @@ def _frameworks() -> Iterator[Line]:
 
 
 def _trial() -> list[Line]:
-    """Scores a response with the default metrics."""
+    """Scores one response with the default metrics, and reports the result or the error."""
     from q2_metric.metrics import load_metrics
     from q2_metric.scoring import score_rows
     from q2_metric.types import Example

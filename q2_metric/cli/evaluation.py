@@ -1,4 +1,4 @@
-"""``q2 meta-eval``: a command for each experiment on agreement with people."""
+"""``q2 meta-eval`` has one subcommand for each experiment on agreement with people."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def wow(control: bool, **options: Any) -> None:
 def true(sets: tuple[str, ...], against: str | None, bins: int, **options: Any) -> None:
     """TRUE: ROC-AUC by set, significance, calibration.
 
-    A SET is listed as true/SET by "q2 data list". A FILE is any csv with the columns grounding,
-    generated_text and label (1 = consistent). The default is all sets on this machine.
+    A SET is a name that "q2 data list" shows as true/SET. A FILE is any csv with the columns
+    grounding, generated_text and label (1 = consistent). The default is all sets on this machine.
     """
     from q2_metric.evaluation import true as protocol
 
@@ -149,8 +149,8 @@ def evidence(file: Path, **options: Any) -> None:
 def dev(limit: int | None, **options: Any) -> None:
     """Development sets: ROC-AUC beside word overlap, calibration.
 
-    The sets are dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. The metrics always include
-    token F1 and the share of content words found.
+    The sets are the files dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. Two word counts are
+    always added to the metrics: token F1 and the share of content words found in the knowledge.
     """
     from q2_metric.data.dev import dev_files, read_dev
     from q2_metric.evaluation import dev as protocol

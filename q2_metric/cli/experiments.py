@@ -1,4 +1,4 @@
-"""What ``q2 meta-eval`` and ``q2 calibrate`` share: options, sources of scores, outputs."""
+"""What ``q2 meta-eval`` and ``q2 calibrate`` share: options, score columns and output files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _drawn(folder: str) -> Iterable[Path]:
-    """The existing figures, which are drawn again."""
+    """The figure files that exist in a folder and that a new run would draw again."""
     from q2_metric.evaluation.figures import figures_in
 
     return figures_in(folder)
@@ -72,11 +72,11 @@ EXPERIMENT_OPTIONS = all_options(
 
 
 def check(options: Mapping[str, Any], name: str) -> None:
-    """Refuses outputs that cannot be written, before hours of scoring.
+    """Checks before the scoring, which may take hours, that all outputs can be written.
 
     Args:
         options: options of the command.
-        name: name of the report, with which the names of its figures begin.
+        name: name of the report; the file names of its figures begin with this name.
     """
     from q2_metric.evaluation.figures import figures_of
     from q2_metric.evaluation.files import SUFFIXES
@@ -100,10 +100,11 @@ def check(options: Mapping[str, Any], name: str) -> None:
 def columns_of(
     options: Mapping[str, Any], rows: Sequence[Example], kept: Cache | None = None
 ) -> ScoreColumns:
-    """The requested metrics: ours, and those of a file of scores.
+    """The score columns of an experiment: our metrics, and the columns of a file of scores.
 
-    Each set is scored under the reading of its guideline, or all sets under that of --support. With
-    a preset of the papers, the preset's own reading holds.
+    By default, each set is scored under the reading of its own guideline, which says whether
+    responses that claim nothing count as unsupported. ``--support`` sets one reading for all sets.
+    The presets of the papers have a fixed reading.
 
     Args:
         options: options of the command.
@@ -132,7 +133,7 @@ def columns_of(
 
 
 def score_cache(options: Mapping[str, Any]) -> Cache:
-    """The cache that the options name."""
+    """The score cache that the command's options name."""
     from q2_metric.engine.cache import Cache
 
     largest = options["cache_size"] * 1_000_000
@@ -140,7 +141,7 @@ def score_cache(options: Mapping[str, Any]) -> Cache:
 
 
 def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricSource:
-    """A metric with the models and settings of a command's options, cached."""
+    """A metric with the models and settings of the command's options. Its scores are cached."""
     from q2_metric.evaluation.scores import MetricSource
 
     given = load_keywords(options)
@@ -152,7 +153,7 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> MetricS
 
 
 def bar_of(options: Mapping[str, Any]) -> Bar:
-    """How to show progress: without a bar if nobody would see it."""
+    """How to show progress. With ``--quiet``, or without a terminal, there is no bar."""
     from q2_metric.cli.render import progress_bar
     from q2_metric.evaluation.scores import silent
 
@@ -160,7 +161,7 @@ def bar_of(options: Mapping[str, Any]) -> Bar:
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
-    """Shows the report and writes the requested files."""
+    """Prints the report and writes the files that the options request."""
     from q2_metric.cli.tables import print_report
     from q2_metric.evaluation.files import write
 

@@ -1,4 +1,4 @@
-"""``q2 explain`` and ``q2 evidence``: one response and the evidence of its score."""
+"""``q2 explain`` and ``q2 evidence`` show one response and the evidence of its score."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
 def evidence(as_json: bool, **options: Any) -> None:
     """Show, for each claim of a response, the sentence of the knowledge that supports it best.
 
-    If no sentence supports a claim, the nearest one is shown.
+    If no sentence supports a claim, the nearest sentence is shown.
     """
     _explain([FINDERS[0].name], as_json, options, nearest=True)
 

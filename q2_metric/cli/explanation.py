@@ -1,4 +1,4 @@
-"""``q2 explain`` on the terminal: the response, and the evidence of each score."""
+"""Prints the result of ``q2 explain``: the response, and the evidence of each score."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def print_explanation(
         row: an output row with its texts.
         signatures: signatures by metric.
         whole: print signatures in full.
-        nearest: for a sentence without support, show the nearest sentence of the knowledge.
+        nearest: if no sentence of the knowledge supports a claim, show the nearest sentence.
     """
     measured = shipped().covers(signatures.values())
     shown, screen = view(row, measured), console()
@@ -64,8 +64,10 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _marked(row: Mapping[str, Any]) -> Text:
-    """The response with its claims marked by verdict; without claims, the asked spans are
-    underlined."""
+    """The response with each claim in the colour of its verdict.
+
+    If no claims are known, the spans that Q² asked about are underlined.
+    """
     response = row["response"]
     if row.get("claims"):
         return marked(response, row["claims"])
@@ -93,7 +95,7 @@ def _headline(name: str, row: Mapping[str, Any]) -> Text:
 
 
 def _after(title: str, further: str) -> str:
-    """The title of a further column, without the name of the metric in front."""
+    """The title of one of a metric's further columns, without the name of the metric in front."""
     return further.removeprefix(title).strip() or further
 
 
@@ -123,7 +125,7 @@ def _questions(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
 
 
 def _how(item: Mapping[str, Any]) -> str:
-    """The comparison in a few words: "contradiction 0.89"."""
+    """The result of a comparison and its probability, such as "contradiction 0.89"."""
     if item["how"] in ("equal", "no_answer", "contradicted"):
         counted = f", counts {item['score']:.2f}" if 0 < item["score"] < 1 else ""
         return str(item["how"]).replace("_", " ") + counted
@@ -156,7 +158,7 @@ def _unsupported(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 
 def _one_sentence(row: Mapping[str, Any]) -> bool:
-    """Whether the knowledge is a single sentence, which need not be repeated as support."""
+    """Whether the knowledge is a single sentence. Such a sentence is not repeated as support."""
     return all(claim["passage"] is None or claim["passage"].strip() == row["knowledge"].strip()
                for claim in row.get("claims") or ())
 

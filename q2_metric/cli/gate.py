@@ -1,4 +1,4 @@
-"""``q2 gate``: fails if a release's answers are unsupported, or less supported than before."""
+"""``q2 gate`` fails if a release's answers are unsupported, or less supported than before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = 10
 
 
 def _check_junit(path: str) -> None:
-    """Refuses to replace a file that is not an earlier JUnit file of q2 gate."""
+    """Checks that a file is an earlier JUnit file of ``q2 gate``, so that it may be replaced."""
     from q2_metric.files import check_free
     from q2_metric.report.ci import is_junit
 
@@ -54,10 +54,10 @@ def gate(**options: Any) -> None:
     FILE and the baseline are outputs of q2 score --out, or files of rows, which are scored first.
     (To choose models, columns or settings, run q2 score.)
 
-    Without --baseline, every response under --threshold fails. With it, a response fails only if
-    it did not fail there too, or if it claims nothing now and had a score there. The gate also
-    fails if the mean fell: the paired 95 % interval is below 0. Rows are matched by id, or by their
-    knowledge, question and history.
+    Without --baseline, every response whose score is under --threshold fails. With --baseline, a
+    response fails only if it did not fail in the baseline too, or if it claims nothing now and had
+    a score in the baseline. The gate also fails if the mean fell: the 95 % interval of the paired
+    differences is below 0. Rows are matched by id, or by their knowledge, question and history.
 
     On GitHub Actions, the failures also appear as annotations and in the step summary.
 
@@ -91,7 +91,7 @@ def gate(**options: Any) -> None:
 
 
 def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> ScoreFiles:
-    """The scores of a file, under the name that the user gave."""
+    """Reads the scores of a file. Messages call the file by the path that the user gave."""
     from q2_metric.report.read import read_scores
 
     scores = stack.enter_context(_scored(path, metric, options))
@@ -103,7 +103,11 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
 
 @contextmanager
 def _scored(path: str, metric: str, options: dict[str, Any]) -> Iterator[str]:
-    """The path itself if it holds scores, and otherwise a file with the scores of its rows."""
+    """Yields a file with scores.
+
+    It is the path itself if the file holds scores. Otherwise the rows of the file are scored first,
+    into a temporary file.
+    """
     if _has_scores(path):
         yield path
         return

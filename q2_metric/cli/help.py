@@ -11,11 +11,11 @@ from q2_metric.cli.commands import Command
 
 
 class Grouped(Command):
-    """A command with more options than fit on a screen.
+    """A command whose options are shown in groups, because they do not fit on a screen.
 
     Args:
         groups: names of the parameters that ``--help`` shows, by title of their group.
-        keywords: keywords of :class:`~q2_metric.cli.commands.Command`.
+        keywords: arguments of :class:`~q2_metric.cli.commands.Command`.
     """
 
     def __init__(
@@ -50,7 +50,10 @@ class Grouped(Command):
                                  "models, settings of the metrics, the cache, Ray.")
 
     def _row(self, ctx: click.Context, name: str | None) -> tuple[str, str] | None:
-        """The help line of an option; click's own ``--help`` is found by its flag."""
+        """The help line of an option: its names and its description.
+
+        The option ``--help`` itself has no parameter name; ``name`` is ``None`` for it.
+        """
         return next((param.get_help_record(ctx) for param in self.get_params(ctx)
                      if param.name == name or (name == "help" and "--help" in param.opts)), None)
 

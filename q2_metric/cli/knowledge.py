@@ -1,4 +1,4 @@
-"""What ``q2 select`` and ``q2 respond`` share: options, rankers, and the lines about a training."""
+"""What ``q2 select`` and ``q2 respond`` share: options, rankers and lines about trainings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEW_FILE = Written(dir_okay=False, path_type=Path)
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuses a folder that is not empty, unless a training made it."""
+    """Checks that a folder is empty or was written by an earlier training."""
     from q2_metric.knowledge.training import ABOUT, STATE
 
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / STATE).rglob(ABOUT)):
@@ -82,7 +82,7 @@ DEV_OPTIONS = all_options(
 
 
 def ranked_row(ranked: Ranked) -> dict[str, Any]:
-    """A ranked snippet as an object of the output."""
+    """A ranked snippet as a JSON object of the output."""
     snippet = ranked.snippet
     return {
         "domain": snippet.domain,
@@ -115,13 +115,15 @@ def reporter(task: str) -> Callable[[Progress, float], None]:
 
 
 def finished(progress: Progress, folder: Path) -> None:
-    """Prints the result of a training."""
+    """Prints the final figures of a training and the folder of the model."""
     click.echo(f"{folder}: best {progress.best} at step {progress.best_step} of {progress.step}")
 
 
 def load_rankers(options: dict[str, Any]) -> list[Ranker]:
-    """The rankers of :data:`RANKER_OPTIONS`, each once, with the settings of
-    :data:`RSS_OPTIONS`."""
+    """The rankers that :data:`RANKER_OPTIONS` name, each once.
+
+    Their settings come from :data:`RSS_OPTIONS`.
+    """
     from q2_metric.knowledge.choose import load_ranker
 
     return [
@@ -132,7 +134,7 @@ def load_rankers(options: dict[str, Any]) -> list[Ranker]:
 
 
 def combined_ranker(options: dict[str, Any]) -> Ranker:
-    """All rankers combined into one, with EGR and votes."""
+    """The rankers that the options name, combined into one ranker by EGR and votes."""
     from q2_metric.knowledge.choose import combined
 
     egr = None if options["egr"] == "none" else options["egr"]
@@ -141,7 +143,10 @@ def combined_ranker(options: dict[str, Any]) -> Ranker:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[str]]:
-    """Opens a text file that appears at its path when it is complete. A new file is private."""
+    """Opens a text file for writing. It appears at its path only when it is complete.
+
+    A new file is readable only by its owner.
+    """
     check_place(path)
     with replacing(path, private=True) as unfinished, \
             open(unfinished, "w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 """The command ``q2``: the group of all commands.
 
-Each command is a file. It is imported when it runs or is listed, and imports its own dependencies
-when it runs, so ``q2 --help`` is fast.
+Each command is in its own file. The file is imported when its command runs or is listed, and
+imports its own dependencies when the command runs. So ``q2 --help`` is fast.
 """
 
 from __future__ import annotations

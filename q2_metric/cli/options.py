@@ -1,7 +1,7 @@
-"""Options that commands share, made from the registry of metrics and from their settings.
+"""Options that commands share, derived from the registry of metrics and from their settings.
 
-Each setting gets its option automatically: type, default and description come from the field of
-the settings dataclass. Options have no default of their own: a metric fills in what is not given.
+Each setting gets its option automatically: type, default and description come from the field of the
+settings dataclass. If the user does not give an option, the metric uses its own default.
 """
 
 from __future__ import annotations
@@ -52,13 +52,14 @@ _OWN = {**preset().q2_settings, **preset().scale_settings}
 def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> Option[Any]:
     """The option for a field of a settings dataclass.
 
-    A field's metadata may name the option (``option``) and the shown default (``default``). If the
-    default preset has another value, the help shows it too.
+    The field's metadata may contain the name of the option (``option``) and the default that the
+    help shows (``default``). If the default preset has another value, the help shows that value
+    too.
 
     Args:
         kind: the dataclass.
         setting: its field.
-        titles: titles of the metrics that use it.
+        titles: titles of the metrics that use the field.
     """
     flag = setting.metadata.get("option", f"--{setting.name.replace('_', '-')}")
     default = setting.metadata.get("default", setting.default)
@@ -82,7 +83,7 @@ def setting_option(kind: type, setting: Setting, titles: Sequence[str] = ()) -> 
 
 
 def _checked(kind: type, name: str) -> Callable[..., Any]:
-    """A callback that lets the dataclass check a value, before anything is loaded."""
+    """A callback that checks an option's value with the dataclass before anything is loaded."""
 
     def check(_ctx: click.Context, _option: click.Parameter, value: Any) -> Any:
         if value is None:
@@ -99,7 +100,7 @@ def _checked(kind: type, name: str) -> Callable[..., Any]:
 
 
 def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """A callback that refuses an empty text."""
+    """A callback that raises an error if the option's text is empty."""
     if value is not None and not value.strip():
         raise click.BadParameter("is empty")
     return value
@@ -109,7 +110,10 @@ def not_empty(_ctx: click.Context, _option: click.Parameter, value: str | None) 
 
 
 def setting_options(entries: Sequence[Entry]) -> Option[Any]:
-    """The options of these metrics' settings. A field that several metrics have has one option."""
+    """The options for the settings of these metrics.
+
+    If several metrics have a setting of the same name, there is one option for all of them.
+    """
     by_name: dict[str, tuple[type, Setting, list[str]]] = {}
     for entry in sorted(entries, key=lambda entry: bool(entry.bases)):
         for setting in entry.setting_fields():
@@ -140,9 +144,10 @@ MODEL_OPTIONS = all_options(
 def metric_names(
     ctx: click.Context, _option: click.Parameter, text: str | None
 ) -> list[str]:
-    """Names of metrics, in the order of the registry; for ``None``, the preset's default metrics.
+    """The names of the requested metrics, in the order of the registry.
 
-    A module of "package.module:Class" may be in the current folder, as for ``python -m``.
+    ``None`` stands for the preset's default metrics. The module of a metric "package.module:Class"
+    may be in the current folder, as for ``python -m``.
     """
     if text is None:
         return list(default_names(ctx.params["preset"]))
@@ -158,7 +163,7 @@ def metric_names(
 
 
 def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
-    """``--metrics``. Without ``default``, the preset's default metrics."""
+    """The option ``--metrics``. Without ``default``, the preset's default metrics are used."""
     return click.option(
         "-m", "--metric", "--metrics", "metrics", default=default,
         show_default=default or ",".join(DEFAULT),
@@ -168,9 +173,10 @@ def metrics_option(default: str | None = None, **more: Any) -> Option[Any]:
 
 
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of ``load_metrics`` that were given as options of the command.
+    """The arguments of ``load_metrics`` that the user gave as options of the command.
 
-    It also sets ``english.parser.LIGHT``, because this process is ours.
+    Also sets ``english.parser.LIGHT``, so that spaCy is imported without unused parts. This is safe
+    here, because no code other than ``q2`` runs in this process.
     """
     from q2_metric.models.english import parser as spacy_parser
 
@@ -187,7 +193,7 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load(names: Sequence[str], options: Mapping[str, Any]) -> list[Metric]:
-    """The metrics for the command's options."""
+    """Loads the named metrics with the models and settings of the command's options."""
     from q2_metric import metrics
 
     return metrics.load_metrics(names, options["preset"], **load_keywords(options))
@@ -215,7 +221,7 @@ CACHE_OPTIONS = all_options(
 
 
 def cache_file(options: Mapping[str, Any]) -> Path | None:
-    """The file of the score cache by the command's options; ``None`` without a cache."""
+    """The path of the score cache that the command's options name; ``None`` without a cache."""
     from q2_metric.engine.cache import default_path
 
     named: Path | None = options["cache"]
@@ -236,7 +242,7 @@ TEXT_OPTIONS = all_options(
 )
 
 def format_option(files: str) -> Option[Any]:
-    """``--format``, which input without a suffix needs, such as ``<(…)``."""
+    """The option ``--format``. Inputs without a suffix need it, such as ``<(…)``."""
     return click.option(
         "--format", "form", type=click.Choice(FORMS),
         help=f"Format of {files}, needed without a suffix: <(…), a pipe, -.  [default: by suffix]",

@@ -1,4 +1,4 @@
-"""``q2 presets``: the presets and their models."""
+"""``q2 presets`` lists the presets and their models."""
 
 from __future__ import annotations
 

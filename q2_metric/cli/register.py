@@ -1,4 +1,4 @@
-"""``q2 register``."""
+"""``q2 register`` makes ``evaluate.load`` find this package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def state() -> str:
 
     Raises:
         MissingExtra: evaluate is not installed.
-        InputError: it would find nothing or another script; the message says what to do.
+        InputError: ``evaluate.load`` would find nothing or another script; the message says what to
+            do.
     """
     try:
         release = version("evaluate")

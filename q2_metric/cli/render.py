@@ -1,7 +1,7 @@
-"""What the commands print: tables, explanations, the progress bar.
+"""Prints the tables, explanations and progress bar of the commands.
 
 Users' texts pass through :func:`plain` into rich ``Text``, never into markup. So square brackets
-are printed as they are, and control characters do not reach the terminal.
+are printed unchanged, and control characters do not reach the terminal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NONE = "–"
 
 
 def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None:
-    """Prints a table for each file with a line for each metric, and then the signatures.
+    """Prints a table for each file, then the signatures. A table has one line for each metric.
 
     Args:
         results: results of the files.
@@ -65,7 +65,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
 def systems_table(result: FileResult) -> Table:
     """A table with a line for each metric, at most 80 columns wide. Long titles are wrapped.
 
-    Columns without any number are left out.
+    A column that is empty for all metrics is left out.
     """
     table = bare_table()
     table.add_column("metric", min_width=_longest_word(result))
@@ -86,7 +86,7 @@ _TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\n
 
 
 def _numbers(system: SystemScore) -> dict[str, str]:
-    """The cells of a system's line, by title."""
+    """The cells of a system's line, by column title."""
     low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
     cells = (value(system.value), low_high or NONE, *map(_percent, shares), f"{system.n:,}")
@@ -109,7 +109,7 @@ def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Ta
 
 
 def print_whole(screen: Console, table: Table) -> None:
-    """Prints a table even if the terminal is too narrow for it, so that nothing is cut off."""
+    """Prints a table at its full width, even if the terminal is narrower. Nothing is cut off."""
     width = screen.width
     needed = Measurement.get(screen, screen.options.update(max_width=1000), table).minimum
     screen.width = max(width, needed)
@@ -141,7 +141,7 @@ def print_presets(presets: Sequence[Preset]) -> None:
 
 
 def _named(stage: Stage) -> str:
-    """A stage's model with its size; for a bundled stage, its networks."""
+    """A stage's model with its size. For a bundled stage, the names of its networks."""
     if not stage.model:
         return stage.kind + (f": {' + '.join(stage.networks)}" if stage.networks else "")
     pickle = ", a pickle" if stage.pickled else ""
@@ -149,7 +149,7 @@ def _named(stage: Stage) -> str:
 
 
 def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
-    """Prints a line for each data set with its state."""
+    """Prints a line for each data set with its state, such as downloaded or missing."""
     table = bare_table()
     table.add_column("name", no_wrap=True)
     for title in ("state", "description", "licence"):
@@ -202,12 +202,12 @@ def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], None
 
 
 def console() -> Console:
-    """The terminal. Texts are never read as markup."""
+    """The terminal for output. Square brackets in texts are never read as markup."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def bare_table(*, header: bool = True) -> Table:
-    """A table without lines, for text that fits into the terminal."""
+    """A table without borders, for text that fits into the terminal."""
     return Table(
         box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header
     )
@@ -218,7 +218,7 @@ def _text(text: str) -> Text:
 
 
 def _longest_word(result: FileResult) -> int:
-    """Width that the column of names needs: titles are wrapped between words."""
+    """The width of the longest word in the metric titles. Titles are wrapped only between words."""
     return max((len(word) for system in result.systems
                 for word in of_column(system.name)[1].title.split()), default=0)
 
@@ -228,7 +228,7 @@ def _title(name: str) -> Text:
 
 
 def value(number: float | None) -> str:
-    """A number with three decimals, or a dash."""
+    """A score with three decimals, or a dash if there is no score."""
     return NONE if number is None else f"{number:.3f}"
 
 
@@ -237,12 +237,12 @@ def _percent(share: float | None) -> str:
 
 
 def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool = False) -> None:
-    """Prints the signatures: a short hash for each, or the whole text.
+    """Prints each signature once, as a short hash or in full.
 
     Args:
         screen: where to print.
-        signatures: signatures by metric; several may be equal.
-        whole: print them in full.
+        signatures: signatures of the metrics; equal ones are printed once.
+        whole: print the signatures in full.
     """
     unique = list(dict.fromkeys(signatures))
     if whole:
@@ -256,7 +256,11 @@ def print_signatures(screen: Console, signatures: Sequence[str], *, whole: bool 
 
 
 def print_next(steps: Sequence[tuple[str, str]]) -> None:
-    """Prints suggestions for the next step: commands or options, and what they show."""
+    """Prints suggestions for the next step.
+
+    Args:
+        steps: pairs of a command or option and what it shows.
+    """
     for step, purpose in steps:
         console().print(Text("next  ", style="dim") + _text(f"{step}") +
                         Text(f"  {purpose}", style="dim"), soft_wrap=True)

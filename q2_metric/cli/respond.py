@@ -1,5 +1,4 @@
-"""``q2 respond``: writes answers from the chosen snippets, and trains the model that writes
-them."""
+"""``q2 respond`` writes answers from the chosen snippets, and trains the model that writes them."""
 
 from __future__ import annotations
 
@@ -151,7 +150,10 @@ def _grounded(
 def _scored(
     items: Sequence[GroundedTurn], responses: Sequence[str], names: Sequence[str], preset: str
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """A line for each response, and the mean of each metric. Empty responses have no score."""
+    """One output object for each response, and the mean of each metric.
+
+    Empty responses have no score.
+    """
     from q2_metric import metrics, scoring
     from q2_metric.text.given import is_blank
 

@@ -1,4 +1,4 @@
-"""``q2 score``: scores the rows of files and prints the means."""
+"""``q2 score`` scores the rows of files and prints the means."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Progress = Callable[[int], None]
 
 
 def _beside(out: str) -> Iterable[str | PathLike[str]]:
-    """The paths that are written beside an output."""
+    """The further paths that are written together with an output."""
     from q2_metric.engine.manifest import beside
     from q2_metric.engine.parts import parts_folder
 
@@ -65,7 +65,7 @@ def _beside(out: str) -> Iterable[str | PathLike[str]]:
 
 
 def _replaceable(out: str) -> None:
-    """Refuses to replace a file that is not an earlier output, before a model is loaded."""
+    """Checks before a model is loaded that the output's path is free or holds an earlier output."""
     from q2_metric.engine.manifest import check_replaceable
     from q2_metric.engine.parts import left_over
 
@@ -76,7 +76,7 @@ def _replaceable(out: str) -> None:
 def _threshold(
     _ctx: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[str, float]:
-    """The least mean that passes, by column name ("" for all metrics)."""
+    """The lowest mean that passes, by column name. The key "" means all metrics."""
     thresholds = {}
     for text in given:
         name, _, value = text.rpartition("=")
@@ -277,7 +277,7 @@ def _below(
 
 
 def _check_together(options: Mapping[str, Any]) -> None:
-    """Refuses combinations of options in which one would have no effect."""
+    """Refuses combinations of options in which one option would have no effect."""
     if overwriting() and options["out"] is None and options["report"] is None:
         raise InputError("--overwrite needs --out or --report")
     if options["out"] is None:
@@ -293,7 +293,7 @@ def _check_together(options: Mapping[str, Any]) -> None:
 
 
 def _next(out: str | None, report: str | None) -> list[tuple[str, str]]:
-    """Suggestions for what to do after a run: a name or command, and what it shows."""
+    """Suggestions for what to do after a run: pairs of a file or command and what it shows."""
     if report is not None:
         return [(report, "open in a browser: each response with its evidence")]
     page = "a page of each response with its evidence"
@@ -338,7 +338,11 @@ def _job(options: Mapping[str, Any]) -> Job:
 
 
 def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | None:
-    """Refuses outputs that cannot be written. Returns how to open the page, if there is one."""
+    """Checks that the output and the page can be written.
+
+    Returns:
+        A function that opens the page; ``None`` if no page was requested.
+    """
     from q2_metric.engine.parts import parts_folder
     from q2_metric.files import check_place, within
     from q2_metric.rows.writers import check_output
@@ -358,7 +362,7 @@ def _check_outputs(job: Job, out: str | None, report: str | None) -> OpenPage | 
 
 
 def _cluster(options: Mapping[str, Any]) -> Cluster | None:
-    """The Ray cluster to score on; ``None`` for this process."""
+    """The Ray cluster that scores; ``None`` if this process scores."""
     ray_only = {"address": None, "actors": 1, "gpus_per_actor": 0}
     if options["engine"] == "ray":
         from q2_metric.engine.connection import Cluster

@@ -1,4 +1,4 @@
-"""``q2 select``: ranks snippets for dialogues, compares rankers, trains RSS and the detector."""
+"""``q2 select`` ranks snippets for dialogues, compares rankers, trains RSS and the detector."""
 
 from __future__ import annotations
 

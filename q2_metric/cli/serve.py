@@ -1,4 +1,4 @@
-"""``q2 serve``: judge one answer in a browser."""
+"""``q2 serve`` shows a page in the browser that judges one answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from q2_metric.cli.options import MODEL_OPTIONS, SETTING_OPTIONS, load, metrics_
 def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
     """Judge an answer in the browser: paste it with its sources.
 
-    The page shows the same explanation as q2 report. Nothing is written to disk. Ctrl-C ends it.
+    The page shows the same explanation as q2 report. Nothing is written to disk. Ctrl-C stops the
+    server.
     """
     from q2_metric.serve.explain import Explainer
     from q2_metric.serve.server import Server

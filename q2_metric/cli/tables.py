@@ -42,7 +42,7 @@ _GAP = 2
 
 
 def _widths(table: Table) -> list[int]:
-    """Least width of each column: titles are wrapped between words."""
+    """The least width of each column. Titles are wrapped only between words."""
     shown = table.shown()
     return [
         max(len(text) for text in [*column.title.split(), *(row[i] for row in shown)])

@@ -1,4 +1,4 @@
-"""The verdict on the terminal: claims marked by sign and colour, the worst responses first."""
+"""Prints the verdict: claims marked by sign and colour, the worst responses first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST = 200
 
 
 def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
-    """Prints how many responses have an unsupported claim, and the worst ones with the
+    """Prints how many responses have an unsupported claim, and the worst responses with their
     knowledge."""
     if not verdict.headline:
         return
@@ -50,9 +50,9 @@ def _short(text: str) -> str:
 
 
 def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
-    """The response with each claim in the colour of its verdict and with its sign behind.
+    """The response with each claim in the colour of its verdict, followed by the verdict's sign.
 
-    If a claim lies inside another one, the inner claim has its own colour.
+    If a claim lies inside another claim, the inner claim has its own colour.
     """
     text = Text(plain(response))
     # By (end, size): of claims that end together the inner comes first.

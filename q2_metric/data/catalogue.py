@@ -18,7 +18,7 @@ _DSTC10 = (
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a data set: its name, its SHA-256 and its address."""
+    """A file of a data set: its name, its SHA-256 and the address that it is downloaded from."""
 
     name: str
     sha256: str
@@ -27,7 +27,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A data set. Its files are in ``folder``, below ``Q2_DATA_DIR`` or the cache."""
+    """A data set. Its files are in ``folder``, either below ``Q2_DATA_DIR`` or in the cache."""
 
     name: str
     folder: str
@@ -147,7 +147,7 @@ CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _SETS}
 
 
 def select(name: str) -> list[DataSet]:
-    """The set of that name, or all sets below it (as for "true").
+    """The data set ``name``, or all data sets of the group ``name`` (such as "true").
 
     Raises:
         DataError: there is no such set; the message lists the names.

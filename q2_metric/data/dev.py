@@ -22,7 +22,7 @@ SUFFIX = ".jsonl.gz"
 
 
 def dev_files() -> dict[str, Path]:
-    """The files of the sets, by name, in alphabetical order.
+    """The files of the development sets, by name, in alphabetical order.
 
     Raises:
         DataError: there are no such files.
@@ -37,11 +37,12 @@ def dev_files() -> dict[str, Path]:
 
 
 def read_dev(path: str | Path, limit: int | None = None) -> list[Labelled]:
-    """The responses of a set, in order; ids are row numbers, from 0.
+    """The responses of a development set, in order. Their ids are row numbers, from 0.
 
     Args:
         path: path of the file.
-        limit: the most rows to read; of more rows, the same random sample is drawn each time.
+        limit: maximum number of rows. A longer file is sampled at random; the same path and limit
+            always give the same sample.
 
     Raises:
         DataError: the file is missing or malformed.

@@ -1,8 +1,8 @@
 """Dialogue NLI (Welleck et al., ACL 2019): does an utterance agree with a persona?
 
-A file is a JSON array (although its name ends in ``.jsonl``) of objects with ``sentence1``,
-``sentence2`` and ``label`` ("positive", "neutral", "negative").
-``dialogue_nli_verified_test.jsonl`` is the gold part of the test set.
+A file is a JSON array of objects, although its name ends in ``.jsonl``. Each object has
+``sentence1``, ``sentence2`` and ``label`` ("positive", "neutral", "negative").
+``dialogue_nli_verified_test.jsonl`` is the part of the test set whose labels people verified.
 https://wellecks.com/dialogue_nli
 """
 
@@ -32,12 +32,13 @@ class SentencePair:
 
     @property
     def consistent(self) -> bool:
-        """Whether the response follows. A neutral pair does not (Q², section 5.3)."""
+        """Whether the response follows from the knowledge. A neutral pair does not (Q², section
+        5.3)."""
         return self.label == "entailment"
 
 
 def read_dnli(path: str | Path) -> list[SentencePair]:
-    """The pairs of a file, in order: ``sentence1`` is the knowledge, ``sentence2`` the response.
+    """The pairs of a file, in order. ``sentence1`` is the knowledge, ``sentence2`` the response.
 
     Raises:
         DataError: the file is missing or malformed.

@@ -27,7 +27,7 @@ def cache_folder() -> Path:
 
 
 def folder(name: str) -> Path:
-    """The folder that has all files of the data set ``name``. Nothing is downloaded.
+    """The folder that contains all files of the data set ``name``. Nothing is downloaded.
 
     Raises:
         DataError: there is no such set, or it is not on this machine.
@@ -43,15 +43,17 @@ def folder(name: str) -> Path:
 
 
 def download(name: str) -> list[Path]:
-    """Downloads a data set (or all sets below a name such as "true"). Returns the paths of its
-    files.
+    """Downloads a data set, or all data sets of a group (such as "true").
 
-    A set in ``Q2_DATA_DIR`` is left as it is. Other sets go to the cache, and each file is checked
-    against its checksum. Of several sets, those that are not published are left out.
+    A set that ``Q2_DATA_DIR`` contains is left unchanged. Other sets are downloaded to the cache,
+    and each file is checked against its checksum. Unpublished sets of a group are left out.
+
+    Returns:
+        The paths of the files.
 
     Raises:
-        DataError: there is no such set, it has no public address, or (DownloadError) the download
-            fails.
+        DataError: there is no such set, or it has no public address.
+        DownloadError: the download fails.
     """
     chosen = select(name)
     if len(chosen) > 1:
@@ -66,7 +68,11 @@ def files_here() -> list[Path]:
 
 
 def state(dataset: DataSet) -> State:
-    """Whether a data set is there, judged by the checksums of its files."""
+    """Compares the files of a data set on this machine with their checksums.
+
+    Returns:
+        "here" if all files are the released ones, "differs" if a checksum differs, or "missing".
+    """
     place = _place(dataset)
     if place is None:
         return "missing"
@@ -75,7 +81,7 @@ def state(dataset: DataSet) -> State:
 
 
 def _place(dataset: DataSet) -> Path | None:
-    """The first folder that has all files of the set."""
+    """The first folder that contains all files of the set; ``None`` if there is no such folder."""
     own = _own_folder()
     roots = [cache_folder()] if own is None else [own, cache_folder()]
     places = (root / dataset.folder for root in roots)
@@ -99,7 +105,7 @@ def _download(dataset: DataSet) -> list[Path]:
 
 
 def _fetch(dataset: DataSet, file: DataFile) -> Path:
-    """Downloads a file into the cache, unless the cache has it with its checksum."""
+    """Downloads a file into the cache, unless the cache contains it with the right checksum."""
     if file.url is None:
         raise DataError(f"the data set {dataset.name!r} is not here; {_remedy(dataset)}")
     pooch = _pooch()
@@ -136,5 +142,5 @@ def _remedy(dataset: DataSet) -> str:
 
 
 def _pooch() -> Any:
-    """The library pooch, which has no types. It is imported late because it is slow."""
+    """The library pooch, which has no types. It is imported late, because its import is slow."""
     return import_module("pooch")

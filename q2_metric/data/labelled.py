@@ -1,4 +1,4 @@
-"""A response with a human judgement."""
+"""Responses with human judgements."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class Labelled:
 
 
 def contexts(items: Iterable[Labelled]) -> list[Example]:
-    """Each knowledge once, in order, with its first response that people found consistent.
+    """Each knowledge text once, in order, with its first response that people found consistent.
 
-    The response is "" if none was found consistent; the id is that of the first response.
+    If people found no response consistent, the response is "". The id is the id of the first
+    response.
     """
     by_knowledge: dict[str, Example] = {}
     for item in items:
@@ -38,10 +39,15 @@ def contexts(items: Iterable[Labelled]) -> list[Example]:
 
 
 def read_label(value: str, path: Path, number: int) -> bool:
-    """True for "1", False for "0".
+    """Reads a label: True for "1", False for "0".
+
+    Args:
+        value: the text of the label.
+        path: path of the file, for the error.
+        number: number of the row, from 1, for the error.
 
     Raises:
-        DataError: it is another value; ``path`` and ``number`` (from 1) say where.
+        DataError: it is another value.
     """
     if value not in ("0", "1"):
         raise DataError(f"{path}, row {number}: the label is {value!r}, not 0 or 1")

@@ -1,9 +1,13 @@
 """ScreenEval (Lattimer et al., EMNLP 2023): sentences about long dialogues.
 
-A file is JSON with the columns ``convo`` (a dialogue: a list of utterances, or one a line),
-``inferred_summary`` (a sentence about it), ``agg_label`` (whether the dialogue supports it) and
-``rel_utt`` (places of the utterances that do). If the file has ``original_convo``, it is read
-instead, and the places count its lines. https://github.com/asappresearch/scale-score
+A file is JSON with these columns:
+
+- ``convo``: a dialogue, as a list of utterances or as a text with one utterance per line; -
+``inferred_summary``: a sentence about the dialogue; - ``agg_label``: whether the dialogue supports
+the sentence; - ``rel_utt``: the indexes of the utterances that support the sentence.
+
+If the file has ``original_convo``, that column is read in place of ``convo``, and ``rel_utt`` holds
+indexes of its lines. https://github.com/asappresearch/scale-score
 """
 
 from __future__ import annotations
@@ -19,9 +23,11 @@ from q2_metric.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Supported:
-    """A sentence about a dialogue, with whether the dialogue supports it and which utterances do.
+    """A sentence about a dialogue, with human labels.
 
-    The knowledge is the dialogue, one utterance a line; ``relevant`` are line numbers from 0.
+    The labels say whether the dialogue supports the sentence, and which utterances support it. The
+    knowledge is the dialogue, one utterance per line. ``relevant`` holds the line numbers of the
+    supporting utterances, from 0.
     """
 
     example: Example

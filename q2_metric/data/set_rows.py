@@ -1,4 +1,4 @@
-"""Reads the rows of a data set's file, as files of responses are read."""
+"""Reads the rows of a data set's file with the readers that ``q2 score`` uses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from q2_metric.rows.formats import read_fields
 def read_rows(
     path: Path, form: Literal["json", "csv"], needed: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The rows of a file. Each row must have the fields ``needed``. In csv, all values are texts.
+    """The rows of a file. In csv, all values are texts.
 
     Raises:
-        DataError: the file is missing, has another form, or a row lacks a field.
+        DataError: the file is missing, is not in the form ``form``, or a row lacks a field of
+            ``needed``.
     """
     try:
         rows = [dict(fields) for _, fields in read_fields(path, form)]
@@ -32,8 +33,14 @@ def read_rows(
 def text_of(row: dict[str, Any], name: str, path: Path, number: int) -> str:
     """The text in a field of a row.
 
+    Args:
+        row: the row.
+        name: name of the field.
+        path: path of the file, for the error.
+        number: number of the row, from 1, for the error.
+
     Raises:
-        DataError: the field is not a text; ``number`` counts rows from 1.
+        DataError: the field is not a text.
     """
     value = row[name]
     if not isinstance(value, str):

@@ -16,11 +16,11 @@ from q2_metric.types import Example
 
 
 def read_true(source: str | Path) -> list[Labelled]:
-    """The responses of a TRUE set, in order; ids are row numbers, from 0.
+    """The responses of a TRUE set, in order. Their ids are row numbers, from 0.
 
     Args:
-        source: SET for "true/SET" of the catalogue, or the path of a file of this form (anything
-            with a suffix or a slash, such as a pipe).
+        source: the name of a set in the catalogue (SET for "true/SET"), or the path of a file in
+            this form. A source with a suffix or a slash is a path, so pipes are paths too.
 
     Raises:
         DataError: there is no such set, or its file is missing, empty or malformed.

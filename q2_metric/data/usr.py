@@ -1,8 +1,8 @@
 """Topical-Chat responses that people rated (USR: Mehri and Eskenazi, ACL 2020).
 
-``tc_usr_data.json`` is an array of 60 dialogue contexts, each with ``context``, ``fact`` and six
-``responses``. A response has ``model`` and a list of ratings for each quality, such as "Uses
-Knowledge" (0 or 1). http://shikib.com/usr
+``tc_usr_data.json`` is an array of 60 dialogue contexts. Each context has ``context``, ``fact`` and
+six ``responses``. Each response has ``model`` and, for each quality, a list of ratings. The quality
+"Uses Knowledge" has ratings 0 and 1. http://shikib.com/usr
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REFERENCE = "Original Ground Truth"
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A response with the mean of its ratings."""
+    """A response with the mean of people's ratings."""
 
     example: Example
     rating: float
@@ -37,10 +37,10 @@ class Rated:
 def read_usr(
     path: str | Path, *, quality: str = QUALITY, leave_out: Sequence[str] = (REFERENCE,)
 ) -> list[Rated]:
-    """The rated responses of the contexts with a fact, in order.
+    """The rated responses to the contexts that have a fact, in order.
 
-    The knowledge is the fact, the history is the turns of the context, and the id is
-    ``context-response``, both from 0.
+    The knowledge is the fact. The history is the turns of the context. The id is
+    ``context-response``, both numbered from 0.
 
     Args:
         quality: the quality whose ratings are read.

@@ -1,8 +1,8 @@
 """Wizard of Wikipedia responses with human labels of consistency (Q², section 3).
 
-``cross_annotation.csv`` has 544 contexts, each with a response of dodecaDialogue and of MemNet;
-there, label 1 means **in**consistent. Four further files have 150 responses each, all consistent or
-all inconsistent.
+``cross_annotation.csv`` has 544 contexts, each with a response of dodecaDialogue and of MemNet. In
+this file, label 1 means **in**consistent. Four further files have 150 responses each; the responses
+of a file are either all consistent or all inconsistent.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def read_annotated(path: Path | None = None) -> list[Labelled]:
     """The 1,088 annotated responses: for each context the dodeca response, then the memnet
     response.
 
-    Order and texts are those of ``true/q2``. The history is the message that is answered, and empty
-    if the response opens the dialogue. The id is ``episode-round-system``.
+    Order and texts are those of ``true/q2``. The history is the message that the response answers;
+    it is empty if the response opens the dialogue. The id is ``episode-round-system``.
 
     Args:
         path: path of ``cross_annotation.csv``; the default is the downloaded set.

@@ -1,4 +1,4 @@
-"""Where rows are cut into blocks: scored together, then kept."""
+"""Cuts rows into blocks. The rows of a block are scored together and then kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def characters(row: Row) -> int:
 
 
 def cut(rows: Iterable[T], most: int, size: Callable[[T], int]) -> Iterator[list[T]]:
-    """The rows in blocks: a block ends with ``most`` rows, or at :data:`CHARACTERS`.
+    """Cuts rows into blocks.
+
+    A block ends at ``most`` rows, or when the sizes of its rows add up to :data:`CHARACTERS`.
 
     >>> list(cut(["a", "b", "c"], 2, len))
     [['a', 'b'], ['c']]

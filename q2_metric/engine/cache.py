@@ -1,18 +1,19 @@
 """JSON values by key in one SQLite file: the storage of the score cache.
 
-Several processes may share the file, and its size is bounded. The cache is optional: if the file
-cannot be used, or another process locks it for :data:`WAITS` seconds, a warning says so and work
-continues without it. A new file is readable only by its owner, because it contains parts of texts.
+Several processes may share the file, and its size is bounded. The cache is optional. If the file
+cannot be used, or another process locks it for :data:`WAITS` seconds, a warning says so, and the
+run continues without a cache. A new file is readable only by its owner, because it contains parts
+of texts.
 
-Each value has a seal, the digest of its key and its text. A value that was changed, or moved to
-another key, is ignored.
+Each value has a seal: the digest of its key and its text. A value that was changed, or that was
+moved to another key, is ignored.
 
-diskcache (5.6.3, values as JSON, write-ahead log, least recently used goes first) was measured on
-2026-11-25: 20,000 scores of 3 claims by batches of 256, on two cores. Look-ups of present keys
-took 2.0 s (here 0.4 s), of missing keys 0.4 s (here 0.04 s), writes 2.1 to 2.7 s (here 1.7 to
-2.4 s). diskcache asks for one key at a time and records each use. It needs a folder, but
-``--cache`` names a file, and its log does not work in a home folder on a network. We would still
-have to write the seals and the single warning.
+Why not the library diskcache? It was measured on 2026-11-25 (5.6.3, values as JSON, write-ahead
+log, least recently used first), with 20,000 scores of 3 claims in batches of 256, on two cores.
+Look-ups of present keys took 2.0 s (this module: 0.4 s), of missing keys 0.4 s (0.04 s), and writes
+2.1 to 2.7 s (1.7 to 2.4 s). diskcache looks up one key at a time and records each use. diskcache
+needs a folder, but ``--cache`` names a file. Its write-ahead log does not work in a home folder on
+a network. The seals and the single warning would still need code here.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _VARIABLES = 500
 
 
 def default_path() -> Path:
-    """Where scores are kept unless another file is named."""
+    """The path of the score cache if the user names no other file."""
     from q2_metric.data.download import cache_folder
 
     return cache_folder() / "score-cache.sqlite"
@@ -61,7 +62,7 @@ def _warn(text: str) -> None:
 class Cache:
     """JSON values by key in a SQLite file.
 
-    If the file cannot be opened, read or written, this is reported once. From then on, the cache
+    If the file cannot be opened, read or written, one warning says so. From then on, the cache
     finds nothing and keeps nothing.
 
     Args:
@@ -131,7 +132,7 @@ class Cache:
         return values
 
     def put(self, items: Mapping[str, Any]) -> None:
-        """Keeps values; later ones replace earlier ones of the same key."""
+        """Keeps values. A value replaces an earlier value of the same key."""
         if self._database is None or not items:
             return
         now = int(time.time())
@@ -150,14 +151,16 @@ class Cache:
             self._give_up(error)
 
     def close(self) -> None:
-        """Closes the file; nothing is found or kept afterwards."""
+        """Closes the file. Afterwards nothing is found or kept."""
         if self._database is not None:
             self._database.close()
             self._database = None
 
     def in_child(self) -> None:
-        """A forked child has no cache, because it must not use or close the parent's SQLite
-        connection."""
+        """Switches the cache off in a forked child.
+
+        A child must not use or close its parent's SQLite connection.
+        """
         forks.never_destroy(self._database)
         self._database = None
 
@@ -169,7 +172,7 @@ class Cache:
         return int(self._database.execute(f"pragma {name}").fetchone()[0])
 
     def _evict(self) -> None:
-        """Removes the least recently used entries and gives the space back to the disk."""
+        """Removes the least recently used entries and returns their space to the disk."""
         assert self._database is not None
         with self._database as database:
             share = max(_EVICTED, 1 - (1 - _EVICTED) * self._largest / self._bytes())
@@ -197,7 +200,7 @@ def _sealed(key: str, text: str) -> str:
 
 
 def _opened(key: str, value: object) -> str | None:
-    """The text stored under a key; ``None`` if it has been changed."""
+    """The text that was stored under a key; ``None`` if the text has been changed since."""
     if not isinstance(value, str) or not value.isascii():
         return None
     text = value[_SEAL:]

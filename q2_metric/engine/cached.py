@@ -29,13 +29,13 @@ Progress = Callable[[int], None]
 
 
 class CachedMetric:
-    """A metric whose scores are looked up first; it is loaded only if a score is missing.
+    """A metric that takes its scores from the cache. It is loaded only if a score is missing.
 
     Args:
         name: name of the metric.
         load: loads the metric.
         store: the cache of scores.
-        request: what ``load`` was asked for (:func:`q2_metric.engine.identity.identity`).
+        request: the settings that ``load`` uses (:func:`q2_metric.engine.identity.identity`).
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class CachedMetric:
 
     @property
     def metric(self) -> Metric:
-        """The metric itself, loaded when first asked for."""
+        """The metric itself. The first access loads it."""
         if self._metric is None:
             try:
                 self._metric = self._load()
@@ -74,14 +74,15 @@ class CachedMetric:
         return self._metric
 
     def _describe(self, metric: Metric) -> None:
-        """Copies and stores the properties of a metric that callers read before it scores."""
+        """Copies and stores those properties of a metric that callers read before it scores."""
         self.signature = metric.signature
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))
         self._store.put({self._made_by: [self.signature, self.scores_all, self.reads_question]})
 
     def _shared(self, base: str, inner: Metric) -> _Shared:
-        """The metric that this one is computed from, with the same cache entries as on its own."""
+        """The metric that this metric is computed from. It uses the same cache entries as on its
+        own."""
         takes = {"preset", *entry(base).keywords()}
         request = {key: value for key, value in (self._request or {}).items() if key in takes}
         return _Shared(base, lambda: inner, self._store, request)
@@ -93,10 +94,10 @@ class CachedMetric:
         evidence: bool = False,
         progress: Progress | None = None,
     ) -> list[Score]:
-        """One score for each example, in order; each is computed once.
+        """One score for each example, in order. Each distinct example is computed once.
 
-        With ``evidence``, SCALE also finds each sentence's support. Scores with evidence are
-        cached apart from those without.
+        With ``evidence``, SCALE also finds the support of each claim. Scores with evidence have
+        their own cache entries.
         """
 
         def find(block: Sequence[Example]) -> list[Any]:
@@ -114,17 +115,17 @@ class CachedMetric:
         progress: Progress,
         usable: Callable[[Any], bool] = lambda _value: True,
     ) -> list[Any]:
-        """The result of ``find`` for each example, taken from the cache if it is there.
+        """The result of ``find`` for each example, taken from the cache if possible.
 
         Results go into the cache block by block, so that an interrupted run resumes where it
         stopped.
 
         Args:
-            kind: the kind of result.
-            find: called with blocks of distinct examples; results are JSON values, and
-                values that JSON cannot hold (NaN) are not cached.
+            kind: the kind of result, which is part of the cache key.
+            find: computes the results of distinct examples and is called block by block. Results
+                are JSON values; values that JSON cannot hold (NaN) are not cached.
             progress: receives the number of examples that were just finished.
-            usable: says whether a cached value is valid; an invalid one is computed again.
+            usable: says whether a cached value is valid; an invalid value is computed again.
         """
         keys = self._keys(kind, examples)
         kept = self._store.get(dict.fromkeys(keys))
@@ -151,8 +152,10 @@ class CachedMetric:
 
 
 class _Shared(CachedMetric):
-    """A metric that another metric is computed from: it is scored once for both. Scores with
-    evidence can be used too."""
+    """A metric that another metric is computed from. Each score is computed once for both metrics.
+
+    Scores with evidence also serve requests without evidence.
+    """
 
     def score(
         self, examples: Sequence[Example], *, evidence: bool = False,

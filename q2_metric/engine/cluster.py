@@ -1,9 +1,9 @@
-"""The missing blocks of a job, scored by actors of a Ray cluster (Ray Data).
+"""Scores the missing blocks of a job with actors of a Ray cluster (Ray Data).
 
-One task reads the files where the command runs, and streams their blocks. A pool of actors, each
-with its own models, scores the blocks as they arrive. Finished blocks stream back and are kept as
-parts. Neither side holds more than a few blocks per actor. If an actor dies, another actor scores
-its block.
+One task reads the files on the machine where the command runs, and streams their blocks. A pool of
+actors, each with its own models, scores the blocks as they arrive. Finished blocks stream back and
+are kept as parts. Neither the task nor the actors hold more than a few blocks per actor. If an
+actor dies, another actor scores its block.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ RETRIES = 2
 def prepared(
     job: Job, cluster: Cluster, warn: Callable[[str], None]
 ) -> tuple[dict[str, str], dict[str, Identity]]:
-    """The metrics' signatures and identities, determined on the cluster, where the models are.
+    """The metrics' signatures and identities. They are determined on the cluster, which has the
+    models.
 
     Args:
         job: what is scored.
         cluster: where it is scored.
-        warn: receives one line if the cache cannot be used there, and one if GPUs are missing.
+        warn: receives one line if the cluster cannot use the cache, and one line if GPUs are
+            missing.
 
     Raises:
         Q2Error: loading the metrics failed.
@@ -76,12 +78,13 @@ def prepared(
 def check_gpus(
     nodes: Sequence[Mapping[str, Any]], cluster: Cluster, warn: Callable[[str], None]
 ) -> None:
-    """Checks that an actor fits on a node; otherwise Ray would wait silently and for ever.
+    """Checks that an actor fits on a node. Otherwise Ray would wait silently and for ever.
 
     Args:
         nodes: nodes of the cluster, as ``ray.nodes()`` returns them.
         cluster: the requested settings.
-        warn: called instead of raising for a cluster that was joined, because it may grow.
+        warn: receives the problem if the cluster was running before. Such a cluster may grow, so
+            nothing is raised.
 
     Raises:
         ModelError: no node fits, and the cluster was started here, so it will not grow.
@@ -101,7 +104,7 @@ def fill(
     """Scores the blocks that have no part yet, and keeps each block when it comes back.
 
     Returns:
-        How many scores came from the cache, by file number.
+        The number of scores that came from the cache, by file number.
 
     Args:
         job: what is scored.
@@ -187,12 +190,15 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
 
 
 def _threads(ray: Any, cluster: Cluster) -> int:
-    """The number of processors per actor, so that all actors together use each processor once."""
+    """The number of processors that each actor may use.
+
+    All actors together use each processor once.
+    """
     return max(1, int(ray.cluster_resources().get("CPU", 1)) // cluster.actors)
 
 
 def missing(job: Job, done: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, list[Row]]]:
-    """(file, block, index of its first row, rows) of the blocks that are not done."""
+    """The blocks that are not done, each as (file, block, index of the block's first row, rows)."""
     for number, file in enumerate(job.files):
         first = 0
         for n, block in enumerate(job.blocks(file)):
@@ -208,7 +214,11 @@ class _Attempts:
         self._begun: Counter[tuple[int, int]] = Counter()
 
     def begin(self, number: int, n: int) -> int:
-        """How often the block was started, including this time."""
+        """Records that a block is started.
+
+        Returns:
+            How often the block was started, including this time.
+        """
         self._begun[number, n] += 1
         return self._begun[number, n]
 
@@ -267,7 +277,7 @@ def pack(block: list[Row]) -> list[list[Any]]:
 
 
 def unpack(packed: list[list[Any]]) -> list[Row]:
-    """The rows of :func:`pack`."""
+    """The rows that :func:`pack` converted."""
     return [
         BadRow(**fields) if bad else Example(**{
             **fields, "history": tuple(fields["history"]),

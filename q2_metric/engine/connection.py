@@ -50,7 +50,7 @@ _SILENT = {
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where and on how many actors to score.
+    """The cluster to score on, and the number of its actors.
 
     Attributes:
         address: address of a running cluster ("auto", "10.0.0.1:6379"); ``None`` starts one here.
@@ -113,8 +113,11 @@ def _folder(ray: Any) -> str:
 
 @contextmanager
 def _loopback() -> Iterator[None]:
-    """Makes what Ray starts listen only on the loopback interface. This is Ray's default on macOS
-    and Windows, where it does not start clusters of several machines."""
+    """Makes everything that Ray starts listen only on the loopback interface.
+
+    On macOS and Windows, Ray does so by default, because it does not start clusters of several
+    machines on these systems.
+    """
     constants = import_module("ray._private.ray_constants")
     given, several = os.environ.get(_SEVERAL), getattr(constants, "ENABLE_RAY_CLUSTER", None)
     os.environ[_SEVERAL] = "0"
@@ -135,7 +138,7 @@ _SEVERAL = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 @contextmanager
 def _no_chatter() -> Iterator[None]:
-    """Discards standard error, on which Ray's native code reports that its log is switched off."""
+    """Discards standard error, where Ray's native code prints that its log is switched off."""
     try:
         kept = os.dup(2)
     except OSError:  # it is closed
@@ -152,7 +155,9 @@ def _no_chatter() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
-    """Runs ``ray.init`` with a time limit; without one it retries for ever if no cluster answers.
+    """Runs ``ray.init`` with a time limit.
+
+    Without a limit, ``ray.init`` retries for ever if no cluster answers.
 
     Raises:
         ModelError: no cluster could be started, or there is no cluster at the address.
@@ -192,7 +197,7 @@ _ASKED = "is a cluster running there (ray start --head)?"
 def _check_open(address: str) -> None:
     """Checks that something listens at HOST:PORT, so that a wrong address is reported at once.
 
-    Ray resolves other addresses, such as "auto".
+    Other addresses, such as "auto", are not checked: Ray resolves them.
 
     Raises:
         ModelError: the address does not respond.
@@ -211,7 +216,7 @@ def _check_open(address: str) -> None:
 
 
 def cause(error: BaseException) -> str:
-    """The line that names the error, from a traceback of the cluster."""
+    """The line of a traceback from the cluster that names the error."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
     return next(iter(named or lines), repr(error))
@@ -227,7 +232,7 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
 
     Args:
         ray: the connected Ray module.
-        source: makes the iterator over the results.
+        source: creates the iterator over the results.
 
     Raises:
         ModelError: the cluster has not answered for :data:`GONE` seconds.
@@ -269,7 +274,7 @@ def watched(ray: Any, source: Callable[[], Iterator[T]]) -> Iterator[T]:
 
 
 def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
-    """Records in ``heard`` when the cluster's head node last answered."""
+    """Stores in ``heard`` the time at which the cluster's head node last answered."""
     while not over.wait(LOOKS):
         with suppress(Exception):
             ray.nodes()
@@ -277,7 +282,7 @@ def _look(ray: Any, heard: list[float], over: threading.Event) -> None:
 
 
 def _next(results: queue.Queue[T], heard: Sequence[float], address: str) -> T:
-    """The next item of a queue, as long as the cluster that fills it answers.
+    """The next item of the queue, if the cluster that fills the queue still answers.
 
     Raises:
         ModelError: the cluster has not answered for :data:`GONE` seconds.

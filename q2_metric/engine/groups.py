@@ -1,4 +1,4 @@
-"""The means of the rows that have the same value in a column."""
+"""Computes the means of the rows that have the same value in a column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ MISSING = "(none)"
 
 
 class Groups:
-    """Groups the rows by the values of columns; a row with a list is in the group of each item.
+    """Groups rows by the values of columns. A row whose value is a list belongs to the group of
+    each item.
 
     Args:
         columns: columns that are kept in :data:`~q2_metric.rows.fields.OTHER`.

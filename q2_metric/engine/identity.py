@@ -1,9 +1,9 @@
 """What determines a score: one identity for the cache, the manifest and resumed runs.
 
-Two scores of the same texts are equal if their identities are. An identity contains the request
-(preset, models, settings), the contents of local model files, our code and weights, and the
-versions of the libraries. A signature says the same for people, but less exactly: its versions and
-paths stay the same when a checkout or a model in its folder changes.
+Two scores of the same texts are equal if their identities are equal. An identity contains the
+request (preset, models, settings), the contents of local model files, our code and weights, and the
+versions of the libraries. A signature gives the same information to people, but less exactly. It
+contains versions and paths, which stay the same when a checkout or the files of a model change.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Known(Protocol):
 
 
 def identity(metric: str, request: Mapping[str, Any], known: Known | None = None) -> Identity:
-    """What determines the scores of a metric.
+    """Everything that determines the scores of a metric.
 
     Args:
         metric: name of the metric.
@@ -68,9 +68,9 @@ def identity(metric: str, request: Mapping[str, Any], known: Known | None = None
 
 
 def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
-    """The commits of a metric's models from the Hub, named by the preset or by the caller.
+    """The commits of a metric's Hub models, whether the preset or the caller named the models.
 
-    A model that cannot be found is left out; loading it reports the error.
+    A model that cannot be found is left out. The error appears when the model is loaded.
 
     Raises:
         MissingExtra: the library that loads the models is not installed.
@@ -90,11 +90,10 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
 
 
 def contents(values: Iterable[object], known: Known | None = None) -> Identity:
-    """The names and contents of the files among the values, and of all files in the folders among
-    them; ``~`` is the home folder.
+    """The names and contents of all files that the values name, as digests.
 
-    A subfolder that is a model of its own, such as a training checkpoint, does not belong to the
-    model and is skipped.
+    A value may name a file or a folder; for a folder, all its files count. ``~`` is the home
+    folder. A subfolder that contains another model, such as a training checkpoint, is skipped.
 
     Raises:
         InputError: a file cannot be read.
@@ -120,7 +119,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _hashed(path: Path, known: Known | None) -> str:
-    """The digest of a file; a file that has not changed is read only once."""
+    """The digest of a file. A file that has not changed is read only once."""
     stat = path.stat()
     key = digest("file", os.path.realpath(path), stat.st_dev, stat.st_ino, stat.st_size,
                  stat.st_mtime_ns, stat.st_ctime_ns)
@@ -143,11 +142,12 @@ system."""
 
 @cache
 def code() -> str:
-    """A digest of all files of this package, including tables and weights, and of the libraries'
-    versions. Compiled files (``.pyc``) are left out.
+    """A digest of all files of this package and of the libraries' versions.
 
-    Signatures only name versions, which stay the same when a checkout changes. All files count,
-    whatever they are for: if a table were missed, the cache would return old scores.
+    It includes tables and weights, but not compiled files (``.pyc``). Versions alone, as in
+    signatures, would not be enough: they stay the same when a checkout changes. All files are
+    included, even those that do not affect scores. If one table were missed, the cache would return
+    old scores.
     """
     root = Path(q2_metric.__file__).parent
     parts = [f"{path.relative_to(root)} {fingerprint(path)}" for path in sorted(root.rglob("*"))
@@ -161,5 +161,5 @@ def code() -> str:
 
 
 def digest(*parts: object) -> str:
-    """A key for JSON values."""
+    """A key that is computed from JSON values."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

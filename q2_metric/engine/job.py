@@ -1,4 +1,4 @@
-"""What to score and how, as a value that can be sent to another process."""
+"""What to score and how, as an object that can be sent to another process."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ class Selector(Protocol):
     """Chooses the knowledge of rows."""
 
     def sign(self, signature: str) -> str:
-        """The signature of a metric, extended by how its knowledge was chosen."""
+        """The metric's signature, extended by how the knowledge was chosen."""
         ...
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """The rows with their knowledge, in order; some may become bad rows.
+        """The rows with their chosen knowledge, in order. Rows for which the choice fails become
+        bad rows.
 
         Args:
             rows: rows of the file.
@@ -50,11 +51,11 @@ class Selector(Protocol):
 
 
 class Choice(Protocol):
-    """Where the rows' knowledge comes from, as a value that can be sent to another process."""
+    """Where the rows' knowledge comes from, as an object that can be sent to another process."""
 
     @property
     def words(self) -> str:
-        """A description for people."""
+        """A description of the choice for people."""
         ...
 
     @property
@@ -64,7 +65,7 @@ class Choice(Protocol):
 
     @property
     def paths(self) -> Sequence[str]:
-        """Those settings that may be files or folders."""
+        """The settings that may be paths of files or folders."""
         ...
 
     def load(self) -> Selector:
@@ -74,7 +75,7 @@ class Choice(Protocol):
 
 @dataclass(frozen=True)
 class LoadedJob:
-    """What scores a job: the metrics, and the selector of the knowledge, if there is one.
+    """The metrics that score a job, and the selector of the knowledge, if there is one.
 
     Attributes:
         metrics: the metrics, with their calibrations.
@@ -88,7 +89,7 @@ class LoadedJob:
 
     @property
     def looked_up(self) -> int:
-        """Number of scores that came from the cache so far."""
+        """The number of scores that came from the cache so far."""
         return sum(metric.looked_up for metric in self.cached)
 
     @property
@@ -102,7 +103,7 @@ class LoadedJob:
 
 @dataclass(frozen=True)
 class Job:
-    """Files, metrics and settings.
+    """The files, metrics and settings of a run.
 
     Attributes:
         files: files to read, as for :func:`q2_metric.rows.read.read_rows`.
@@ -110,21 +111,22 @@ class Job:
         metrics: names, in the order of :data:`q2_metric.metrics.registry.METRICS`.
         preset, keywords: arguments of :func:`q2_metric.metrics.load_metrics`.
         calibrations: applied to the scores of their metrics.
-        evidence: whether metrics with this option also find the support of each sentence.
+        evidence: if true, metrics that support it also return, for each claim, the passage that
+            decided it.
         no_claim: how responses that claim nothing count in means.
         texts: whether output rows repeat response, knowledge and history.
         raw_csv: whether texts in csv are written unchanged
             (:func:`q2_metric.rows.writers.writer_of`).
-        form: format of the files (:data:`q2_metric.rows.formats.FORMS`); ``None`` if the
-            suffix determines it.
-        group_by: columns; means are also computed for each of their values.
+        form: format of the files (:data:`q2_metric.rows.formats.FORMS`). ``None`` means that the
+            suffix of each file gives the format.
+        group_by: columns; means are also computed for each value of these columns.
         limit: maximum number of rows that are read from each file.
         choice: chooses each row's knowledge; ``None`` if the knowledge is read from the row.
-        cache: file of the score cache; ``None`` for no file.
+        cache: file of the score cache; ``None`` keeps scores in memory.
         cache_bytes: maximum size of the cache.
         block: maximum number of rows that are scored together.
-        entries: registry entries of the metrics; a Ray process does not know metrics that were
-            named as "package.module:Class" here.
+        entries: registry entries of the metrics. Ray processes need them, because their own
+            registry lacks metrics that were named as "package.module:Class".
     """
 
     files: tuple[str, ...]
@@ -181,7 +183,7 @@ class Job:
         }
 
     def store(self, warn: Warn | None = None) -> Cache:
-        """The cache of scores; it is in memory if the job names no cache file.
+        """The cache of scores. It is in memory if the job names no cache file.
 
         Args:
             warn: receives one line that says why the file cannot be used.
@@ -190,7 +192,8 @@ class Job:
         return Cache(self.cache, largest=self.cache_bytes, **callbacks)
 
     def identities(self, store: Cache | None = None) -> dict[str, Identity]:
-        """What determines the scores, by metric, including the choice of the knowledge.
+        """What determines the scores of each metric, by metric. It includes how the knowledge is
+        chosen.
 
         Args:
             store: result of :meth:`store`; opened here if not given.
@@ -208,7 +211,10 @@ class Job:
         return identities
 
     def check(self, *, strict: bool = False) -> None:
-        """Finds missing files and columns before a model is loaded; with ``strict``, also bad rows.
+        """Finds missing files and columns before a model is loaded.
+
+        Args:
+            strict: also find rows that cannot be scored.
 
         Raises:
             InputError: a file cannot be read or lacks a column.
@@ -226,7 +232,8 @@ class Job:
                     raise BadRowError(row.error)
 
     def load(self, store: Cache | None = None) -> LoadedJob:
-        """Loads what scores the job; with a cache, models are loaded only when needed.
+        """Loads the metrics and the selector of the job. With a cache, models are loaded only when
+        needed.
 
         Args:
             store: result of :meth:`store`; opened here if not given.
@@ -262,7 +269,7 @@ class Job:
         return CachedMetric(name, load, store, entry(name).request(self.preset, keywords))
 
     def rows(self, file: str, **callbacks: Any) -> Iterator[Row]:
-        """The rows of one file; ``callbacks`` are those of ``read_rows``."""
+        """The rows of one file. ``callbacks`` are passed on to ``read_rows``."""
         rows = read_rows(file, self.columns, blank=True, form=self.form,
                          group_by=self.group_by, **callbacks)
         return islice(rows, self.limit)
@@ -272,14 +279,14 @@ class Job:
         on_note: Callable[[str], None] | None = None,
         on_read: Callable[[str], None] | None = None,
     ) -> Iterator[list[Row]]:
-        """The rows of one file in blocks, always cut at the same places."""
+        """The rows of one file in blocks. The same file always gives the same blocks."""
         rows = self.rows(file, on_columns=on_columns, on_note=on_note, on_read=on_read)
         yield from cut(rows, self.block, characters)
 
     def score(
         self, loaded: LoadedJob, file: str, first: int, block: Sequence[Row]
     ) -> list[OutputRow]:
-        """The output row of each row of a block; a row that cannot be scored has an ``error``.
+        """The output row of each row of a block. A row that cannot be scored has an ``error``.
 
         Args:
             loaded: result of :meth:`load`.

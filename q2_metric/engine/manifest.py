@@ -76,12 +76,15 @@ def once(manifest: Manifest) -> bool:
 
 
 def difference(begun: Manifest, now: Manifest) -> str | None:
-    """What differs from the start of a run, in words; ``None`` if nothing does."""
+    """The first difference between the start of a run and now, in words.
+
+    ``None`` if nothing differs.
+    """
     return _first(chain(_asked(begun, now), _since(begun, now)))
 
 
 def asked_otherwise(begun: Manifest, now: Manifest) -> str | None:
-    """How the request differs from that of the earlier run, in words.
+    """How the request differs from the request of the earlier run, in words.
 
     ``None`` if the request is the same, even if files, models or code have changed since.
     """
@@ -96,7 +99,7 @@ def _first(words: Iterator[str]) -> str | None:
 
 
 def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
-    """The differences in the request: files, settings, models."""
+    """The differences between two requests: files, settings, models."""
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["file"] != given["file"]:
             yield f"it read {was['file']}, now {given['file']}"
@@ -112,7 +115,7 @@ def _asked(begun: Manifest, now: Manifest) -> Iterator[str]:
 
 
 def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
-    """What has changed since, given the same request."""
+    """What has changed since the run began, if the request is the same."""
     for was, given in zip(begun["files"], now["files"], strict=False):
         if was["sha256"] != given["sha256"]:
             yield f"{given['file']} has changed since"
@@ -134,7 +137,7 @@ def _since(begun: Manifest, now: Manifest) -> Iterator[str]:
 def _other_models(
     begun: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Which files and commits of models have changed, by metric."""
+    """The model files and commits that have changed, by metric."""
     for metric, identity in now.items():
         for name, old, new in _changed(begun[metric], identity):
             if name.startswith(CONTENTS):
@@ -169,7 +172,7 @@ def read_manifest(path: Path) -> Manifest | None:
 
 
 def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> None:
-    """Writes a manifest, which replaces an existing one.
+    """Writes a manifest. An existing manifest is replaced.
 
     Args:
         path: path of the manifest.
@@ -177,14 +180,14 @@ def write_manifest(path: Path, fields: Manifest, folder: Path | None = None) -> 
         folder: for the unfinished file (:func:`q2_metric.files.replacing`).
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the manifest cannot be written.
     """
     with replacing(path, folder) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
         json.dump(fields, file, indent=1, allow_nan=False)
 
 
 def beside(out: str | Path) -> Path:
-    """The manifest of a complete output: ``scores.jsonl.manifest.json``."""
+    """The path of a complete output's manifest: ``scores.jsonl.manifest.json``."""
     return Path(f"{out}.manifest.json")
 
 
@@ -192,23 +195,23 @@ def contents(out: str | Path) -> str | None:
     """The SHA-256 of an output's contents; ``None`` if the file is missing or empty.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the output cannot be read.
     """
     return fingerprint(out) if is_taken(out) else None
 
 
 def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
-    """Refuses to replace any file except an output of the same command.
+    """Checks that the file at an output's path was written by the same command, so may be replaced.
 
-    An output of ours has a manifest beside it that holds its SHA-256.
+    Beside an output that ``q2 score`` wrote lies a manifest with the output's SHA-256.
 
     Args:
         out: output path of ``q2 score``.
         now: manifest of the run that would replace the output, if already known.
 
     Raises:
-        InputError: the file or its manifest was not written by ``q2 score``, has changed since it
-            was written, or is of another command.
+        InputError: the file or its manifest was not written by ``q2 score``, has changed since
+            then, or was written by another command.
     """
     record = beside(out)
     manifest = _of_output(record)
@@ -229,7 +232,7 @@ def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
 
 
 def _of_output(path: Path) -> Manifest | None:
-    """The manifest of an output; ``None`` if the file is something else."""
+    """The manifest beside an output; ``None`` if the file is not an output of ``q2 score``."""
     record = read_manifest(path)
     fields = {*manifest([], {}, {}, {}), "systems", "output"}
     return record if record is not None and fields <= record.keys() else None
