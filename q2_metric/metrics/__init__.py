@@ -1,7 +1,7 @@
-"""The metrics, and the one place that makes them by name.
+"""Loads the metrics by their names.
 
-Everything that scores (the command line, the plug-ins) gets its metrics from
-:func:`load_metrics` and runs them through :mod:`q2_metric.scoring`.
+All code that scores (the command line, the plug-ins) gets its metrics from :func:`load_metrics` and
+runs them through :mod:`q2_metric.scoring`.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ def load_metrics(
     """Loads the metrics with these names.
 
     Args:
-        names: names in :data:`q2_metric.metrics.registry.METRICS`, or "package.module:Class".
-        preset: the preset: "bundled", "bundled-small", "paper", "paper-exact", "paper-small" or
-            "modern".
+        names: names in :data:`q2_metric.metrics.registry.METRICS`, or "package.module:Class" for a
+            metric class of your own.
+        preset: name of a set of models and settings: "bundled", "bundled-small", "paper",
+            "paper-exact", "paper-small" or "modern".
         keywords: fields of :class:`~q2_metric.runtime_config.RuntimeConfig`, settings of the
             metrics, and Hub names or local folders that replace the preset's models
-            (``reader_model=...``). Each metric takes the keywords that it has. ``None`` means the
-            default. A warning is logged for a keyword that none of the metrics takes.
+            (``reader_model=...``). ``None`` means the default. Each metric reads only the keywords
+            that it supports; a keyword that no chosen metric supports is logged as a warning.
 
     Raises:
         InputError: a name, preset or keyword is unknown, or a value is wrong.
         MissingExtra: a metric or the preset needs a package that is not installed.
         ModelError: a model cannot be loaded.
     """
-    # Here, since the registry imports metrics of other people, which may import this package.
+    # Imported here, because the registry imports metrics of other packages, which may import this
+    # one.
     from q2_metric.metrics import registry
 
     registry.check_keywords(keywords)
@@ -43,7 +45,7 @@ def load_metrics(
 
 
 def default_names(preset: str = "bundled") -> tuple[str, ...]:
-    """The metrics that are computed with a preset if none are named.
+    """The names of the metrics that are computed with a preset if the caller names no metric.
 
     Raises:
         InputError: there is no such preset.
@@ -55,7 +57,7 @@ def default_names(preset: str = "bundled") -> tuple[str, ...]:
 
 
 def check_models(names: Sequence[str], preset: str, keywords: Mapping[str, Any]) -> None:
-    """Checks the models of all these metrics, before any weights are downloaded.
+    """Checks that the models of these metrics can be used, before any weights are downloaded.
 
     Arguments and errors are those of :func:`load_metrics`.
     """

@@ -1,4 +1,4 @@
-"""When two answers agree: Q²'s round trip and comparison (section 2.3)."""
+"""Q²'s rules about answers: the round trip, and the comparison of two answers (section 2.3)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and |or )?|\s+(?:and|or|&)\s+")
 
 
 def agrees(answer: Answer, span: Span, lists: bool) -> bool:
-    """The round trip: whether the answer in the response is the span or, with ``lists``, a list
-    that contains it."""
+    """Whether a question passes the round trip: the response answers it with the span that it asks
+    about. With ``lists``, an answer that is a list containing the span passes too."""
     wanted = normalise(span.text)
     items = [answer.text, *(_BETWEEN_ITEMS.split(answer.text) if lists else ())]
     return any(normalise(item) == wanted for item in items)
 
 
 def answer_sentence(question: str, answer: str) -> str:
-    """A question with its answer, in the form that the NLI model reads (section 2.3).
+    """Joins a question and its answer into the text that the NLI model reads (section 2.3).
 
     >>> answer_sentence("Who owns it?", "Acme Corp.")
     'Who owns it? Acme Corp.'
@@ -30,10 +30,12 @@ def answer_sentence(question: str, answer: str) -> str:
 
 
 def decided(span: Span, answer: str, values: bool) -> bool | None:
-    """Whether two answers are equal, as texts or, with ``values``, by their values.
+    """Whether the response's span and the knowledge's answer are equal; ``None`` if NLI must
+    decide.
 
-    ``None`` leaves the decision to NLI. This is also the result if the values differ but the
-    knowledge has the response's value elsewhere, where the reader may have missed it.
+    Texts are compared after normalisation. With ``values``, their numbers, dates and other values
+    are compared too. If these differ but the knowledge states the response's value elsewhere, the
+    result is ``None``, because the reader may have missed that place.
     """
     if normalise(answer) == normalise(span.text):
         return True
@@ -44,7 +46,10 @@ def decided(span: Span, answer: str, values: bool) -> bool | None:
 def to_judge(
     question: Question, answer: Answer | None, values: bool = False
 ) -> tuple[str, str] | None:
-    """Premise and hypothesis for NLI (section 2.3); ``None`` if NLI is not asked."""
+    """The premise and the hypothesis with which NLI compares the two answers (section 2.3).
+
+    ``None`` if the knowledge has no answer, or if the two answers can be compared without NLI.
+    """
     if answer is None or decided(question.span, answer.text, values) is not None:
         return None
     return (answer_sentence(question.text, answer.text),
@@ -58,12 +63,13 @@ def compare(
     comparison: Literal["verdict", "expected"] = "verdict",
     values: bool = False,
 ) -> Comparison:
-    """The score of one question (section 2.3).
+    """Scores one question by comparing the response's answer with the knowledge's (section 2.3).
 
-    No answer scores 0. Answers that are equal after normalisation score 1. Otherwise entailment
-    scores 1, contradiction 0, and neutral (or no verdict) token F1. ``comparison="expected"`` gives
-    the mean of the three scores, weighted by the class probabilities. With ``values``, equal values
-    are equal answers, and other values of the same kind score 0.
+    If the knowledge has no answer, the score is 0. If the answers are equal after normalisation, it
+    is 1. Otherwise entailment scores 1, contradiction 0, and neutral (or no verdict) token F1.
+    ``comparison="expected"`` takes the mean of these three scores, weighted by the class
+    probabilities. With ``values``, answers with equal values score 1, and answers with different
+    values of one kind score 0.
     """
     span = question.span.text
     if answer is None:

@@ -1,7 +1,7 @@
 """Q²'s rules as in the authors' program q-squared (``recipe="authors"``).
 
-They restate ``score.py``, ``run_pipeline.py`` and ``run_nli.py`` of github.com/orhonovich/
-q-squared. :mod:`q2_metric.metrics.answers` has the default rules of this package.
+These rules restate ``score.py``, ``run_pipeline.py`` and ``run_nli.py`` of github.com/orhonovich/
+q-squared. The default rules of this package are in :mod:`q2_metric.metrics.answers`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections import Counter
 from q2_metric.types import Answer, Comparison, How, Question, Span, Verdict
 
 NO_ANSWER = "[CLS]"
-"""The text that their reader decodes if the passage has no answer. A longer answer that contains it
-is compared by its words only."""
+"""The text that the authors' reader returns if the passage has no answer. A longer answer that
+contains this text is compared by its words only."""
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DROPPED = re.compile(r"\b(a|an|the|in|our)\b")
 
 
 def normalise(text: str) -> str:
-    """The text in lower case, without ASCII punctuation, a/an/the/in/our and repeated blanks.
+    """Lower-cases a text and removes ASCII punctuation, a/an/the/in/our and repeated blanks.
 
     >>> normalise("In the U.S., 1994")
     'us 1994'
@@ -31,7 +31,8 @@ def normalise(text: str) -> str:
 
 
 def token_f1(span: str, answer: str) -> float:
-    """F1 of the words; 1 if only their order differs."""
+    """F1 of the words that span and answer share after :func:`normalise`. Word order has no effect.
+    """
     left, right = normalise(span).split(), normalise(answer).split()
     common = sum((Counter(left) & Counter(right)).values())
     if common == 0:
@@ -41,12 +42,14 @@ def token_f1(span: str, answer: str) -> float:
 
 
 def agrees(answer: Answer, span: Span) -> bool:
-    """The round trip. A span that consists only of articles agrees with an empty answer."""
+    """Whether a question passes the round trip: the response's answer equals the span after
+    :func:`normalise`. So an empty answer equals a span that consists only of articles."""
     return normalise(answer.text) == normalise(span.text)
 
 
 def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | None:
-    """Premise and hypothesis for NLI; ``None`` if NLI is not asked."""
+    """The premise and the hypothesis with which NLI compares the two answers. ``None`` if the
+    knowledge has no answer or both answers have the same words."""
     if answer is None or not answer.text or NO_ANSWER in answer.text:
         return None
     if token_f1(question.span.text, answer.text) == 1:
@@ -55,8 +58,8 @@ def to_judge(question: Question, answer: Answer | None) -> tuple[str, str] | Non
 
 
 def compare(question: Question, answer: Answer | None, verdict: Verdict | None) -> Comparison:
-    """The score of one question: 1 for the same words, otherwise by the verdict, otherwise the
-    words' F1."""
+    """Scores one question. The same words score 1. For other words, entailment scores 1,
+    contradiction 0, and neutral (or no verdict) the F1 of the words. No answer scores 0."""
     span = question.span.text
     if answer is None or not answer.text:
         return Comparison(question, span, None, 0.0, None, "no_answer", 0.0)

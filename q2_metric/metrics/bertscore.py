@@ -12,24 +12,24 @@ from q2_metric.metrics.signature import signature
 from q2_metric.types import Example, Score
 
 DEFAULT_MODEL = "roberta-large"
-"""bert-score's model for English."""
+"""The encoder that bert-score uses for English by default."""
 
 _POSITIONS = 512
-"""Tokens that an encoder reads if its configuration does not say."""
+"""Number of tokens that an encoder is assumed to read if its configuration does not say."""
 
 
 class BertScore:
     """BERTScore F1 of the response with the knowledge (Zhang et al., ICLR 2020).
 
-    Values are not rescaled. They are clipped to [0, 1], because a cosine can be below 0 and
-    rounding can exceed 1. Texts are read up to the encoder's length.
+    Scores are not rescaled. They are clipped to [0, 1], because a cosine can be below 0 and
+    rounding can exceed 1. A text longer than the encoder's input is cut.
 
     Args:
         model: a Hub name or a local folder of an encoder.
-        layer: the layer whose vectors are compared. The default is the one that bert-score found
-            best for ``model``, or the last layer of an unknown model.
+        layer: the layer whose vectors are compared. The default is bert-score's layer for
+            ``model``, or the last layer if bert-score does not know the model.
         device: "cpu", "cuda", …; ``None`` or "auto" takes a GPU if there is one.
-        batch_size: texts encoded at a time.
+        batch_size: number of texts encoded at a time.
 
     Raises:
         MissingExtra: bert-score is not installed.
@@ -48,7 +48,7 @@ class BertScore:
         batch_size: int = 64,
     ) -> None:
         try:
-            bert_score: Any = import_module("bert_score")  # it has no types
+            bert_score: Any = import_module("bert_score")  # bert_score has no type hints
             from transformers import AutoConfig
 
             from q2_metric.models.hub.pickles import check_weights
@@ -74,7 +74,8 @@ class BertScore:
                 f"BERTScore cannot use the encoder {model!r}: {_first_line(error)}"
             ) from error
         tokenizer = self._scorer._tokenizer
-        # bert-score cuts at this length, which is 10^30 if the tokenizer's files name none.
+        # bert-score cuts texts at this length. It is 10^30 if the tokenizer's files state no
+        # length.
         tokenizer.model_max_length = min(tokenizer.model_max_length, _positions(config))
         self._batch_size = batch_size
         self.signature = signature(
@@ -97,7 +98,8 @@ class BertScore:
         device: str | None = None,
         batch_size: int = 64,
     ) -> BertScore:
-        """The metric with its own encoder, for any preset. Arguments are those of the class."""
+        """Makes the metric. It uses its own encoder, whatever the preset. Arguments are those of
+        the class."""
         return cls(bertscore_model, device=device, batch_size=batch_size)
 
     @texts_only
@@ -117,7 +119,7 @@ class BertScore:
 
 def _positions(config: Any) -> int:
     positions = getattr(config, "max_position_embeddings", None) or _POSITIONS
-    # RoBERTa's positions start after the padding's, so that two of them hold no token.
+    # The first two of RoBERTa's positions belong to padding, so they hold no token.
     offset = 2 if "roberta" in getattr(config, "model_type", "") else 0
     return int(positions) - offset
 

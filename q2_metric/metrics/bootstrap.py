@@ -1,4 +1,4 @@
-"""The bootstrap behind every interval, with one seed and one way of drawing."""
+"""Bootstrap resampling, with one seed and one procedure for all confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 N_BOOTSTRAP = 1000
-"""Resamples behind an interval (sacrebleu's default)."""
+"""Number of resamples for an interval (sacrebleu's default)."""
 
 SEED = 12345
-"""The seed of every draw (sacrebleu's default). The same scores give the same interval."""
+"""Seed of all resampling (sacrebleu's default). The same scores always give the same interval."""
 
 LEVEL = 0.95
 
 _DRAWS_AT_ONCE = 1 << 20
-"""Number of places drawn at once (8 MB); at least one resample is drawn at once."""
+"""Number of item indices drawn at once (8 MB). Each round draws at least one resample."""
 
 
 def bootstrap_interval(
     values: Sequence[float], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
 ) -> tuple[float, float] | None:
-    """95 % percentile interval of the mean; ``None`` without values or resamples."""
+    """95 % percentile interval of the mean of the values; ``None`` if there are no values or no
+    resamples."""
     if not len(values) or n_bootstrap <= 0:
         return None
     import numpy as np
@@ -50,9 +51,11 @@ def resampled(
     """The values of a statistic over resamples (Efron and Tibshirani, 1993, §13.3).
 
     Args:
-        size: number of items; each resample draws as many, with replacement.
-        measure: turns the places of many resamples, (resamples, size), into their statistics.
-        usable: says which resamples have the statistic; the others are drawn again.
+        size: number of items. Each resample draws this number of items, with replacement.
+        measure: computes the statistic of each resample from the drawn item indices, of shape
+            (resamples, size).
+        usable: says for which resamples the statistic is defined. All other resamples are drawn
+            again.
 
     Returns:
         ``n_bootstrap`` statistics.
@@ -74,7 +77,8 @@ def resampled(
 
 
 def percentiles(drawn: Floats) -> tuple[float, float]:
-    """The ends of the middle 95 % of drawn statistics; there must be at least one."""
+    """The 2.5th and the 97.5th percentile of the drawn statistics; there must be at least one
+    statistic."""
     import numpy as np
 
     tail = 100 * (1 - LEVEL) / 2

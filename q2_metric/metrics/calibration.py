@@ -1,7 +1,7 @@
 """A calibration turns a metric's score into a probability and a decision.
 
-``q2 calibrate`` fits it (:mod:`q2_metric.evaluation.calibrate`) and stores it as a small JSON file.
-It is applied here without scipy or scikit-learn.
+``q2 calibrate`` (:mod:`q2_metric.evaluation.calibrate`) fits a calibration and stores it as a small
+JSON file. This module applies it without scipy or scikit-learn.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from q2_metric.text import given
 from q2_metric.types import Example, Metric, Score
 
 FORMAT = "q2-calibration-1"
-"""First field of the file; another number means another format."""
+"""Value of the file's first field. A file with another value has another format."""
 
 SETTING = "calibration"
-"""The part of a signature that names the calibration."""
+"""The key in a signature whose value is the calibration's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +35,20 @@ class Calibration:
     """A monotone map from scores to P(consistent), and a threshold on the scores.
 
     Attributes:
-        name: its name in the signature of calibrated scores.
-        metric: the metric whose scores it was fitted on ("q2", "scale", …).
-        kind: "isotonic" has the knots ``x``, ``y`` (Zadrozny and Elkan, KDD 2002);
-            "platt" has ``slope`` and ``intercept`` of a logistic curve (Platt, 1999).
+        name: the calibration's name in the signature of calibrated scores.
+        metric: the metric whose scores the calibration was fitted on ("q2", "scale", …).
+        kind: "isotonic" has the knots ``x``, ``y`` (Zadrozny and Elkan, KDD 2002); "platt" has
+            ``slope`` and ``intercept`` of a logistic curve (Platt, 1999).
         threshold: threshold on the score itself, not on the probability. A response is consistent
-            if its score is above; a score equal to the threshold is inconsistent (Q², section 4.2).
-        signature: signature of the scores it was fitted on.
-        x: scores, strictly rising. The map is linear between two of them, and constant outside the
-            first and the last.
+            if its score is above the threshold, and inconsistent if its score is equal or below
+            (Q², section 4.2).
+        signature: signature of the scores that the calibration was fitted on.
+        x: scores, strictly rising. The map is linear between neighbouring scores, and constant
+            below the first and above the last.
         y: probabilities in [0, 1] at ``x``, never falling.
         slope, intercept: P = 1 / (1 + exp(-(slope * score + intercept))), slope >= 0.
         rule: how the threshold was chosen, in words.
-        n: number of labelled responses it was fitted on.
+        n: number of labelled responses that the calibration was fitted on.
 
     Raises:
         InputError: the fields do not make a monotone map.
@@ -94,20 +95,20 @@ class Calibration:
         return self.y[after - 1] + share * (self.y[after] - self.y[after - 1])
 
     def consistent(self, value: float) -> bool:
-        """Whether a score (not yet calibrated) is above the threshold."""
+        """Whether an uncalibrated score is above the threshold."""
         return value > self.threshold
 
     def check(self, scores: str) -> None:
-        """Refuses scores of a metric or settings on which it was not fitted.
+        """Checks that the calibration was fitted on scores of this metric with these settings.
 
-        Metric and settings must be equal; the package's version may differ.
+        Metric, models and settings must be the same. The package's version may differ.
 
         Args:
             scores: signature of the scores.
 
         Raises:
-            InputError: the metric, a model or a setting differs, or the scores are calibrated
-                already.
+            InputError: the metric, a model or a setting differs, or the scores are already
+                calibrated.
         """
         metric, settings = parse(of_metric(scores))
         _, fitted = parse(of_metric(self.signature))
@@ -128,11 +129,12 @@ class Calibration:
                 )
 
     def sign(self, scores: str) -> str:
-        """The signature of calibrated scores: that of the scores, with the calibration's name."""
+        """The signature of calibrated scores: the given signature with the calibration's name
+        added."""
         name, settings = parse(scores)
         version = settings.pop("version", None)
         settings[SETTING] = self.name
-        if version is not None:  # stays last
+        if version is not None:  # the version stays last
             settings["version"] = version
         return signature(name, settings)
 
@@ -140,14 +142,14 @@ class Calibration:
         """Writes the JSON file that :meth:`load` reads.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         fields = {"format": FORMAT, **dataclasses.asdict(self)}
         write_text(path, json.dumps(fields, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
-        """Reads a file of :meth:`save`.
+        """Reads a file that :meth:`save` wrote.
 
         Raises:
             InputError: the file is missing or is not a calibration.
@@ -161,17 +163,17 @@ class Calibration:
 
 
 class Calibrated:
-    """A metric whose values are calibrated: P(consistent) instead of the score.
+    """A metric that returns calibrated values: P(consistent) instead of the score.
 
-    ``Score.consistent`` says whether the score was above the threshold. ``evidence`` and ``no_nli``
-    are unchanged.
+    ``Score.consistent`` says whether the uncalibrated score is above the threshold.
+    ``Score.evidence`` and ``Score.no_nli`` are unchanged.
 
     Args:
         metric: the metric to calibrate.
         calibration: a calibration fitted on this metric with these models and settings.
 
     Raises:
-        InputError: the calibration was fitted on something else.
+        InputError: the calibration was fitted on another metric, model or setting.
     """
 
     def __init__(self, metric: Metric, calibration: Calibration) -> None:
@@ -179,12 +181,13 @@ class Calibrated:
         self.metric, self.calibration = metric, calibration
         self.name = metric.name
         self.signature = calibration.sign(metric.signature)
-        # A calibrated metric is asked about the same examples as the metric itself.
+        # A calibrated metric scores the same examples as the metric itself.
         self.scores_all = bool(getattr(metric, "scores_all", False))
         self.reads_question = bool(getattr(metric, "reads_question", False))
 
     def score(self, examples: Sequence[Example], **keywords: Any) -> list[Score]:
-        """One score for each example, in order; ``keywords`` are the metric's own."""
+        """One calibrated score for each example, in order. ``keywords`` are passed to the metric.
+        """
         return [self._calibrated(score) for score in self.metric.score(examples, **keywords)]
 
     def _calibrated(self, score: Score) -> Score:
@@ -198,11 +201,11 @@ class Calibrated:
 
 
 def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) -> list[Metric]:
-    """Applies calibrations to the metrics that they belong to. Other metrics are unchanged.
+    """Applies each calibration to its metric. Metrics without a calibration are unchanged.
 
     Raises:
-        InputError: a calibration has no metric here, a metric has two, or one was fitted on other
-            models or settings.
+        InputError: a calibration's metric is missing, a metric has two calibrations, or a
+            calibration was fitted on other models or settings.
     """
     by_metric: dict[str, Calibration] = {}
     for calibration in calibrations:
@@ -226,7 +229,7 @@ def calibrate(metrics: Sequence[Metric], calibrations: Sequence[Calibration]) ->
 
 
 def _logistic(value: float) -> float:
-    # In the form whose exponential cannot overflow.
+    # Of the two equal formulas, this one has an exponential that cannot overflow.
     if value >= 0:
         return 1 / (1 + math.exp(-value))
     grown = math.exp(value)
@@ -241,7 +244,7 @@ def _problem(fitted: Calibration) -> str | None:
     numbers = [fitted.threshold, *fitted.x, *fitted.y]
     numbers += [] if fitted.slope is None else [fitted.slope]
     numbers += [] if fitted.intercept is None else [fitted.intercept]
-    if not all(abs(number) <= sys.float_info.max for number in numbers):  # of any size, not NaN
+    if not all(abs(number) <= sys.float_info.max for number in numbers):  # refuses infinity and NaN
         return "has a number that is not finite"
     if fitted.kind == "platt":
         if fitted.slope is None or fitted.intercept is None or fitted.x or fitted.y:
@@ -263,7 +266,7 @@ _KNOTS = ("x", "y")
 
 
 def _typed(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a file as the dataclass has them; JSON may hold anything."""
+    """Checks the fields of a JSON file and converts them to the types of :class:`Calibration`."""
     known = {field.name: field for field in dataclasses.fields(Calibration)}
     for name, field in known.items():
         if name not in fields and field.default is dataclasses.MISSING:

@@ -10,17 +10,17 @@ from q2_metric.text.citations import cited, passages, texts
 from q2_metric.types import Citation, Example, Judgement, Score
 
 Support = Callable[[Sequence[tuple[str, str]]], list[float]]
-"""How far each (passage, claim) is supported."""
+"""Computes the support of each claim by its passage, from (passage, claim) pairs."""
 
 
 def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
-    """The scores, with a citation verdict for each claim of a response that cites something.
+    """Adds a citation verdict to each claim of every response that cites something.
 
-    No score changes. All pairs of a cited passage and its claim are judged together.
+    Score values do not change. All pairs of a cited passage and its claim are judged in one call.
 
     Args:
-        scores: scores as written, with judged claims in ``evidence``.
-        support: judges pairs of passage and claim.
+        scores: scores of the original examples, with judged claims in ``evidence``.
+        support: computes the support of each claim from (passage, claim) pairs.
     """
     asked: dict[tuple[int, int], list[tuple[str, str]]] = {}
     cites: dict[int, list[list[str]]] = {}
@@ -48,7 +48,8 @@ def with_citations(scores: Sequence[Score], support: Support) -> list[Score]:
 
 
 def _places(example: Example) -> dict[str, tuple[int, int]]:
-    """The characters of each passage by its number, and by its id if that is a number."""
+    """The character range of each passage of the knowledge, keyed by the passage's number. A
+    passage whose id is a number can also be found by this id."""
     listed = example.passages
     if not listed:
         return passages(example.knowledge)

@@ -1,8 +1,9 @@
-"""Filters what metrics do not score: blank texts, and responses that claim nothing.
+"""Leaves out what metrics do not score: blank texts, and responses that claim nothing.
 
 The rules are :func:`q2_metric.text.given.is_blank` and :func:`q2_metric.text.claims.has_claim`.
-:mod:`q2_metric.scoring.scores` applies them to every metric. The decorators here apply them to our
-metrics when they are called directly, as in ``Q2.from_preset().score(examples)``.
+:mod:`q2_metric.scoring.scores` applies these rules to every metric. The decorators in this module
+apply the same rules when one of our metrics is called directly, as in
+``Q2.from_preset().score(examples)``.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from q2_metric.text.markup import laid_out, unmarked
 from q2_metric.types import Claim, ClaimFinder, Example, Reason, Score
 
 Stated = Callable[[Sequence[Example]], list[str | None]]
-"""What each response states together with its question; ``None`` if it is not a short answer."""
+"""Turns each short answer and its question into one statement; gives ``None`` for other responses.
+"""
 
 Scoring = TypeVar("Scoring", bound=Callable[..., list[Score]])
 
 
 def texts_only(score: Scoring) -> Scoring:
-    """Decorates the method ``score`` of a metric, which then gets only examples with two texts.
+    """Decorates a metric's ``score``, so that it gets only examples whose two texts are not blank.
 
-    The other examples have the value ``None`` and the reason "no_knowledge" or "empty".
+    An example with a blank text gets the value ``None`` and the reason "no_knowledge" or "empty".
 
     Raises:
         InputError: an item is not an :class:`~q2_metric.types.Example`.
@@ -38,30 +40,32 @@ def texts_only(score: Scoring) -> Scoring:
 
 
 def claims_only(score: Scoring) -> Scoring:
-    """Like :func:`texts_only`, but the metric gets only responses that claim something.
+    """Like :func:`texts_only`, but the metric also gets only responses that claim something.
 
-    The other examples have the reason "no_claim". A metric whose ``scores_all`` is true gets them
-    too. One whose ``reads_question`` is true gets those that say yes or no to their question.
+    A response that claims nothing has no value and the reason "no_claim". A metric whose
+    ``scores_all`` is true still gets such responses. A metric whose ``reads_question`` is true also
+    gets responses that answer yes or no to their question.
     """
     return _given_only(score, _left_out)
 
 
 def without_marks(example: Example) -> Example:
-    """The example with marks replaced by blanks, so that positions stay the same."""
+    """The example with citation marks and markup replaced by blanks. Character offsets do not
+    change."""
     return replace(example, response=unmarked(example.response),
                    knowledge=unmarked(laid_out(example.knowledge)))
 
 
 def as_read(example: Example) -> tuple[Example, Excerpt]:
-    """The example without marks, and with tables and JSON as sentences; and the excerpt that maps
-    places in its knowledge back to the original."""
+    """The example as metrics read it: without marks, and with tables and JSON as sentences. The
+    second result maps character offsets in this knowledge back to the original knowledge."""
     bare = without_marks(example)
     known = with_tables(bare.knowledge)
     return replace(bare, knowledge=known.text), known
 
 
 def _left_out(metric: object, example: Example) -> Reason | None:
-    """The reason why this metric does not score an example; ``None`` if it does."""
+    """The reason why this metric does not score an example; ``None`` if the metric scores it."""
     if getattr(metric, "scores_all", False):
         return blank(example)
     return unclaimed(example, with_question=getattr(metric, "reads_question", False))
@@ -110,21 +114,22 @@ def _kind(value: object) -> str:
 
 
 def blank(example: Example) -> Reason | None:
-    """The reason why no metric can score an example with a blank text; ``None`` without one."""
+    """The reason "no_knowledge" or "empty" if a text of the example is blank; ``None`` if no text
+    is."""
     if is_blank(example.knowledge):
         return "no_knowledge"
     return "empty" if is_blank(example.response) else None
 
 
 def is_verdict(example: Example) -> bool:
-    """Whether the response says only yes or no to a yes/no question. It then claims what the
-    question asks."""
+    """Whether the response only answers a yes/no question with yes or no. Such a response claims
+    what the question asks."""
     return decides(unmarked(example.response), example.question)
 
 
 def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Example, list[Claim]]:
-    """The claims of short answers, read with their questions. A yes or no has no claims if no rule
-    can turn its question into a statement."""
+    """The claims of responses that are short answers, read together with their questions. An answer
+    yes or no has no claims if no rule can turn its question into a statement."""
     asked = [example for example in examples if example.question and is_short(example.response)]
     claimed = finder.find(asked) if asked else []
     return {example: claims for example, claims in zip(asked, claimed, strict=True)
@@ -132,9 +137,10 @@ def short_answers(examples: Sequence[Example], finder: ClaimFinder) -> dict[Exam
 
 
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
-    """The reason why no metric can judge an example's claims; ``None`` if it has claims.
+    """The reason why an example has no claim to judge; ``None`` if it has claims.
 
-    With ``with_question``, a yes or no claims what its question asks.
+    With ``with_question``, an answer yes or no counts as a claim, because it claims what its
+    question asks.
     """
     reason = blank(example)
     if reason is None and not has_claim(unmarked(example.response), example.history):

@@ -1,11 +1,12 @@
-"""Whether the knowledge agrees with a whole claim, beside the answers about its parts.
+"""Checks whether the knowledge agrees with whole claims, after Q²'s questions about their parts.
 
-The reader finds "Bluetooth" in "it does not support Bluetooth", and the trail in "the trail is 42
-km long" for a question that says 24 km. Such an answer is right but supports nothing. So an answer
-counts for less if entailment finds its claim (a sentence of the response) contradicted. It counts
-for nothing if the sentence that contains it denies the claim. A claim without an answered question
-is judged by entailment and counts like one question. If values or arithmetic decide about a claim
-(:mod:`q2_metric.metrics.ruled`), they also decide about its questions.
+A claim is here a sentence of the response. The reader finds the answer "Bluetooth" in "it does not
+support Bluetooth". It finds the trail in "the trail is 42 km long", although the question says 24
+km. Both answers are right, but they support nothing. So an answer counts for less if entailment
+finds its claim contradicted. It counts for nothing if the knowledge's sentence with the answer
+denies the claim. A claim without an answered question is judged by entailment and counts like one
+question. If values or arithmetic decide about a claim (:mod:`q2_metric.metrics.ruled`), they also
+decide about its questions.
 """
 
 from __future__ import annotations
@@ -33,22 +34,23 @@ from q2_metric.types import (
 )
 
 ASKED_AS_A_WHOLE = "Is it so?"
-"""The question shown for a claim that entailment judges as a whole."""
+"""The question that is shown for a claim judged as a whole."""
 Near = Callable[[str, str], Excerpt]
-"""Chooses the part of a text that is read for a question or a claim."""
+"""Chooses the part of a text (first argument) that is read for a question or claim (second one)."""
 _Claim = tuple[Example, int, int]
-"""A sentence of a response, by its characters."""
+"""A claim: the example, and the start and end of the claim's sentence in the response."""
 
 
 def in_context(
     examples: Sequence[Example], comparisons: Sequence[Comparison], stances: Stances,
     entailment: Entailment, personal: PersonalFilter | None, near: Near,
 ) -> list[Comparison]:
-    """The comparisons, weighted by their claims, and one for each claim without an answer.
+    """Weights each comparison by its claim, and adds one comparison for each claim without an
+    answer.
 
-    ``near`` chooses the parts of a long text that are read. A response without any question gets no
-    comparison, because it is judged as a whole. A claim about the speakers (``personal``) gets no
-    comparison either.
+    ``near`` chooses the parts of a long text that are read. Nothing is added for a response without
+    any question, because that response is judged as a whole. With ``personal``, nothing is added
+    for a claim about the speakers.
     """
     asked_about = {comparison.question.span.example for comparison in comparisons}
     claims = [claim for example in examples if example in asked_about
@@ -58,7 +60,7 @@ def in_context(
     judged = dict(zip(asked, entailment.judge(asked), strict=True)) if asked else {}
     verdicts = {claim: judged[pair] for claim, pair in pairs.items()}
     held = {claim: by_values(_text(claim), pairs[claim][0], pairs[claim][0]) for claim in claims}
-    # What follows needs no answer of the reader's.
+    # Claims that values already confirm do not need an answer from the reader.
     comparisons = [item for item in comparisons
                    if item.knowledge_answer is not None or not held.get(_claim_of(item))]
     answered = {_claim_of(item) for item in comparisons if item.knowledge_answer is not None}
@@ -73,15 +75,15 @@ def in_context(
 
 
 def _as_held(comparison: Comparison, held: bool | None) -> Comparison:
-    """The comparison, changed if values have decided whether its claim holds."""
+    """The comparison, with a new score if values have decided whether its claim holds."""
     if held is None:
         return comparison
     return replace(comparison, how="equal" if held else "contradicted", score=float(held))
 
 
 def as_judged(knowledge: str, claim: str, near: Near) -> tuple[str, str]:
-    """Premise and hypothesis. The claim's values are written as in the knowledge, and the premise
-    is the part of the knowledge ``near`` the claim."""
+    """The premise and the hypothesis with which NLI judges a claim. The premise is the part of the
+    knowledge that ``near`` chooses. The claim's values are written as in the knowledge."""
     premise = near(knowledge, claim).text
     return premise, in_notation_of(premise, claim)
 
@@ -96,7 +98,8 @@ def claim_of(question: Question) -> str:
 def _checked(
     comparisons: Sequence[Comparison], verdicts: Mapping[_Claim, Verdict], stances: Stances
 ) -> list[Comparison]:
-    """The comparisons, weighted; contradicted if the sentence of the answer denies the claim."""
+    """Weights each comparison by the verdict on its claim. A comparison counts as contradicted if
+    the knowledge's sentence with the answer denies the claim."""
     pairs = [_sentences(comparison) for comparison in comparisons]
     asked = [pair for pair in pairs if pair is not None]
     opposed = dict(zip(asked, stances.opposed(asked), strict=True))
@@ -113,12 +116,12 @@ def _checked(
 
 
 def _weight(verdict: Verdict) -> float:
-    """The weight of an answer, by what entailment says of its claim."""
+    """The weight of an answer, computed from the entailment verdict on its claim."""
     return 1 - verdict.contradiction * (1 - verdict.entailment)
 
 
 def _as_a_whole(claim: _Claim, verdict: Verdict) -> Comparison:
-    """The verdict of entailment on a claim, as a comparison."""
+    """Turns the entailment verdict on a whole claim into a comparison."""
     example, start, _ = claim
     text = _text(claim)
     question = Question(Span(example, text, start), ASKED_AS_A_WHOLE)
@@ -143,7 +146,8 @@ def _claim_of(comparison: Comparison) -> _Claim:
 
 
 def _sentences(comparison: Comparison) -> tuple[str, str] | None:
-    """The claim's sentence and the answer's sentence, if the answer counts for something."""
+    """The claim's sentence, and the knowledge's sentence with the answer. ``None`` if the answer
+    has no character offset or scores 0."""
     if comparison.knowledge_start is None or comparison.score == 0:
         return None
     knowledge = comparison.question.span.example.knowledge
@@ -152,7 +156,7 @@ def _sentences(comparison: Comparison) -> tuple[str, str] | None:
 
 
 def _sentence_at(text: str, place: int) -> tuple[int, int]:
-    """The sentence of a text that contains a position."""
+    """The character range of the sentence that contains the offset ``place``."""
     bounds = _bounds(text)
     at = bisect_right(bounds, place, key=lambda bound: bound[0]) - 1
     return bounds[at] if at >= 0 else (0, len(text))

@@ -13,19 +13,20 @@ from q2_metric.runtime_config import RUNTIME_FIELDS
 from q2_metric.types import Metric, Score
 
 Details = Literal["questions", "sentences", "parts"]
-"""What ``Score.evidence`` holds: Q²'s questions, judged claims, or parts of a combined score."""
+"""What ``Score.evidence`` contains: Q²'s questions, judged claims, or the parts of a combined
+score."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """A number that a metric gives each response.
+    """One number that a metric computes for each response.
 
     Attributes:
-        name: name in outputs and tables.
-        title: title for people.
+        name: name in output files.
+        title: title in tables and reports.
         field: field of :class:`~q2_metric.types.Score` that holds the number.
-        sign: "module:function" that makes the column's signature from the metric's; "" if both are
-            equal.
+        sign: "module:function" that makes the column's signature from the metric's; "" if both
+            signatures are equal.
         gloss: one line for people: what the number is, and what a high value means.
     """
 
@@ -36,34 +37,37 @@ class MetricColumn:
     gloss: str = ""
 
     def of(self, score: Score) -> float | None:
-        """The column's number in a score."""
+        """The value of this column for one score."""
         value: float | None = getattr(score, self.field)
         return value
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A metric, before it is loaded.
+    """The description of a metric, available before the metric is loaded.
 
     Attributes:
         name: name of the metric and of its first column.
-        title: title for people.
+        title: title in tables and reports.
         loader: "module:Class". ``Class.from_preset(preset, **keywords)`` makes the metric if the
-            entry has a model, a setting or a field of ``Running``; otherwise ``Class()`` does.
-        settings: "module:Class" of its settings dataclass; "" for none.
-        more: further columns.
-        details: what ``evidence`` of its scores holds; ``None`` for nothing.
-        models: keywords of models that may replace the preset's, such as "reader_model".
-        runtime: the fields of :class:`~q2_metric.runtime_config.RuntimeConfig` that it takes.
-        cached: whether computing a score takes longer than looking it up.
-        any_text: whether it also scores responses that claim nothing, as word overlap does. Other
-            metrics get only claims (:mod:`q2_metric.scoring.scores`).
-        evidence: whether ``score`` takes ``evidence=True``, which finds the support of each claim.
-        probability: whether its value is meant as P(supported), so that its calibration can be
-            measured.
-        bases: the metrics whose scores it is computed from, with the attributes that hold them
-            (``None`` if one is not used).
-        gloss: one line for people about its first column: what it is, and what a high value means.
+            entry names models, settings or runtime fields; otherwise ``Class()`` makes it.
+        settings: "module:Class" of the metric's settings dataclass; "" for no settings.
+        more: columns besides the first.
+        details: what ``Score.evidence`` contains; ``None`` if it is always empty.
+        models: keywords whose models replace the preset's models, such as "reader_model".
+        runtime: the fields of :class:`~q2_metric.runtime_config.RuntimeConfig` that the metric
+            takes.
+        cached: true if computing a score takes longer than reading it from the cache.
+        any_text: true if the metric also scores responses that claim nothing, as word overlap does.
+            Other metrics get only responses that claim something (:mod:`q2_metric.scoring.scores`).
+        evidence: true if ``score`` accepts ``evidence=True``, which also finds the source sentence
+            that decides each claim.
+        probability: true if the value is a probability that the response is supported. Its
+            calibration can then be measured.
+        bases: names of the metrics from whose scores this metric is computed. Each is also an
+            attribute of the metric, which is ``None`` if that base is not used.
+        gloss: one line for people about the first column: what it measures, and what a high value
+            means.
     """
 
     name: str
@@ -83,40 +87,40 @@ class Entry:
 
     @property
     def columns(self) -> tuple[MetricColumn, ...]:
-        """The numbers that it gives each response; the metric's own comes first."""
+        """The metric's columns. The column named after the metric comes first."""
         return (MetricColumn(self.name, self.title, gloss=self.gloss), *self.more)
 
     def signatures(self, signed: str) -> dict[str, str]:
-        """The signatures of its columns, made from the metric's signature."""
+        """The signature of each column, by column name, made from the metric's signature."""
         return {
             column.name: named(column.sign)(signed) if column.sign else signed
             for column in self.columns
         }
 
     def settings_class(self) -> Any:
-        """The dataclass of its settings, which it must have."""
+        """The dataclass of the metric's settings. The entry must have one."""
         return named(self.settings)
 
     def setting_fields(self) -> tuple[Setting, ...]:
-        """The fields of its settings dataclass, in order."""
+        """The fields of the metric's settings dataclass, in order."""
         return settings_of(named(self.settings)) if self.settings else ()
 
     def keywords(self) -> tuple[str, ...]:
-        """The keywords of :meth:`load`: runtime, models, settings."""
+        """The keywords of :meth:`load`: those for runtime, models and settings."""
         return (*self.runtime, *self.models, *(field.name for field in self.setting_fields()))
 
     def request(self, preset: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of ``load_metrics`` that change its scores.
+        """The arguments of ``load_metrics`` that can change the metric's scores.
 
-        Device and batch size are not among them.
+        Device and batch size are left out, because they change no score.
         """
         how = {name for name in RUNTIME_FIELDS if name != "dtype"}
         own = [name for name in self.keywords() if name not in how]
         return {"preset": preset, **given_of(keywords, own)}
 
     def load(self, preset: str, keywords: Mapping[str, Any]) -> Metric:
-        """Makes the metric. Keywords that it does not take, and those that are ``None``, are
-        ignored.
+        """Makes the metric. A keyword is ignored if the metric does not take it or if it is
+        ``None``.
 
         Raises:
             InputError: the preset is unknown, a setting has a wrong value, or the class is not a
@@ -143,11 +147,11 @@ class Entry:
 
 
 def given_of(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The keywords with these names that have a value."""
+    """Those of the keywords that have one of these names and are not ``None``."""
     return {name: keywords[name] for name in names if keywords.get(name) is not None}
 
 
 def named(where: str) -> Any:
-    """The object that "module:name" names."""
+    """Imports the object that "module:name" names."""
     module, _, name = where.partition(":")
     return getattr(import_module(module), name)

@@ -1,10 +1,11 @@
-"""Groundedness: one calibrated P(supported) from all evidence.
+"""Groundedness: one calibrated probability that the response is supported, from all evidence.
 
-It is a logistic of few numbers, each with a meaning of its own: how SCALE's network judges the
-claims, how much of the wording occurs in the knowledge, and what Q²'s questions found. Each of the
-two readings has its own coefficients, with and without the questions. They are fitted on
-human-labelled sources on which no network was trained, each with the same weight
-(``tools/training/groundedness.py``). The model card lists them.
+The probability is a logistic regression on a few numbers: how SCALE's network judges the claims,
+how much of the wording occurs in the knowledge, and what Q²'s questions found. There are two
+readings of "supported" (``GroundednessSettings.support``). Each reading has its own coefficients,
+once with and once without the questions. The coefficients are fitted on human-labelled sources on
+which no network was trained, each source with the same weight (``tools/training/groundedness.py``).
+The model card lists them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from q2_metric.text.values import in_notation_of
 from q2_metric.types import Comparison, Example, Judgement, Part, Score
 
 PRIOR = 0.55
-"""Mean score of a question, roughly. A response with few questions is drawn towards it."""
+"""Approximate mean score of a question. The mean of a response with few questions is drawn towards
+it."""
 
 MOST_SURE = 1e-3
 """Probabilities are clipped to this and to 1 minus this before their logits are taken."""
@@ -39,12 +41,13 @@ MOST_SURE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The logistic: P = 1 / (1 + exp(-(intercept + Σ weight · (value - mean) / deviation))).
+    """The logistic regression: P = 1 / (1 + exp(-(intercept + Σ weight · (value - mean) /
+    deviation))).
 
     Attributes:
-        name: name in signatures.
-        intercept: of the logistic.
-        features: (mean, deviation, weight) of each number, by name.
+        name: name of the coefficients in signatures.
+        intercept: intercept of the logit.
+        features: (mean, deviation, weight) of each input number, by the number's name.
     """
 
     name: str
@@ -53,7 +56,8 @@ class Head:
 
     @classmethod
     def load(cls, path: str | Path, which: str) -> Head:
-        """The head with a name ("consistent", "attributable+questions") from a JSON file.
+        """Reads the head with this name ("consistent", "attributable+questions", …) from a JSON
+        file.
 
         Raises:
             ModelError: the file is missing or has no such head.
@@ -68,7 +72,8 @@ class Head:
             raise ModelError(f"{path}: has no groundedness head {which!r} ({error})") from error
 
     def parts(self, values: Mapping[str, float]) -> tuple[Part, ...]:
-        """Each number with its contribution to the logit, up or down, the strongest first."""
+        """Each input number with its contribution to the logit, which may be negative. The largest
+        contribution, up or down, comes first."""
         parts = [Part(name, values[name], weight * (values[name] - mean) / deviation)
                  for name, (mean, deviation, weight) in self.features.items()]
         return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
@@ -84,13 +89,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class GroundednessSettings:
-    """The meaning of the probability, and what it rests on.
+    """Settings of groundedness: what the probability means and what it is computed from.
 
     Attributes:
         support: the reading: "consistent" wants no claim contradicted or invented, "attributable"
             wants every statement stated in the knowledge.
-        asked: "count" Q²'s questions, or "skip" them, which leaves a quarter of the work. By
-            default they count if Q² is among the metrics.
+        asked: "count" Q²'s questions, or "skip" them, which needs a quarter of the time. By default
+            the questions count if Q² is among the metrics.
     """
 
     support: Reading = "consistent"
@@ -102,13 +107,13 @@ class GroundednessSettings:
 
 
 class Groundedness:
-    """P(the response is supported by the knowledge), with its parts and claims.
+    """The probability that the knowledge supports the response, with its parts and claims.
 
     Args:
-        scale: the SCALE metric whose claims count.
-        head: the logistic, fitted on SCALE's scores, and on Q²'s if ``q2`` is given.
+        scale: the SCALE metric that judges the claims.
+        head: the logistic regression. It must be fitted with Q²'s questions if ``q2`` is given.
         preset: name of the preset in the signature.
-        q2: the Q² metric whose questions count; ``None`` without questions.
+        q2: the Q² metric that asks the questions; ``None`` if no questions count.
     """
 
     name = "groundedness"
@@ -133,15 +138,15 @@ class Groundedness:
 
     @classmethod
     def from_preset(cls, preset: str = "bundled", **keywords: Any) -> Groundedness:
-        """The metric with a preset's models.
+        """Makes the metric with a preset's models.
 
         Args:
-            preset: a preset with a head: "bundled" or "bundled-small".
+            preset: a preset for which groundedness was fitted: "bundled" or "bundled-small".
             keywords: the fields of :class:`GroundednessSettings` and of
                 :class:`~q2_metric.runtime_config.RuntimeConfig`.
 
         Raises:
-            InputError: the preset has no head, or a keyword is unknown.
+            InputError: groundedness was not fitted for the preset, or a keyword is unknown.
             ModelError: the models cannot be loaded.
         """
         from q2_metric.models import presets
@@ -162,23 +167,23 @@ class Groundedness:
     def score(self, examples: Sequence[Example], *, evidence: bool = False) -> list[Score]:
         """A score in (0, 1) for each example, in order.
 
-        ``Score.evidence`` has the parts and the claims. With ``evidence=True``, each claim also has
-        the sentence of the knowledge that decides it.
+        ``Score.evidence`` contains the parts and the claims. With ``evidence=True``, each claim
+        also contains the sentence of the knowledge that decides it.
 
-        If SCALE has no value (nothing is claimed, for example), the value is ``None`` for the same
-        reason, or 0 under the reading "attributable".
+        If SCALE has no value, for example because nothing is claimed, the value is ``None`` with
+        SCALE's reason. With ``support="attributable"``, a response that claims nothing scores 0.
         """
         asked = [self.q2.score(examples)] if self.q2 else []
         return self.of(self.scale.score(examples, evidence=evidence), *asked)
 
     @property
     def computed_from(self) -> tuple[str, ...]:
-        """The signatures of the metrics whose scores :meth:`of` takes."""
+        """The signatures of the metrics whose scores :meth:`of` needs."""
         return (self.scale.signature, *([self.q2.signature] if self.q2 else []))
 
     def of(self, judged: Sequence[Score], asked: Sequence[Score] | None = None) -> list[Score]:
-        """Scores of responses from their scores by SCALE (and Q²), without running these metrics
-        again."""
+        """Computes groundedness from existing scores of the same responses by SCALE (and Q²). These
+        two metrics are not run again."""
         questions: Sequence[Score | None] = [None] * len(judged) if asked is None else asked
         return [self._total(claims, answers)
                 for claims, answers in zip(judged, questions, strict=True)]
@@ -195,11 +200,12 @@ class Groundedness:
 
 
 def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
-    """The part by which rules move the logit; none if they leave it as it is.
+    """The part by which rules move the logit; empty if no rule moves it.
 
-    Wording cannot make up for a value that the knowledge contradicts. If rules decide all claims,
-    wording counts neither way: "for 20 years" shares no word with "from 1990 to 2010". Of 68
-    labelled responses that are bounded here, 66 are on the side of the bound.
+    Good wording cannot make up for a value that the knowledge contradicts. If values support all
+    claims, poor wording does not lower the score: "for 20 years" shares no word with "from 1990 to
+    2010". Rules set a bound for 68 labelled responses, and 66 of them have the label that the bound
+    suggests.
     """
     bound = logit
     if claims and all(claim.rule == "values" and claim.verdict == "supported" for claim in claims):
@@ -211,7 +217,7 @@ def _by_rule(logit: float, claims: Sequence[Judgement]) -> tuple[Part, ...]:
 
 
 def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
-    """The judgement with those questions whose span lies in the claim."""
+    """Adds to a judgement the questions whose span lies in its claim."""
     claim = judged.claim
     about = [item for item in (asked.evidence if asked else ()) if isinstance(item, Comparison)
              and (claim.kind == "answer" or claim.start <= item.question.span.start < claim.end)]
@@ -219,16 +225,17 @@ def _with_questions(judged: Judgement, asked: Score | None) -> Judgement:
 
 
 def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
-    """The numbers that the head weighs, by name.
+    """The input numbers of the head, by name.
 
     Args:
-        judged: a response's score by SCALE, with a value.
-        asked: the response's score by Q².
+        judged: a response's score by SCALE; its value is not ``None``.
+        asked: the same response's score by Q²; ``None`` if the questions do not count.
 
     Returns:
-        ``claims``: mean logit of the claims' support; ``weakest``: the least of them; ``words``,
-        ``numbers``, ``phrases``: :class:`q2_metric.text.overlap.Overlap`; with ``asked``,
-        ``questions``: the expected scores of Q²'s questions, drawn towards the prior.
+        ``claims`` is the mean logit of the claims' support, and ``weakest`` the smallest logit.
+            ``words``, ``numbers`` and ``phrases`` are the shares of
+            :class:`q2_metric.text.overlap.Overlap`. With ``asked``, ``questions`` is the mean
+            expected score of Q²'s questions, drawn towards the prior.
     """
     claims = list(map(_logit, distinct(
         item for item in judged.evidence if isinstance(item, Judgement))))
@@ -248,13 +255,15 @@ def evidence(judged: Score, asked: Score | None = None) -> dict[str, float]:
 
 
 def _stated(judged: Score) -> str | None:
-    """The statement of a short answer and its question; ``None`` for any other response."""
+    """The statement made from a short answer and its question; ``None`` if the response is no short
+    answer."""
     return next((item.claim.text for item in judged.evidence
                  if isinstance(item, Judgement) and item.claim.kind == "answer"), None)
 
 
 def _expected(asked: Comparison) -> float:
-    """A question's expected score: the class scores, weighted by the class probabilities."""
+    """The expected score of a question: the score of each class, weighted by the class's
+    probability."""
     if asked.how not in ("nli", "token_f1") or asked.verdict is None:
         return asked.score
     return asked.verdict.entailment + asked.verdict.neutral * asked.f1

@@ -1,4 +1,5 @@
-"""From a verdict to a judgement: the decision about a claim, and the sentence that decides it."""
+"""Turns verdicts into judgements: decides about each claim, and records the sentence that decides.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +11,19 @@ from q2_metric.text.nearest import WordIndex
 from q2_metric.types import Claim, Decision, Example, Judgement, Score, Verdict
 
 SUPPORTED = 0.5
-"""A claim with a higher support is called supported."""
+"""A claim is called supported if its support is above this number."""
 
 
 def decision(verdict: Verdict, support: float) -> Decision:
-    """The decision about a claim from the verdict of its best chunk: supported, contradicted or not
-    found."""
+    """Decides whether a claim is supported, contradicted or not found, from the verdict of its best
+    chunk."""
     if support > SUPPORTED:
         return "supported"
     return "contradicted" if verdict.contradiction > verdict.neutral else "not found"
 
 
 def nothing_claimed(example: Example) -> Score:
-    """The score of a response that claims nothing which could be supported."""
+    """The score 0 of a response that claims nothing."""
     whole = Claim(example.response.strip(), 0, len(example.response))
     return Score(example, 0.0, (Judgement(whole, 0.0, "not found"),))
 
@@ -30,7 +31,8 @@ def nothing_claimed(example: Example) -> Score:
 def decided(
     judged: Judgement, knowledge: str, place: tuple[int, int], support: float
 ) -> Judgement:
-    """The judgement with the sentence of the knowledge at [start, end)."""
+    """Adds the sentence of the knowledge that decides to a judgement. ``place`` is its character
+    range."""
     start, end = place
     lines = knowledge[:start].split("\n")
     return replace(
@@ -40,13 +42,14 @@ def decided(
 
 
 def distinct(judged: Iterable[Judgement]) -> list[float]:
-    """The support of each distinct claim: a repeated claim counts once, so repeating a true claim
+    """The support of each distinct claim. A repeated claim counts once, so repeating a true claim
     does not make up for a false one."""
     return list({" ".join(one.claim.text.lower().split()): one.support for one in judged}.values())
 
 
 def aggregate(supports: Sequence[float], how: str) -> float | None:
-    """A response's score: the "mean", the least ("min") or the harmonic mean ("hmean")."""
+    """Combines the supports of a response's claims into one score: their "mean", their minimum
+    ("min") or their harmonic mean ("hmean"). ``None`` without claims."""
     if not supports:
         return None
     if how == "min":
@@ -60,15 +63,16 @@ def deciding(
     judged: Judgement, claim: str, sentences: Sequence[str],
     known: Mapping[tuple[str, str], Verdict], best: int,
 ) -> int:
-    """The sentence of the knowledge that decides: for a supported claim the one that supports it
-    best, for a contradicted claim the one that contradicts it most, otherwise the one that shares
-    most words with it.
+    """The index of the sentence that decides about a claim. For a supported claim, this is the
+    sentence that supports it best. For a contradicted claim, it is the sentence that contradicts it
+    most. Otherwise, it is the sentence that shares most words with the claim.
 
     Args:
-        claim: the claim, as it was judged.
+        claim: the claim as the model read it.
         sentences: the sentences that were searched.
-        known: verdicts by (sentence, claim); only sentences that were judged alone can decide.
-        best: the place of the best support.
+        known: verdicts by (sentence, claim). For a claim that is not supported, only sentences with
+            a verdict of their own are considered.
+        best: the index of the sentence that supports the claim best.
     """
     places = [i for i, sentence in enumerate(sentences) if (sentence, claim) in known]
     if judged.verdict == "contradicted" and places:
@@ -80,9 +84,10 @@ def deciding(
 
 
 def as_written(score: Score, example: Example, known: Excerpt | None = None) -> Score:
-    """The score of an example, with passages as its knowledge has them.
+    """The score of the original example, with passages quoted from the example's own knowledge.
 
-    ``known`` is the knowledge that was read instead: without marks, and with tables as sentences.
+    ``known`` is the text that the metric read instead of the knowledge: without marks, and with
+    tables as sentences.
     """
     evidence = tuple(_written(item, example.knowledge, known) if known else item
                      for item in score.evidence if isinstance(item, Judgement))

@@ -31,13 +31,13 @@ class NliSettings:
 
 
 class EndToEndNli:
-    """Entailment of the whole response by the knowledge: 1, 0.5 (neutral) or 0.
+    """Whether the knowledge entails the whole response: 1 (entailment), 0.5 (neutral) or 0.
 
-    The premise is the knowledge and the hypothesis the response, as in Q²'s fallback. ``verdict``
-    is kept in the score.
+    The premise is the knowledge and the hypothesis the response, as in Q²'s fallback. The model's
+    verdict is in ``Score.verdict``.
 
     Args:
-        entailment: the model that judges.
+        entailment: the NLI model.
         preset: name of the preset in the signature.
     """
 
@@ -52,7 +52,7 @@ class EndToEndNli:
     def from_preset(
         cls, preset: str = "bundled", *, nli_model: str | None = None, **keywords: Any
     ) -> EndToEndNli:
-        """The metric with a preset's NLI model, or with ``nli_model`` instead.
+        """Makes the metric with a preset's NLI model, or with ``nli_model`` instead.
 
         Args:
             preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
@@ -62,7 +62,7 @@ class EndToEndNli:
                 :class:`~q2_metric.runtime_config.RuntimeConfig`.
 
         Raises:
-            InputError: an unknown preset or keyword.
+            InputError: the preset or a keyword is unknown.
             MissingExtra: the preset needs a package that is not installed.
             ModelError: the model cannot be loaded.
         """
@@ -76,7 +76,7 @@ class EndToEndNli:
 
     @claims_only
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """One score for each example, in order. The model is called once for all."""
+        """One score for each example, in order. One call of the model judges all examples."""
         verdicts = self._entailment.judge([(item.knowledge, item.response) for item in examples])
         return [
             Score(item, FALLBACK_SCORE[verdict.label], verdict=verdict)

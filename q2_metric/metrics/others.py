@@ -1,13 +1,13 @@
-"""Metrics of other people: "package.module:Class", and metrics of installed packages.
+"""Metrics from other code: "package.module:Class", and metrics of installed packages.
 
-A package adds a metric with an entry point of the group ``q2_metric.metrics``. It names the class
-or, for more information, its :class:`~q2_metric.metrics.entry.Entry`::
+A package adds a metric with an entry point of the group ``q2_metric.metrics``. The entry point
+names the class or, to give more information, its :class:`~q2_metric.metrics.entry.Entry`::
 
     [project.entry-points."q2_metric.metrics"]
     chrf = "my_package.chrf:ChrF"
 
-The module is imported when metrics are listed. So it should import slow libraries inside functions,
-and must not import ``q2_metric.metrics.registry``.
+The package's module is imported whenever metrics are listed. So it should import slow libraries
+inside functions. It must not import ``q2_metric.metrics.registry``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from q2_metric.metrics.entry import Entry
 _LOG = logging.getLogger(__name__)
 
 GROUP = "q2_metric.metrics"
-"""The group of the entry points."""
+"""The entry-point group in which other packages register their metrics."""
 
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -35,11 +35,12 @@ RESERVED = frozenset((
     "questions", "dropped", "claims", "parts", "fallback", "coverage", "no_claim", "empty",
     "no_answer_rate", "f1", "bleu", "n", "signature",
 ))
-"""Names that outputs use for something else."""
+"""Names that outputs use for other columns, so no metric can have them."""
 
 
 def by_path(where: str) -> Entry:
-    """The entry of "package.module:Class". ``Class`` may also be the name of an :class:`Entry`.
+    """Imports "package.module:Class" and returns the metric's entry. ``Class`` may also be the name
+    of an :class:`Entry`.
 
     Raises:
         InputError: there is no such class, or it is not a metric.
@@ -49,7 +50,7 @@ def by_path(where: str) -> Entry:
     module, _, name = where.partition(":")
     try:
         home = import_module(module)
-    except Exception as error:  # of anybody's code
+    except Exception as error:  # importing other code can raise anything
         why = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"the metric {where}: {module} cannot be imported: {why}") from error
     one = getattr(home, name, None)
@@ -69,7 +70,7 @@ def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
     """Checks that a metric's columns do not clash with those of other metrics.
 
     Raises:
-        InputError: a name is taken, or outputs cannot have it.
+        InputError: another metric has a column of this name, or the name is reserved.
     """
     if entry.name in others:
         raise InputError(f"the name {entry.name!r} already belongs to the metric "
@@ -85,7 +86,8 @@ def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
 
 
 def installed(ours: Mapping[str, Entry]) -> dict[str, Entry]:
-    """The metrics of installed packages, by name. Unusable metrics are left out with a warning."""
+    """The metrics of installed packages, by name. A metric that cannot be used is skipped with a
+    warning."""
     entries: dict[str, Entry] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TokenF1:
-    """Token F1 of the response with the knowledge, in [0, 1], normalised as in Q²."""
+    """Token F1 between response and knowledge, in [0, 1], with Q²'s normalisation."""
 
     name = "knowledge_f1"
 
@@ -32,8 +32,8 @@ class TokenF1:
 class Bleu:
     """Sentence BLEU of the response with the knowledge as reference, in [0, 1].
 
-    It is sacrebleu's with effective order, so that responses under four words can score. The
-    signature contains sacrebleu's own settings.
+    sacrebleu computes it with effective order, so that responses of fewer than four words can score
+    above 0. The signature contains sacrebleu's own settings.
     """
 
     name = "knowledge_bleu"
@@ -54,27 +54,29 @@ class Bleu:
 
 
 def corpus_bleu(responses: Sequence[str], references: Sequence[str | Sequence[str]]) -> float:
-    """BLEU of a system in [0, 1], with one or several references for each response.
+    """Corpus BLEU of a system's responses in [0, 1], with one or several references for each
+    response.
 
-    This is the figure that papers report: n-grams of all responses are counted together, so it is
-    not a mean. It is 0 without responses.
+    Papers report this figure. It counts the n-grams of all responses together, so it is not the
+    mean of sentence scores. It is 0 if there are no responses.
     """
     from sacrebleu.metrics.bleu import BLEU
 
     if not responses:
         return 0.0
     several = [[reference] if isinstance(reference, str) else reference for reference in references]
-    # sacrebleu wants everybody's first reference, everybody's second, …; None stands for a gap.
+    # sacrebleu takes one list of all first references, one of all second references, and so on.
+    # None marks a missing reference.
     return _share(BLEU().corpus_score(list(responses), list(zip_longest(*several))).score)
 
 
 def _share(percent: float) -> float:
-    """BLEU's percentage as a share, at most 1 (rounding errors can exceed it)."""
+    """Converts BLEU's percentage to a share. Shares above 1, caused by rounding, become 1."""
     return min(1.0, percent / 100)
 
 
 def _bleu_signature(bleu: BLEU) -> str:
-    bleu.sentence_score("", [""])  # it knows its signature only after a first score
+    bleu.sentence_score("", [""])  # sacrebleu knows its signature only after a first score
     settings: dict[str, object] = {}
     for part in str(bleu.get_signature()).split("|"):
         key, _, value = part.partition(":")

@@ -1,4 +1,4 @@
-"""Which sentence of the knowledge decides about each claim (SCALE, section 3.2)."""
+"""Finds the sentence of the knowledge that decides about each claim (SCALE, section 3.2)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from q2_metric.text.search import UnitRange, search_each, tree_search
 from q2_metric.types import Judgement, Verdict
 
 SEARCHED = 5
-"""Number of sentences of a chunk among which the one that decides is searched."""
+"""Maximum number of a chunk's sentences that are judged to find the one that decides."""
 
 Pair = tuple[str, str]
 Place = tuple[int, int]
 
 
 def nearest(knowledge: str, places: Sequence[Place], claim: str) -> list[Place]:
-    """The places of the :data:`SEARCHED` sentences that share most words with the claim."""
+    """The character ranges of the :data:`SEARCHED` sentences that share most words with the claim.
+    """
     parts = WordIndex([knowledge[start:end] for start, end in places])
     return [places[i] for i in parts.nearest(claim, SEARCHED)]
 
 
 @dataclass(frozen=True, slots=True)
 class TreeDivision:
-    """How :func:`~q2_metric.text.search.tree_search` divides the sentences of each search."""
+    """The arguments of :func:`~q2_metric.text.search.tree_search`: how to divide the sentences."""
 
     sizes: Sequence[Sequence[int]]
     branches: int
@@ -34,13 +35,13 @@ class TreeDivision:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches for the sentences that decide.
+    """One search for each claim: which sentence of the knowledge decides about it.
 
     Attributes:
-        knowledge: the text that each search reads.
-        judged: the judgement that it is about.
-        said: the claim, as the model reads it.
-        units: the places of the sentences in the knowledge.
+        knowledge: the text in which each search looks.
+        judged: the judgement of each search's claim.
+        said: the claim of each search, as the model reads it.
+        units: the character ranges of the sentences of each search.
     """
 
     knowledge: Sequence[str]
@@ -52,13 +53,13 @@ class Search:
         self, ask: Callable[[Sequence[Pair]], Sequence[Verdict]], read: Callable[[Verdict], float],
         tree: TreeDivision | None,
     ) -> list[Place | None]:
-        """The place of the sentence that decides; ``None`` if there are no sentences.
+        """The character range of the deciding sentence of each search; ``None`` without sentences.
 
         Args:
-            ask: gives the verdict of each (text, claim).
-            read: gives the support of a verdict.
-            tree: how the sentences are divided. Without it, each sentence is judged alone, and the
-                judgement says what decides: what supports the claim, or what contradicts it.
+            ask: judges (text, claim) pairs.
+            read: computes the support from a verdict.
+            tree: how to divide the sentences for a tree search. With ``None``, each sentence is
+                judged alone, and :func:`q2_metric.metrics.judgements.deciding` chooses.
         """
         seen: dict[Pair, Verdict] = {}
 
@@ -78,7 +79,8 @@ class Search:
         return [None if index is None else self.units[n][index] for n, index in enumerate(best)]
 
     def pairs(self, places: Sequence[Place | None]) -> list[Pair | None]:
-        """The sentence at each place and its claim."""
+        """The (sentence, claim) pair of each search, from the sentence's character range; ``None``
+        without one."""
         return [place and self._pair(n, *place) for n, place in enumerate(places)]
 
     def _pair(self, search: int, start: int, end: int) -> Pair:

@@ -1,7 +1,7 @@
-"""Q²: asks about the response, answers from the knowledge, compares by NLI.
+"""Q²: asks questions about the response, answers them from the knowledge, and compares the answers.
 
-Honovich et al., "Q²: Evaluating Factual Consistency in Knowledge-Grounded Dialogues via
-Question Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
+Honovich et al., "Q²: Evaluating Factual Consistency in Knowledge-Grounded Dialogues via Question
+Generation and Question Answering", EMNLP 2021 (arXiv 2104.08202).
 """
 
 from __future__ import annotations
@@ -93,18 +93,19 @@ class Q2:
         coreference_model: str | None = None,
         **keywords: Any,
     ) -> Q2:
-        """The metric with a preset's models, any of which may be replaced.
+        """Makes the metric with a preset's models. Each model can be replaced.
 
         Args:
             preset: "bundled" or "bundled-small" (offline), "paper", "paper-exact", "paper-small" or
                 "modern".
             question_model, reader_model, nli_model: a Hub name or local folder that replaces the
                 preset's model.
-            coreference_model: model of the coreference backend; its default if ``None``.
+            coreference_model: model of the coreference backend; ``None`` means the backend's
+                default.
             keywords: fields of :class:`Q2Settings` and of
-                :class:`~q2_metric.runtime_config.RuntimeConfig` (device, dtype, batch_size, …).
-                The default of a setting is the preset's, or the paper's with another
-                ``nli_model``.
+                :class:`~q2_metric.runtime_config.RuntimeConfig` (device, dtype, batch_size, …). A
+                setting that is not given has the preset's value. If ``nli_model`` is given, it has
+                the paper's value instead.
 
         Raises:
             InputError: a preset or setting is unknown.
@@ -138,7 +139,7 @@ class Q2:
 
     def _signature(self, preset: str) -> str:
         chosen = self.settings
-        # Questions made by rule are not decoded, whatever the setting.
+        # Rules make their questions without decoding, so the setting has no effect.
         decoding = getattr(self.questions, "decoding", chosen.decoding)
         sampled = {"seed": chosen.seed} if decoding == "sample" else {}
         return signature("q2", {
@@ -163,12 +164,12 @@ class Q2:
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """A score for each example, in order.
 
-        Each stage runs once over all examples, and equal work is done once. Values are in [0, 1]. A
-        response without a valid question has ``fallback=True``, or the value ``None`` with the
-        setting ``fallback=False``.
+        Each stage runs once over all examples, and repeated inputs are processed once. Values are
+        in [0, 1]. A response without a valid question is scored by end-to-end NLI, and its score
+        has ``fallback=True``. With the setting ``fallback=False``, its value is ``None``.
         """
         resolved = self._resolve(examples)
-        # No rule could turn their yes/no questions into statements.
+        # Answers yes or no whose question no rule could turn into a statement.
         silent = {example for example in resolved if self.short_answers and is_verdict(example)}
         unique = [example for example in dict.fromkeys(resolved) if example not in silent]
         questions, dropped = self._valid_questions(unique)
@@ -197,8 +198,8 @@ class Q2:
         ]
 
     def _resolve(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples without markup, short answers as statements and, if requested, with resolved
-        pronouns in their responses."""
+        """The examples as Q² reads them. Markup is removed, and short answers become statements. If
+        requested, the pronouns of the response are resolved."""
         if self.settings.markup == "skip":
             examples = list(map(without_marks, examples))
         if self.short_answers:
@@ -211,7 +212,7 @@ class Q2:
         return [replace(e, response=text) for e, text in zip(examples, texts, strict=True)]
 
     def _whole(self, example: Example) -> tuple[str, str]:
-        """Premise and hypothesis of end-to-end NLI."""
+        """The premise and the hypothesis with which NLI judges the whole response."""
         if self.settings.recipe == "authors":
             return example.knowledge.lower(), example.response.lower()
         if self._by_value:
@@ -221,9 +222,10 @@ class Q2:
     def _valid_questions(
         self, examples: Sequence[Example]
     ) -> tuple[list[Question], list[Dropped]]:
-        """The questions that are not personal and that the response answers with their span.
+        """The valid questions, and one rejected question for each span without a valid question.
 
-        Also, for each span without such a question, its first rejected question.
+        A question is valid if it is not personal and the response answers it with its span. If all
+        questions of a span are rejected, the first of them is returned.
         """
         spans = [span for some in self.spans.find(examples) for span in some]
         candidates = self.questions.generate(spans)
@@ -246,11 +248,12 @@ class Q2:
         self, spans: Sequence[Span], candidates: Sequence[Sequence[str]],
         dropped: dict[int, Dropped],
     ) -> list[list[str]]:
-        """The valid questions among the candidates of each span. ``dropped`` gets the first invalid
-        one.
+        """The valid questions of each span, among its candidates. The first invalid candidate of
+        each span is added to ``dropped``.
 
-        If the first valid question of a span is enough, the best candidates of all spans are read
-        first, then the second best of the spans that failed, and so on.
+        If one valid question for each span is enough, the best candidates of all spans are read
+        first. Then the second-best candidates of the spans without a valid question are read, and
+        so on.
         """
         settings = self.settings
         whole, theirs = settings.reading == "response", settings.recipe == "authors"
@@ -278,13 +281,14 @@ class Q2:
         return valid
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """The reader's answers. A question about the same text is read only once."""
+        """The reader's answer to each (question, text) pair. Repeated pairs are read once."""
         unique = list(dict.fromkeys(pairs))
         answers = dict(zip(unique, self.reader.read(unique), strict=True)) if unique else {}
         return [answers[pair] for pair in pairs]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer | None]:
-        """The answers of the knowledge, read in the passages nearest to question and claim."""
+        """The knowledge's answer to each question. The reader sees the passages that share most
+        words with the question and its claim."""
         near = [self._near(q.span.example.knowledge, f"{q.text} {claim_of(q)}") for q in questions]
         read = self._read([(q.text, part.text) for q, part in zip(questions, near, strict=True)])
         return [
@@ -294,12 +298,13 @@ class Q2:
         ]
 
     def _near(self, knowledge: str, about: str) -> Excerpt:
-        """The part of the knowledge that is read for a question or a claim."""
+        """The part of the knowledge that is read for ``about``, a question or a claim."""
         settings = self.settings
         return excerpt(knowledge, about, settings.top_passages, settings.markup == "skip")
 
     def _compare(self, questions: Sequence[Question]) -> list[Comparison]:
-        """Each question answered from the knowledge and compared (section 2.3)."""
+        """Answers each question from the knowledge, and compares this answer with the question's
+        span (section 2.3)."""
         answers = self._answers(questions)
         theirs, by_value = self.settings.recipe == "authors", self._by_value
         asked = [None if not self.settings.nli else authors.to_judge(q, a) if theirs
@@ -316,7 +321,8 @@ class Q2:
     def _total(
         self, example: Example, evidence: list[Comparison], verdict: Verdict | None
     ) -> Score:
-        """The mean over a response's questions, or its fallback (section 2.4)."""
+        """The score of a response: the mean over its questions, or the fallback if it has none
+        (section 2.4)."""
         if not evidence:
             value = self._fallback(verdict) if verdict else None
             return Score(example, value, (), verdict is not None, value, verdict)
@@ -331,17 +337,18 @@ class Q2:
         )
 
     def _fallback(self, verdict: Verdict) -> float:
-        """End-to-end NLI as a score (section 4.2)."""
+        """The score that an end-to-end NLI verdict gives a response (section 4.2)."""
         if self.settings.fallback_score == "expected":
             return verdict.entailment + 0.5 * verdict.neutral
         return FALLBACK_SCORE[verdict.label]
 
 
 def without_nli(signed: str) -> str:
-    """The signature of "Q² without NLI", which is computed together with Q²."""
+    """Makes the signature of "Q² without NLI" from Q²'s signature. Both are computed in the same
+    run."""
     _, settings = parse(signed)
     settings["compare"] = "f1"
     if settings.get("fallback") == "off":
         settings["nli"] = "off"
-    settings.pop("calibration", None)  # it is not applied to this variant
+    settings.pop("calibration", None)  # the calibration is not applied to Q² without NLI
     return signature("q2_no_nli", settings)

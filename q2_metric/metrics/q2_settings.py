@@ -12,53 +12,58 @@ from q2_metric.metrics.settings import check_labels
 
 @dataclass(frozen=True, slots=True)
 class Q2Settings:
-    """What the papers leave open or vary. The defaults are the EMNLP paper's.
+    """Settings of Q²: what the papers leave open or vary. The defaults are those of the EMNLP
+    paper.
 
-    ``--help`` shows the first sentence of each.
+    ``--help`` shows the first sentence of each setting.
 
     Attributes:
         decoding: how a question model generates questions (section 2.2; table 8's ablation).
         questions_per_span: keep a span's first valid question only, or all its valid questions.
         personal: remove questions about the speakers, or keep them for persona data.
-        nli: compare unequal answers by NLI; otherwise by token F1 alone.
-        fallback: score a response without a valid question by end-to-end NLI; otherwise
-            its value is ``None``.
-        drop_unanswerable: leave out unanswerable questions if at least one question is
-            answerable. This is v1's Q²*, for persona data.
+        nli: compare unequal answers by NLI; if false, by token F1 alone.
+        fallback: score a response without a valid question by end-to-end NLI; if false, its value
+            is ``None``.
+        drop_unanswerable: leave out unanswerable questions if at least one question is answerable.
+            This is v1's Q²*, for persona data.
         coreference: experimental: resolve the response with its dialogue history first (v1,
             appendix A). The model that it needs is not on the package index.
         seed: random seed of ``decoding="sample"``.
         comparison: "verdict" scores two different answers by their most probable NLI class,
-            "expected" by the probabilities of all classes. The first is section 2.3, the second
-            is e + n * token F1.
+            "expected" by the probabilities of all classes. "verdict" is the rule of section 2.3.
+            With "expected", the score is e + n * token F1, where e and n are the probabilities of
+            entailment and neutral.
         fallback_score: "verdict" scores end-to-end NLI by the most probable class (1, 0.5 or 0),
-            "expected" by the probabilities of all classes. The first is section 4.2, the second
-            is e + 0.5 n.
+            "expected" by the probabilities of all classes. "verdict" is the rule of section 4.2.
+            With "expected", the score is e + 0.5 n.
         reading: the text in which a span's questions are made and answered: its sentence with its
-            "neighbours", or the whole "response" as in the papers. Both are equal up to three
-            sentences. Beyond that, the cost of "response" grows with the square of its length.
-        round_trip: what the response must answer for a question to be valid: "exact" the span,
-            "list" the span or a list that contains it, "off" anything. With "off" the response is
-            not read. This is meant for questions made by rules, few of which are invalid.
+            "neighbours", or the whole "response" as in the papers. For a response of up to three
+            sentences, both are the same text. For longer responses, the cost of "response" grows
+            with the square of their length.
+        round_trip: which answer from the response makes a question valid: "exact" accepts only the
+            span, "list" also a list that contains the span, and "off" any answer. With "off", the
+            response is not read. "off" suits questions made by rules, because few of them are
+            invalid.
         nli_labels: the classes of ``nli_model`` in the order of its outputs, such as
             "entailment,neutral,contradiction", if its config does not name them.
-        recipe: whose spans, answers and comparisons are used: those of the "paper", or those of
-            the "authors" in their program q-squared. "paper" corrects mistakes of that program.
+        recipe: whose spans, answers and comparisons are used: those of the "paper", or those of the
+            "authors" in their program q-squared. "paper" corrects mistakes of that program.
             "authors" also scores responses that claim nothing.
-        values: compare numbers, amounts, dates and times as "text", as in the papers, or by
-            "value" in any notation. By value, "25" and "twenty-five" are equal, and "25" and "52"
+        values: compare numbers, amounts, dates and times as "text", as in the papers, or by "value"
+            in any notation. By value, "25" and "twenty-five" are equal, and "25" and "52"
             contradict each other.
         context: "check" whether the knowledge denies a claim, leaves it open or has other values,
-            or switch this "off" as in the papers. A claim is here a sentence of the response. An
-            answer counts for less if NLI finds its claim contradicted. It counts for nothing if
-            the sentence of the knowledge that contains the answer denies the claim, leaves it
-            open or has other values. A claim without an answered question is judged by NLI and
-            counts like one question.
+            or switch this "off" as in the papers. A claim here is a sentence of the response. An
+            answer counts for less if NLI finds its claim contradicted. The answer counts for
+            nothing if the knowledge's sentence with the answer denies the claim, leaves it open or
+            has other values. A claim without an answered question is judged by NLI and counts like
+            one question.
         top_passages: number of passages of about 200 tokens in which an answer is sought (0: all,
-            as in the papers). They are those that share most words with question and claim.
+            as in the papers). The passages that share most words with the question and its claim
+            are chosen.
         markup: "keep", as in the papers, or "skip" what claims nothing: citation marks, HTML,
-            Markdown and list numbers. With "skip", the cells of a table of the knowledge are read
-            with their row and column.
+            Markdown and list numbers. With "skip", each cell of a table in the knowledge is read
+            together with its row and column.
     """
 
     decoding: Literal["beam", "greedy", "sample"] = "beam"
@@ -93,10 +98,10 @@ class Q2Settings:
 
 _NOT_THEIRS = {"comparison": "verdict", "fallback_score": "verdict", "round_trip": "exact",
                "values": "text", "context": "off", "top_passages": 0}
-"""Settings that ``recipe="authors"`` requires at these values, because it has its own rules."""
+"""The values that ``recipe="authors"`` requires for settings that its own rules replace."""
 
 FURTHER = {"comparison": "verdict", "fallback_score": "verdict", "reading": "response",
             "round_trip": "exact", "markup": "keep", "recipe": "paper", "values": "text",
             "context": "off", "top_passages": 0}
-"""Settings that the papers do not have. A signature names a setting if its value is not the one
-given here."""
+"""Settings that the papers do not have, with the value that equals the papers' behaviour. A
+signature names such a setting only if it has another value."""

@@ -2,8 +2,8 @@
 
 A metric is a file with a class that implements :class:`q2_metric.types.Metric`, and one entry in
 :data:`METRICS`. The command line, reports and plug-ins read its name, title, columns, settings and
-models here; none of them names a metric itself. Nothing heavy is imported: a class is loaded at
-first use.
+models from the entry, so none of them contains a metric's name. Importing this module is fast,
+because a metric's class is loaded at its first use.
 """
 
 from __future__ import annotations
@@ -79,32 +79,34 @@ METRICS |= installed(METRICS)
 
 
 AGAINST_GOLD = {"f1": "knowledge_f1", "bleu": "knowledge_bleu"}
-"""Names of comparisons with reference responses (in frameworks that have them), each with the
-metric that compares with the knowledge in the same way."""
+"""Names that other frameworks use for comparisons with reference responses. Each is mapped to the
+metric that makes the same comparison with the knowledge."""
 
 DEFAULT = ("groundedness", "q2", "scale")
-"""The metrics that are computed if none are named. The first is computed from the scores of the
-others and adds little cost."""
+"""The metrics that are computed if the caller names none. Groundedness is computed from the scores
+of the other two, so it adds little cost."""
 
 PAPERS = ("q2", "scale")
-"""The papers' metrics: the default of shells that are named after them, and of presets for which
-groundedness was not fitted."""
+"""The papers' metrics. They are the default of integrations that are named after the papers, and of
+presets for which groundedness was not fitted."""
 
 
 def entry(name: str) -> Entry:
-    """The metric with a name. An unregistered metric gets a minimal entry."""
+    """The entry of the metric with this name. An unregistered name gets a minimal entry."""
     return METRICS.get(name) or Entry(name, name, "")
 
 
 def know(entries: Iterable[Entry]) -> None:
-    """Registers metrics that this process does not know."""
+    """Registers metrics from another process. Metrics that are registered already stay as they are.
+    """
     for metric in entries:
         if metric.loader:
             METRICS.setdefault(metric.name, metric)
 
 
 def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
-    """The columns of these metrics (by default of all), by name, in order."""
+    """The columns of these metrics, by column name and in order. Without names, the columns of all
+    metrics."""
     return {
         column.name: column
         for name in (METRICS if names is None else names)
@@ -113,7 +115,7 @@ def columns(names: Iterable[str] | None = None) -> dict[str, MetricColumn]:
 
 
 def of_column(name: str) -> tuple[Entry, MetricColumn]:
-    """The metric of a column, and the column."""
+    """The metric that has the column with this name, and the column itself."""
     for metric in METRICS.values():
         for column in metric.columns:
             if column.name == name:
@@ -123,7 +125,8 @@ def of_column(name: str) -> tuple[Entry, MetricColumn]:
 
 
 def signatures(signed: Mapping[str, str]) -> dict[str, str]:
-    """Signatures by column, from the signatures of metrics by name."""
+    """The signature of each column, by column name. ``signed`` has the signature of each metric, by
+    name."""
     by_column: dict[str, str] = {}
     for name, text in signed.items():
         by_column |= entry(name).signatures(text)
@@ -131,18 +134,18 @@ def signatures(signed: Mapping[str, str]) -> dict[str, str]:
 
 
 def models() -> tuple[str, ...]:
-    """Keywords of the models that may replace a preset's, for all metrics."""
+    """The keywords of all metrics that replace a preset's model."""
     return tuple(dict.fromkeys(name for metric in METRICS.values() for name in metric.models))
 
 
 def keywords() -> tuple[str, ...]:
-    """All keywords of ``load_metrics``: runtime, models, settings."""
+    """All keywords of ``load_metrics``: those for the runtime, models and settings."""
     settings = (field.name for metric in METRICS.values() for field in metric.setting_fields())
     return tuple(dict.fromkeys([*RUNTIME_FIELDS, *models(), *settings]))
 
 
 def check_names(names: Iterable[str] | str) -> list[str]:
-    """Names of metrics, each once, from a sequence or a text like "q2,scale" in any case.
+    """Normalises and checks names of metrics, given as a sequence or as a text like "q2,scale".
 
     Raises:
         InputError: a metric is unknown.
@@ -155,9 +158,9 @@ def check_names(names: Iterable[str] | str) -> list[str]:
 
 
 def listed(names: Iterable[str] | str) -> list[str]:
-    """Names in their known form, each once, whether or not such a metric exists.
+    """Names of metrics in lower case, each once. Whether the metrics exist is not checked.
 
-    "package.module:Class" is registered and replaced by the name of the metric.
+    A name "package.module:Class" is replaced by the name of that metric, which is registered.
 
     Raises:
         InputError: the value is not a list of names, or the class does not exist.
@@ -170,7 +173,7 @@ def listed(names: Iterable[str] | str) -> list[str]:
 
 
 def _registered(where: str) -> str:
-    """The name of the metric "package.module:Class", which is then among :data:`METRICS`."""
+    """Registers the metric "package.module:Class" in :data:`METRICS` and returns its name."""
     added = by_path(where)
     if METRICS.get(added.name, added) != added:
         known = METRICS[added.name]
@@ -184,7 +187,7 @@ def _registered(where: str) -> str:
 
 
 def no_such(name: str) -> str:
-    """The message about an unknown metric."""
+    """The error message about an unknown metric."""
     if name in AGAINST_GOLD:
         return (f"{name!r} compares with people's responses; "
                 f"with the knowledge it is {AGAINST_GOLD[name]!r}")
@@ -205,11 +208,11 @@ MEANT = {
     **dict.fromkeys(("bert_score", "similarity"), "bertscore"),
     **dict.fromkeys(("qags", "questeval", "qafacteval", "q_squared", "q²"), "q2"),
 }
-"""Names that other tools use for what these metrics measure."""
+"""Names by which other tools call similar measures, each mapped to our metric's name."""
 
 
 def check_keywords(given: Iterable[str]) -> None:
-    """Checks that each keyword belongs to some metric.
+    """Checks that each keyword is known to at least one metric.
 
     Raises:
         InputError: a keyword is unknown; the message suggests the nearest one.
@@ -218,15 +221,15 @@ def check_keywords(given: Iterable[str]) -> None:
 
 
 def together(names: Iterable[str], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keywords for metrics that are computed together: beside Q², groundedness counts its
-    questions unless ``asked`` says otherwise."""
+    """The keywords for metrics that are computed in one run. If Q² and groundedness are both
+    computed, groundedness counts Q²'s questions unless ``asked`` says otherwise."""
     if {"q2", "groundedness"} <= set(names) and given.get("asked") is None:
         return {**given, "asked": "count"}
     return given
 
 
 def warn_of_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Logs settings and models that have no effect because they belong to other metrics."""
+    """Logs a warning for each setting or model that none of the computed metrics uses."""
     used = {*RUNTIME_FIELDS, *(keyword for name in names for keyword in entry(name).keywords())}
     for keyword, value in given.items():
         if value is not None and keyword not in used:

@@ -1,8 +1,10 @@
-"""Judgements by rule. Values, arithmetic and stances overrule the network where they decide.
+"""Judges claims by rules on values, arithmetic and denials. A rule that decides overrules the
+network.
 
-A network of this size reads "23:10" and "11:10 pm" as two times, and "Ann taught Ben" as "Ben
-taught Ann". If a rule decides a claim, its support is at least :data:`HELD` or at most
-:data:`REFUTED`; otherwise the network's support is kept.
+A network of this size takes "23:10" and "11:10 pm" for different times, and cannot tell "Ann taught
+Ben" from "Ben taught Ann". If a rule confirms a claim, the claim's support is at least
+:data:`HELD`. If values refute it, its support is at most :data:`REFUTED`. If no rule decides, the
+network's support is kept.
 """
 
 from __future__ import annotations
@@ -40,11 +42,13 @@ HELD = 0.9
 REFUTED = 0.1
 """Maximum support of a claim that values contradict."""
 OPPOSED = 0.25
-"""Maximum support of a claim that the nearest sentence denies or leaves open."""
+"""Maximum support of a claim that the nearest sentence of the knowledge denies or leaves open."""
 ABOUT = 0.5
-"""A sentence can deny a claim if it has at least this share of the claim's content words."""
+"""Minimum share of a claim's content words that a sentence must contain to be able to deny the
+claim."""
 ABOUT_VALUES = 0.3
-"""A sentence can contradict a claim's value if it has at least this share of its content words."""
+"""Minimum share of a claim's content words that a sentence must contain to be able to contradict
+one of the claim's values."""
 _DENIES = re.compile(r"\b(?:not|no|never|nor|none|neither|nobody|nothing|without|cannot|unable)\b"
                      r"|n['’]t\b", re.IGNORECASE)
 _NOT = re.compile(r"\b(is|are|was|were|does|do|did|has|have|had|can|ca|could|will|wo|would)"
@@ -52,7 +56,7 @@ _NOT = re.compile(r"\b(is|are|was|were|does|do|did|has|have|had|can|ca|could|wil
 _NOT_SO_PLAIN = re.compile(
     r"\b(?:only|just|until|till|because|but|all|every|each|any|than|least|most|if|that|who|which"
     r"|merely|necessarily|and|or|yet|least|think|believe|know|say|says|said)\b", re.IGNORECASE)
-"""If a claim has one of these words, "not" may deny more or less than the verb."""
+"""If a claim contains one of these words, its "not" may deny more or less than the verb."""
 _HOW = stems(
     "together total combined altogether sum average mean last lasted lasting exist existed "
     "ran run took take old age cost costs price pay most least than more fewer largest smallest "
@@ -60,14 +64,16 @@ _HOW = stems(
     "longer larger bigger higher heavier older wider faster costlier hotter warmer further richer "
     "shallower shorter smaller lower lighter younger narrower slower cheaper less colder nearer "
     "gained rose grew increased lost fell declined decreased dropped plans plan amount number")
-"""Stems of words that say how a value was worked out."""
+"""Stems of words that say how a value was computed or what it measures."""
 NEAREST = 3
-"""Number of sentences examined for a claim: those that share most words with it."""
+"""Number of sentences examined for each claim. The sentences that share most words with it are
+chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A judgement, the chunk of the knowledge that decides it, and the knowledge."""
+    """A judgement, the chunk of the knowledge that decides about its claim, and the whole
+    knowledge."""
 
     judged: Judgement
     chunk: str
@@ -78,12 +84,12 @@ def ruled(
     examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
     places: Sequence[tuple[int, int]], stances: Stances | None, values: bool,
 ) -> list[list[Judgement]]:
-    """The judgements of each example. If a rule decides one, it sets the support and the verdict.
+    """The judgements of each example after the rules. A rule that decides sets support and verdict.
 
     Args:
-        examples: the examples as they were read.
+        examples: the examples as the metric read them.
         judged: the judgements of each example.
-        places: for each judgement, the character range of the knowledge chunk that decides it.
+        places: for each judgement, the character range of the chunk of the knowledge that decides.
         stances: finds sentences that deny a claim or leave it open; ``None`` skips this rule.
         values: whether the rules on values apply.
     """
@@ -95,7 +101,8 @@ def ruled(
 
 
 def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[float]:
-    """The support of each claim by its passage, corrected where values decide."""
+    """The support of each claim by its passage. Where values decide, they correct the network's
+    support, which is ``found``."""
     held = [by_values(claim, text, text) for text, claim in pairs]
     return [support if one is None else max(support, HELD) if one else min(support, REFUTED)
             for one, support in zip(held, found, strict=True)]
@@ -125,7 +132,7 @@ def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> l
 
 def _those(holds: Callable[[Sequence[tuple[str, str]]], list[bool]],
            pairs: Mapping[int, tuple[str, str]]) -> set[int]:
-    """The keys of the pairs of which something holds."""
+    """The keys of those pairs for which ``holds`` is true."""
     return {i for i, held in zip(pairs, holds(list(pairs.values())), strict=True) if held}
 
 
@@ -140,7 +147,8 @@ def _with(judged: Judgement, verdict: bool | None) -> Judgement:
 
 
 def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
-    """Whether values and arithmetic support a claim or contradict it; ``None`` if neither.
+    """Whether values and arithmetic support a claim (true) or contradict it (false), or neither
+    (``None``).
 
     Args:
         claim: the claim as written.
@@ -169,7 +177,8 @@ def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
 
 
 def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | None:
-    """What the sentences of the knowledge say about a claim with values."""
+    """Whether the knowledge's sentences support or contradict a claim with values; ``None`` if
+    neither."""
     if _is_about(near[0], claim, ABOUT_VALUES) and (
             changed(claim, near[0]) or mispaired(claim, near[0])):
         return False
@@ -185,8 +194,8 @@ def _held(claim: str, near: Sequence[str], sentences: Sequence[str]) -> bool | N
 
 
 def _only_value(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether the only value of its kind agrees with a claim that says nothing else: "It was minus
-    12 degrees"."""
+    """Judges a claim that states one value and nothing else, such as "It was minus 12 degrees". It
+    is compared with the knowledge's value of the same kind, if there is only one."""
     values = values_in(claim)
     known = [other for sentence in sentences for other in values_in(sentence)
              if may_be_meant(values[0], other)]
@@ -195,10 +204,10 @@ def _only_value(claim: str, sentences: Sequence[str]) -> bool | None:
 
 
 def _denied(affirmed: str, held: bool | None) -> bool | None:
-    """Whether the denial of a statement holds.
+    """Whether the denial of a statement holds. ``held`` says whether the statement itself holds.
 
-    An event on one date did not happen on another date. Numbers differ: someone who won four
-    medals has also won three.
+    An event that happened on one date did not happen on another date. This does not apply to
+    numbers: someone who won four medals has also won three.
     """
     if held is None or held:
         return None if held is None else False
@@ -207,7 +216,7 @@ def _denied(affirmed: str, held: bool | None) -> bool | None:
 
 
 def _affirmed(claim: str) -> str | None:
-    """The statement that a claim denies, if "not" is its only denial and denies the verb.
+    """The statement that a claim denies; ``None`` unless its only denial is a "not" at the verb.
 
     >>> _affirmed("It did not open in 1890."), _affirmed("Not one of 12 came.")
     ('It did open in 1890.', None)
@@ -221,27 +230,31 @@ def _affirmed(claim: str) -> str | None:
 
 
 def _is_told(claim: str, knowledge: str, unknown: int = 0) -> bool:
-    """Whether the knowledge has all but ``unknown`` words of a claim, apart from words that only
-    say how its value was worked out. "The rival will cut 5 % of its jobs" needs the rival."""
+    """Whether the knowledge contains all words of a claim, except for at most ``unknown`` words.
+    Words that only say how a value was computed are ignored. For "The rival will cut 5 % of its
+    jobs", the knowledge must mention the rival."""
     return len(stems(without_values(claim)) - _HOW - stems(knowledge)) <= unknown
 
 
 def _worked_out(claim: str, near: Sequence[str], chunk: str, knowledge: str) -> bool | None:
     """What arithmetic over the nearest sentences says about a claim.
 
-    A claim counts as wrong only if all sentences together refute it: sentences farther away may
-    have more values."""
+    A claim counts as wrong only if all sentences together refute it, because sentences farther away
+    may contain more values.
+    """
     if any(worked_out(claim, sorted(near[:most], key=chunk.find), knowledge) for most in (1, 2)):
         return True
     return worked_out(claim, _parts(knowledge)[0], knowledge)
 
 
 def _may_deny(near: Sequence[str], claim: str) -> bool:
-    """Whether the nearest sentence is about the claim and at most one of the two contains a denial.
+    """Whether the nearest sentence can deny the claim.
 
-    Two denials may mean the same: "it was no match" / "it did not match". The sentence is not about
-    the claim if another sentence is about a thing of the claim that this one does not name: "The
-    hotel allows no pets. Pets are welcome at the inn." / "The inn allows pets."."""
+    The sentence must be about the claim. At most one of the two may contain a denial, because two
+    denials can mean the same: "it was no match" and "it did not match". The sentence is not about
+    the claim if it lacks a thing of the claim that another sentence names: "The hotel allows no
+    pets. Pets are welcome at the inn." does not deny "The inn allows pets.".
+    """
     sentence, *others = near
     both = _DENIES.search(sentence) and _DENIES.search(claim)
     if both or not _is_about(sentence, claim, ABOUT) or _is_at_another_time(claim, sentence):
@@ -253,8 +266,8 @@ def _may_deny(near: Sequence[str], claim: str) -> bool:
 
 
 def _is_at_another_time(claim: str, sentence: str) -> bool:
-    """Whether claim and sentence name different days or times: "open on Thursday" / "closed on
-    Mondays"."""
+    """Whether claim and sentence name different days or times, as in "open on Thursday" and "closed
+    on Mondays"."""
     times, others = ([value for value in values_in(text)
                       if value.kind in ("weekday", "date", "clock")] for text in (claim, sentence))
     verdicts = [compare_values(one, other) for one in times for other in others]
@@ -262,7 +275,8 @@ def _is_at_another_time(claim: str, sentence: str) -> bool:
 
 
 def _is_about(sentence: str, claim: str, share: float) -> bool:
-    """Whether a sentence has at least this share of a claim's content words, and at least one."""
+    """Whether a sentence contains at least this share of a claim's content words, and at least one
+    word."""
     said, known = stems(without_values(claim)), stems(sentence)
     return len(said & known) >= max(1, share * len(said))
 

@@ -43,20 +43,20 @@ if TYPE_CHECKING:
     from q2_metric.models.presets import Preset
 
 NEUTRAL_WEIGHT = 0.1
-"""Weight of P(neutral) against a claim under the reading "consistent". At 0, the noise of two tiny
-probabilities would score an unrelated claim; at 1 it would be P(entailment)."""
+"""Weight of P(neutral) against a claim under the reading "consistent". With 0, the noise of two
+tiny probabilities would score an unrelated claim. With 1, the support would be P(entailment)."""
 
 
 _Pair = tuple[str, str]
-"""A premise and a sentence."""
+"""A premise and a claim."""
 _Best = tuple[Verdict, tuple[int, int]]
-"""The verdict of the best chunk on a claim, and that chunk's characters."""
+"""The verdict of the best chunk on a claim, and that chunk's character range."""
 _Claimed = tuple[int, Claim]
-"""A claim, and the place of its response among the examples."""
+"""A claim, and the index of the example whose response makes it."""
 
 
 class _ChunkPair(NamedTuple):
-    """A chunk with a sentence, and the chunk's characters."""
+    """A chunk and a claim, with the chunk's character range."""
 
     pair: _Pair
     place: tuple[int, int]
@@ -65,8 +65,8 @@ class _ChunkPair(NamedTuple):
 def resolved(
     preset: Preset, scale_model: str | None, given: Mapping[str, Any]
 ) -> tuple[ScaleSettings, RuntimeConfig]:
-    """The settings (missing ones as in the preset, or in the paper with another model) and the
-    runtime config, from the keywords of a call.
+    """The settings and the runtime config from a call's keywords. Missing settings are the
+    preset's, or the paper's if ``scale_model`` is given.
 
     Raises:
         InputError: a name is unknown, or a value is wrong.
@@ -78,7 +78,7 @@ class Scale:
     """Scores responses by entailment from chunks of the knowledge.
 
     Args:
-        backbone: the entailment model that judges chunks.
+        backbone: the entailment model that judges claims by chunks.
         sentences: cuts texts into sentences.
         settings: the settings; the default is the paper's.
         preset: name of the preset in the signature.
@@ -138,13 +138,13 @@ class Scale:
         })
 
     def signed_unit(self) -> dict[str, object]:
-        """The parts of the signature about the judged unit."""
+        """The settings in the signature that describe the judged unit."""
         if self.settings.unit == "sentence":
             return {}
         return {"unit": self.settings.unit, **({"claims": self.claims.name} if self.claims else {})}
 
     def signed_chunks(self) -> dict[str, object]:
-        """The parts of the signature about the chunks that judge a unit."""
+        """The settings in the signature that describe the chunks that judge a unit."""
         signed: dict[str, object] = {}
         if self.settings.top_chunks:
             signed["top"] = self.settings.top_chunks
@@ -160,14 +160,14 @@ class Scale:
         scale_model: str | None = None,
         **keywords: Any,
     ) -> Scale:
-        """The metric with a preset's backbone, or with ``scale_model`` instead.
+        """Makes the metric with a preset's backbone, or with ``scale_model`` instead.
 
         Args:
             preset: as for :meth:`Q2.from_preset`.
             scale_model: a Hub name or local folder: a Yes/No sequence-to-sequence model or any NLI
                 cross-encoder.
-            keywords: fields of :class:`ScaleSettings`, whose defaults are the preset's (the
-                paper's with another ``scale_model``), and of
+            keywords: fields of :class:`ScaleSettings`, whose defaults are the preset's (the paper's
+                with another ``scale_model``), and of
                 :class:`~q2_metric.runtime_config.RuntimeConfig`.
 
         Raises:
@@ -220,7 +220,7 @@ class Scale:
         return with_citations(scores, self._supported) if evidence else scores
 
     def _supported(self, pairs: Sequence[_Pair]) -> list[float]:
-        """How far each passage supports its claim, by the passage's best chunk."""
+        """The support of each claim by its passage. Of a passage's chunks, the best one counts."""
         skip, by_value = self.settings.markup == "skip", self.settings.values == "value"
         known = [(unmarked(text) if skip else text, claim) for text, claim in pairs]
         cut = [[(text[a:b], in_notation_of(text, claim) if by_value else claim)
@@ -236,8 +236,7 @@ class Scale:
         return in_notation_of(example.knowledge, claim.text)
 
     def _claims(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """The units that are judged of each response: see ``unit`` and ``support`` of the
-        settings."""
+        """The units to judge in each response; see the settings ``unit`` and ``support``."""
         chosen = self.settings
         if self.claims and chosen.support == "consistent":
             return self.claims.find(examples)
@@ -260,9 +259,9 @@ class Scale:
         ]
 
     def _read(self, verdict: Verdict) -> float:
-        """The support in [0, 1] from a verdict."""
+        """Computes the support in [0, 1] from a verdict."""
         e, n, c = verdict.entailment, verdict.neutral, verdict.contradiction
-        if self.settings.support == "attributable" or c == 0:  # two-way: "No" is neither
+        if self.settings.support == "attributable" or c == 0:  # a Yes/No model: "No" is neither
             return e
         return e / (e + c + NEUTRAL_WEIGHT * n)
 
@@ -270,7 +269,7 @@ class Scale:
         self, examples: Sequence[Example], claims: Sequence[_Claimed],
         known: dict[_Pair, Verdict],
     ) -> list[_Best | None]:
-        """The verdict of the best chunk on each claim (section 3.1), and that chunk."""
+        """The verdict of each claim's best chunk (section 3.1), and the chunk's character range."""
         if self.settings.chunking == "prompt":
             return self._judge_documents(examples, claims)
         cut = {e.knowledge: self._cut(e.knowledge) for e in examples}
@@ -296,8 +295,8 @@ class Scale:
 
     def _chosen(
         self, asked: Sequence[list[_ChunkPair]], chooser: Entailment) -> list[list[_ChunkPair]]:
-        """At most ``judged_chunks`` chunks for each claim: those that the chooser finds most
-        supportive, and of equal ones the earlier."""
+        """The ``judged_chunks`` chunks that the chooser finds most supportive, for each claim. Of
+        chunks with equal support, the earlier is chosen."""
         most = self.settings.judged_chunks
         pairs = [chunk.pair for some in asked if len(some) > most for chunk in some]
         judged = dict(zip(pairs, self._judge(pairs, {}, chooser), strict=True))
@@ -310,15 +309,15 @@ class Scale:
     def _judge(
         self, pairs: Sequence[_Pair], known: dict[_Pair, Verdict], model: Entailment | None = None
     ) -> list[Verdict]:
-        """The verdict of each premise on its claim, by the backbone unless another model is named.
-        Known pairs are not judged again."""
+        """The verdict of each premise on its claim, by ``model`` (default: the backbone). Pairs in
+        ``known`` are not judged again."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
             known.update(zip(new, (model or self.backbone).judge(new), strict=True))
         return [known[pair] for pair in pairs]
 
     def _cut(self, text: str) -> list[tuple[int, int]]:
-        """Characters of the chunks of a text."""
+        """The character ranges of a text's chunks."""
         if self.settings.chunking == "sentences":
             return sentence_chunks(text, self.sentences.split([text])[0], self.settings.chunk_size)
         return chunks(self.backbone.offsets(text), self.settings.chunk_size,
@@ -327,8 +326,8 @@ class Scale:
     def _judge_documents(
         self, examples: Sequence[Example], claims: Sequence[_Claimed]
     ) -> list[_Best | None]:
-        """Like :meth:`_judge_chunks`, but the backbone cuts the chunks, and the whole knowledge
-        counts as the best one."""
+        """Like :meth:`_judge_chunks`, but the backbone cuts the knowledge itself. The best chunk's
+        range is that of the whole knowledge."""
         backbone = cast("PromptBackbone", self.backbone)
         pairs = [(examples[i].knowledge, self._said(examples[i], claim)) for i, claim in claims]
         asked = list(dict.fromkeys(pair for pair in pairs if pair[0].strip()))
@@ -344,9 +343,9 @@ class Scale:
         self, examples: Sequence[Example], judged: Sequence[list[Judgement]],
         places: Sequence[tuple[int, int]], known: dict[_Pair, Verdict],
     ) -> list[list[Judgement]]:
-        """The judgements with the sentence of the knowledge that decides (section 3.2).
+        """Adds the sentence of the knowledge that decides to each judgement (section 3.2).
 
-        ``places`` has the best chunk of each, in order.
+        ``places`` has the character range of each judgement's best chunk, in order.
         """
         split = self.sentences.split([example.knowledge for example in examples])
         searches = [(i, judgement) for i, some in enumerate(judged) for judgement in some]
@@ -358,7 +357,7 @@ class Scale:
         if self.settings.unit == "claim":
             units = [nearest(examples[i].knowledge, bounds, judgement.claim.text)
                      for (i, judgement), bounds in zip(searches, units, strict=True)]
-        # The small network searches, if there is one; the backbone judges what it finds.
+        # If there is a small network, it searches. The backbone judges what it finds.
         search = Search([examples[i].knowledge for i, _ in searches], [j for _, j in searches],
                         [self._said(examples[i], j.claim) for i, j in searches], units)
         decided = search.deciding(
@@ -378,7 +377,7 @@ class Scale:
         self, examples: Sequence[Example], searches: Sequence[tuple[int, Judgement]],
         units: Sequence[Sequence[tuple[int, int]]],
     ) -> TreeDivision:
-        """How the search divides these sentences of the knowledge."""
+        """How the tree search divides the sentences ``units`` of each search."""
         starts = [[start for start, _ in self.backbone.offsets(e.knowledge)] for e in examples]
         sizes = [
             [bisect_left(starts[i], end) - bisect_left(starts[i], start) for start, end in bounds]
@@ -387,7 +386,7 @@ class Scale:
         return TreeDivision(sizes, self.settings.branches, self.settings.chunk_size)
 
     def _supports(self, judged: Sequence[Judgement]) -> list[float]:
-        """The supports that make the score. A repeated claim counts once; a repeated sentence
+        """The supports that make the score. A repeated claim counts once. A repeated sentence
         counts each time, as in the paper."""
         once = self.settings.unit == "claim"
         return judgements.distinct(judged) if once else [judgement.support for judgement in judged]

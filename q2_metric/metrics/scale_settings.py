@@ -15,56 +15,57 @@ OVERLAP = 0.25
 
 
 Reading = Literal["attributable", "consistent"]
-"""What counts as supported, in two families of labelling guidelines."""
+"""Two definitions of "supported", each from one family of labelling guidelines."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleSettings:
-    """SCALE's settings. ``--help`` shows the first sentence of each.
+    """SCALE's settings. ``--help`` shows the first sentence of each setting.
 
     Attributes:
-        chunk_size: tokens of a chunk, at least 1.
+        chunk_size: number of tokens of a chunk, at least 1.
         overlap: share of a chunk that the next chunk repeats, in [0, 1).
         chunking: what ``chunk_size`` counts: tokens of the "knowledge", tokens of the whole
-            "prompt", or words of whole "sentences" that never overlap. The first is section 3.1.
-            The second cuts windows as the authors' package scale-score does, for Yes/No backbones
-            only. The third is MiniCheck's.
+            "prompt", or words of whole "sentences" that never overlap. "knowledge" is section 3.1.
+            "prompt" cuts windows as the authors' package scale-score does, and works with Yes/No
+            backbones only. "sentences" is MiniCheck's way.
         prompt: prompt of a Yes/No model: "scale" (the paper's), "scale-score" (the authors'
             package's) or "minicheck"; ``None`` chooses the one that fits the model.
-        unit: what is judged at a time: each "sentence", the whole "response", or each "claim"
-            that rules cut from it. "response" is section 3 and the authors' runs on TRUE. A claim
-            is a part of a sentence that is true or false by itself
-            (``models/english/claims.py``).
-        aggregate: how the units of a response make its score: by their mean (the paper), their
-            minimum or their harmonic mean.
-        top_chunks: number of chunks that judge a unit (0: all, as in section 3.1). They are those
-            that share most words with the unit, and rare words count more. If it is not 0,
-            evidence is sought only in the chunk that supports most.
-        judged_chunks: number of those chunks that the backbone itself judges (0: all). They are
-            those that the package's small entailment network finds most supportive.
-        branches: parts at each level of the evidence search, at least 2.
+        unit: what is judged at a time: each "sentence", the whole "response", or each "claim" that
+            rules cut from it. Section 3 and the authors' runs on TRUE use "response". A claim is a
+            part of a sentence that is true or false by itself (``models/english/claims.py``).
+        aggregate: how the supports of a response's units are combined into its score: by their mean
+            (the paper), minimum or harmonic mean.
+        top_chunks: number of chunks that judge a unit (0: all, as in section 3.1). The chunks that
+            share most words with the unit are chosen, and rare words count more. With a number
+            above 0, evidence is sought only in the chunk that supports the unit most.
+        judged_chunks: how many of the ``top_chunks`` the backbone itself judges (0: all). The
+            package's small entailment network chooses the chunks that it finds most supportive.
+        branches: number of parts at each level of the evidence search, at least 2.
         support: the reading: "attributable" wants every sentence stated in the knowledge,
-            "consistent" ignores chat and wants no claim contradicted or invented.
-            "attributable": chat and opinion count too, and support is e, the probability of
-            entailment, as in the paper. With claims as the unit, each sentence is one claim, and a
-            response that claims nothing scores 0.
-            "consistent": chat and opinion do not count if something else is claimed, and support is
-            e / (e + c + 0.1 n), where n and c are the probabilities of neutral and contradiction.
-            For a Yes/No backbone it is e, because its "No" is neither of them.
+            "consistent" ignores chat and wants no claim contradicted or invented. With
+            "attributable", chat and opinion count too. The support of a unit is e, the probability
+            of entailment, as in the paper. If the unit is "claim", each sentence is one claim, and
+            a response that claims nothing scores 0. With "consistent", chat and opinion do not
+            count if something else is claimed. The support of a unit is e / (e + c + 0.1 n), where
+            n and c are the probabilities of neutral and contradiction. With a Yes/No backbone the
+            support is e, because its "No" does not tell neutral from contradiction.
         chat: "keep" sentences that claim nothing (the paper), "skip" them if another sentence
-            claims something, or "score" responses that claim nothing too. Without "score", which
-            is the authors' programs', a response that claims nothing has no score.
+            claims something, or "score" responses that claim nothing too. "score" is what the
+            authors' programs do. With "keep" or "skip", a response that claims nothing has no
+            score.
         markup: "keep", as in the papers, or "skip" what claims nothing: citation marks, HTML,
-            Markdown and list numbers. With "skip", the cells of tables and the values of JSON in
-            the knowledge are read with their row and column.
+            Markdown and list numbers. With "skip", each table cell and each JSON value of the
+            knowledge is read together with its row and column.
         values: read numbers, amounts, dates and times as "text", as in the paper, or by "value" in
             any notation. By value, with ``unit="claim"``, a claim is judged with its values as the
-            knowledge writes them. It is supported if it follows by its values, and contradicted
-            if the knowledge has other values.
+            knowledge writes them. A claim is supported if its values show that it follows, and
+            contradicted if the knowledge has other values.
         context: "check" whether the nearest sentence of the knowledge denies a claim or leaves it
-            open, or switch this "off" as in the paper. Such a claim is contradicted.
-        nli_labels: the classes of a classifier as ``scale_model`` in the order of its outputs,
-            such as "entailment,neutral,contradiction", if its config does not name them.
+            open, or switch this "off" as in the paper. A claim that is denied or left open counts
+            as contradicted.
+        nli_labels: the classes of a classifier as ``scale_model`` in the order of its outputs, such
+            as "entailment,neutral,contradiction", if its config does not name them.
     """
 
     chunk_size: int = field(
@@ -107,6 +108,6 @@ class ScaleSettings:
             )
 
     def signed_rules(self) -> dict[str, object]:
-        """The parts of a signature that name the rules beside the backbone."""
+        """The settings in the signature that name the rules used beside the backbone."""
         return {**({"values": "value"} if self.values == "value" else {}),
                 **({"context": "check"} if self.context == "check" else {})}

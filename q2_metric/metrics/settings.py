@@ -17,9 +17,10 @@ T = TypeVar("T")
 def settings_and_runtime(
     settings: type[T], given: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> tuple[T, RuntimeConfig]:
-    """A settings dataclass and :class:`RuntimeConfig`, from the keywords of one call.
+    """Makes a settings dataclass and a :class:`RuntimeConfig` from the keywords of one call.
 
-    A missing or ``None`` keyword has its value from ``defaults``, or else the dataclass's default.
+    For a keyword that is missing or ``None``, the value is taken from ``defaults``. If it is not
+    there either, the dataclass's default is used.
 
     Raises:
         InputError: a keyword is unknown; the message suggests the nearest one.
@@ -32,13 +33,13 @@ def settings_and_runtime(
 
 
 def check_stages(*stages: tuple[str, object, str]) -> None:
-    """Checks that each stage of a metric has the method it needs.
+    """Checks that each stage of a metric has the method that the metric calls.
 
     Args:
         stages: (keyword, stage, name of the needed method) for each stage.
 
     Raises:
-        InputError: a stage lacks its method.
+        InputError: a stage does not have the method.
     """
     for role, stage, method in stages:
         if not callable(getattr(stage, method, None)):
@@ -47,7 +48,7 @@ def check_stages(*stages: tuple[str, object, str]) -> None:
 
 
 def check_labels(text: str | None) -> tuple[str, ...] | None:
-    """The classes named by a setting ``nli_labels``, in order.
+    """The classes that the text of a setting ``nli_labels`` names, in order.
 
     Raises:
         InputError: the text does not name the classes of an NLI model.
@@ -58,11 +59,10 @@ def check_labels(text: str | None) -> tuple[str, ...] | None:
 
 
 def refuse_unknown(given: Iterable[str], known: Sequence[str], noun: str) -> None:
-    """Checks that all names are known.
+    """Checks that all names are known. ``noun`` says in the message what kind of name is meant.
 
     Raises:
-        InputError: a name is unknown; the message suggests the nearest one. ``noun`` is the kind of
-            name.
+        InputError: a name is unknown; the message suggests the nearest known name.
     """
     for name in given:
         if name not in known:

@@ -1,6 +1,6 @@
 """Signatures: one line that names a metric, its models and its settings.
 
-The form is sacrebleu's, with the metric's name in front::
+The format is sacrebleu's, preceded by the metric's name::
 
     q2|preset:bundled|reader:bundled-reader|decoding:beam|nli:yes|version:0.1.0
 """
@@ -15,20 +15,22 @@ from q2_metric._version import __version__
 from q2_metric.errors import InputError
 
 OF_THE_MEAN = ("no_claim", "bootstrap", "bootstrap_seed")
-"""The settings of a signature that belong to the mean and not to the metric."""
+"""Keys in a signature that describe how the mean was computed. They are not settings of the metric.
+"""
 
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%|:")
-"""Printable ASCII without the separators and the escape sign: written as it is."""
+"""Characters that are written as they are: printable ASCII without the separators ``|`` and ``:``
+and the escape sign ``%``."""
 
 
 def signature(name: str, settings: Mapping[str, object]) -> str:
-    """The signature of a metric; :func:`parse` reads it back.
+    """Writes the signature of a metric. :func:`parse` reads it back.
 
     Args:
         name: the metric's name, first in the line.
-        settings: settings in order. A ``bool`` becomes yes/no, ``None`` "none", a float its
-            shortest form, and anything else its text. The ``version`` of this package is added at
-            the end unless it is among the settings.
+        settings: the settings, in the order of the line. A ``bool`` becomes yes/no, ``None``
+            "none", a float its shortest form, and anything else its text. The ``version`` of this
+            package is added at the end unless it is among the settings.
 
     >>> signature("f1", {"lower": True, "model": "a|b", "version": "1.0"})
     'f1|lower:yes|model:a%7Cb|version:1.0'
@@ -40,7 +42,7 @@ def signature(name: str, settings: Mapping[str, object]) -> str:
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:
-    """The name and the settings of a signature, in order, values as text.
+    """Reads a signature: the metric's name, and its settings in order. All values are texts.
 
     Raises:
         InputError: a part is not of the form ``key:value``, or a key occurs twice.
@@ -59,7 +61,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 
 def of_metric(signed: str) -> str:
-    """The signature of the metric, from that of its mean.
+    """The metric's signature, from the signature of its mean over a file.
 
     >>> of_metric("q2|version:1|no_claim:zero")
     'q2|version:1'
@@ -69,7 +71,7 @@ def of_metric(signed: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """A signature as its metric's name and eight digits, which are equal for equal signatures.
+    """The metric's name and eight hexadecimal digits, which are a hash of the whole signature.
 
     >>> shortened("f1|model:a|version:1.0")
     'f1#266571b5'

@@ -1,5 +1,5 @@
-"""The share of the response's content words that occur in the knowledge: word overlap as a
-baseline."""
+"""Word overlap as a baseline: the share of the response's content words that occur in the
+knowledge."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from q2_metric.types import Example, Score
 
 
 class WordShare:
-    """Share of the response's content words in the knowledge, exactly or by stem: [0, 1].
+    """The share, in [0, 1], of the response's content words that occur in the knowledge.
 
-    Content words are words outside the list of function words, and numbers. A response without
-    content words has no value (``None``) and the reason "no_claim".
+    A word also counts if only its stem occurs. Content words are all numbers, and all words outside
+    the list of function words. A response without content words has no value (``None``) and the
+    reason "no_claim".
     """
 
     name = "word_share"
