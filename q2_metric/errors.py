@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 
 class Q2Error(Exception):
-    """Base of all errors raised on purpose by this package.
+    """Base class of all errors that this package raises on purpose.
 
     Attributes:
         fails_every_row: whether every other row would fail with the same error.
@@ -38,15 +38,17 @@ class BadRowError(InputError):
 
 
 class WriteError(InputError):
-    """A file cannot be written now: the disk is full, it is not ours, or another process uses
-    it."""
+    """A file cannot be written now.
+
+    The disk is full, the folder belongs to somebody else, or another process uses the file.
+    """
 
 
 class MissingExtra(Q2Error, ImportError):
     """An optional package is needed.
 
     Args:
-        feature: what needs the package ("the preset 'paper'").
+        feature: the feature that needs the package ("the preset 'paper'").
         package: name of the missing package ("torch").
         extra: the extra of q2-metric that installs it ("torch").
     """
@@ -72,11 +74,11 @@ class BrokenModel(ModelError):
 
 
 class PicklesRefused(ModelError):
-    """Models whose weights exist only as pickles, which were not allowed.
+    """Models whose weights exist only as pickles, which the user did not allow.
 
     Args:
         models: names of all such models.
-        allow: the setting of the environment that allows them: "Q2_ALLOW_PICKLES=owner/model".
+        allow: the environment setting that allows these pickles: "Q2_ALLOW_PICKLES=owner/model".
     """
 
     fails_every_row = True

@@ -1,17 +1,18 @@
-"""Finished blocks of a run, kept until the output is complete, and the run they belong to.
+"""Keeps the finished blocks of a run until the output is complete, and records which run it is.
 
-While ``scores.jsonl`` is not complete, ``scores.jsonl.parts`` holds a file for each finished
-block and ``manifest.json``, which records the files and settings. Each file is either complete or
-missing, so a run that was killed resumes after its last finished block. With another input or
-setting, the run is refused. If the manifest cannot be read, the blocks' origin is unknown: they
-are kept, and the run is refused.
+While ``scores.jsonl`` is not complete, the folder ``scores.jsonl.parts`` holds a file for each
+finished block, called a part, and ``manifest.json``, which records the input files and settings.
+Each part is either complete or missing, so a run that was killed resumes after its last finished
+block. If the input or a setting has changed, the new run is refused. If the manifest cannot be
+read, nobody knows which run wrote the parts: the parts are kept, and the new run is refused.
 
-A part begins with a seal: the SHA-256 of its lines, its place and its run. A part that was
-changed, or that belongs in another place or to another run, is scored again.
+A part begins with a seal: the SHA-256 of its lines, its file and block number, and its run. A part
+that was changed, or that was moved from another block or run, is scored again.
 
-Our folders hold a mark (:data:`MARK`); a folder without it is left alone. A working process locks
-the mark. At the end, the manifest is renamed first (:data:`SWEPT`) and the mark is removed last.
-A killed process therefore leaves either a run that can resume or remains that are swept away.
+Our folders hold a mark file (:data:`MARK`). A folder without the mark is left alone. A working
+process locks the mark. When a run ends, the manifest is renamed first (:data:`SWEPT`) and the mark
+is removed last. A killed process therefore leaves either a run that can resume, or remains that the
+next run removes.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _LOOKS = 4
 
 
 class PartFiles:
-    """Output rows by file and block, each block a jsonl file.
+    """The parts of a run: jsonl files with output rows, one for each input file and block.
 
     Args:
         folder: the folder of the parts; it must exist.
@@ -75,11 +76,11 @@ class PartFiles:
         """Identifies the run in seals."""
 
     def path(self, file: int, block: int) -> Path:
-        """The path of a part, which may not exist."""
+        """The path of a part. The part may not exist."""
         return self.folder / f"{file}-{block // _IN_FOLDER}" / f"{block % _IN_FOLDER}.jsonl"
 
     def done(self) -> set[tuple[int, int]]:
-        """(file, block) of the existing parts; links are not followed."""
+        """(file, block) of each existing part. Links are ignored."""
         blocks = set()
         for folder in self._folders():
             file, thousand = map(int, folder.name.split("-"))
@@ -99,7 +100,7 @@ class PartFiles:
                 if _FOLDER.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
     def read(self, file: int, block: int, rows: int) -> list[OutputRow] | None:
-        """The rows of a part; ``None`` if it is missing or damaged.
+        """The rows of a part; ``None`` if the part is missing or damaged.
 
         Args:
             file, block: numbers from 0.
@@ -128,10 +129,14 @@ class PartFiles:
         return hashlib.sha256(place + lines).hexdigest().encode()
 
     def write(self, file: int, block: int, lines: bytes) -> None:
-        """Keeps a finished block: its rows as :func:`encoded`.
+        """Writes the part of a finished block.
+
+        Args:
+            file, block: numbers from 0.
+            lines: the rows as :func:`encoded`.
 
         Raises:
-            WriteError: it cannot be written (the disk is full); existing parts stay.
+            WriteError: the part cannot be written (the disk is full). Existing parts stay.
         """
         path = self.path(file, block)
         try:
@@ -144,7 +149,8 @@ class PartFiles:
             out.write(self._seal(file, block, lines) + b"\n" + lines)
 
     def damaged(self, file: int, block: int) -> InputError:
-        """Removes an unreadable part, so that its block is missing; returns the error to raise."""
+        """Removes an unreadable part, so that its block is scored again. Returns the error to
+        raise."""
         path = self.path(file, block)
         if not _is_link(path):
             path.unlink(missing_ok=True)
@@ -169,7 +175,7 @@ class PartFiles:
 
     @property
     def swept(self) -> bool:
-        """Whether a removal of the parts has begun."""
+        """Whether the removal of the parts has begun, perhaps in a process that was then killed."""
         return (self.folder / SWEPT).exists()
 
     def clear(self) -> None:
@@ -189,7 +195,7 @@ class PartFiles:
         (self.folder / SWEPT).unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Removes the parts and, unless it holds foreign files, the folder."""
+        """Removes the parts. Removes the folder too, unless it holds foreign files."""
         with suppress(FileNotFoundError):
             self.clear()
             (self.folder / MARK).unlink(missing_ok=True)
@@ -198,7 +204,7 @@ class PartFiles:
 
 
 def _is_link(part: Path) -> bool:
-    """Whether a part or its folder is a link; we never create links."""
+    """Whether a part or its folder is a link. Links are never ours."""
     return part.is_symlink() or part.parent.is_symlink()
 
 
@@ -209,19 +215,19 @@ def encoded(rows: Sequence[OutputRow]) -> bytes:
 
 
 def parts_folder(out: str | Path) -> Path:
-    """The folder of the finished blocks of an incomplete output: ``scores.jsonl.parts``."""
+    """The folder that keeps the finished blocks of an incomplete output: ``scores.jsonl.parts``."""
     return Path(f"{out}.parts")
 
 
 @contextmanager
 def open_parts(out: str | Path) -> Iterator[PartFiles]:
-    """Opens the folder of an output's parts for this process alone.
+    """Opens the folder of an output's parts and locks it for this process.
 
     A folder that holds a part stays, unless :meth:`PartFiles.remove` is called.
 
     Raises:
         InputError: the folder exists and is not ours.
-        WriteError: another process uses the folder, or it cannot be written.
+        WriteError: another process uses the folder, or the folder cannot be written.
     """
     folder = parts_folder(out)
     mark = _hold(folder, out)
@@ -240,20 +246,21 @@ def open_parts(out: str | Path) -> Iterator[PartFiles]:
 def begin(
     parts: PartFiles, out: str | Path, now: Manifest, *, overwrite: bool = False
 ) -> str | None:
-    """Prepares the parts for this run: keeps those of an interrupted run, or removes them.
+    """Prepares the parts for this run. The parts of an interrupted run are kept if it can resume.
 
     Args:
         parts: parts of the output.
         out: the output.
         now: the run's :func:`~q2_metric.engine.manifest.manifest`.
-        overwrite: start again and replace the output, whatever it is.
+        overwrite: start again and replace the output, whatever file it is.
 
     Returns:
         The SHA-256 of the existing output that may be replaced, if there is one.
 
     Raises:
         InputError: the interrupted run had another input or setting, read standard input, or is
-            unknown; the output is something else; or the folder cannot be written.
+            unknown; the output was not written by the same command; or the folder cannot be
+            written.
     """
     begun = None
     if not overwrite and not parts.swept and (done := len(parts.done())):
@@ -298,7 +305,7 @@ def _begun(parts: PartFiles, out: str | Path, now: Manifest, done: int) -> Manif
 
 
 def ours(folder: Path) -> bool:
-    """Whether a folder of parts is ours: it has the mark, or is empty.
+    """Whether a folder of parts is ours: it contains the mark, or it is empty.
 
     Raises:
         FileNotFoundError: the folder does not exist.
@@ -310,7 +317,7 @@ def ours(folder: Path) -> bool:
 
 
 def left_over(out: str | Path) -> bool:
-    """Whether a folder of ours lies beside an output."""
+    """Whether a folder of parts that is ours lies beside an output."""
     try:
         return ours(parts_folder(out))
     except OSError:
@@ -318,10 +325,10 @@ def left_over(out: str | Path) -> bool:
 
 
 def _hold(folder: Path, out: str | Path) -> int:
-    """Creates the folder with its mark, and locks the mark; a kill ends the lock too.
+    """Creates the folder with its mark, and locks the mark.
 
     Returns:
-        The open mark; closing it ends the lock.
+        The open mark. Closing it ends the lock; so does the end of the process.
 
     Raises:
         InputError: as :func:`open_parts`.
@@ -360,7 +367,7 @@ def _hold(folder: Path, out: str | Path) -> int:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file is still the file at this path."""
+    """Whether the file at this path is still the file that is open."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The results of a run's files, as the table and ``--json`` show them."""
+"""The results of a run's files, with the fields that the table and ``--json`` show."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from q2_metric.types import SystemScore
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The result of a file: rows read, rows that could not be scored, system scores.
+    """The result of a file.
 
-    ``no_knowledge`` counts rows with blank knowledge: they have no score, but are not failed rows.
-    ``columns`` holds the columns that were read, by field; it is empty for a file without rows.
-    ``resumed`` counts the rows that an earlier, interrupted run had finished, and
-    ``resumed_failed`` the failed ones among them; ``seconds`` does not cover them. ``blocks`` holds
-    the number of rows of each block.
-    ``groups`` has the scores of the rows with the same value, by column and value.
-    ``looked_up`` counts scores (one for each row and metric) that came from the cache.
-    ``verdict`` counts the responses with an unsupported claim.
+    - ``rows``: rows that were read; ``failed``: rows that could not be scored. - ``no_knowledge``:
+    rows with blank knowledge. They have no score, but are not failed rows. - ``columns``: the
+    column that was read for each field; empty for a file without rows. - ``resumed``: rows that an
+    earlier, interrupted run had finished. ``seconds`` leaves them out. - ``resumed_failed``: the
+    resumed rows that could not be scored. - ``blocks``: the number of rows of each block. -
+    ``groups``: the scores of the rows with the same value, by column and value. - ``looked_up``:
+    scores (one for each row and metric) that came from the cache. - ``verdict``: how many responses
+    have an unsupported claim.
     """
 
     file: str
@@ -40,8 +40,10 @@ class FileResult:
 
     @property
     def rows_per_second(self) -> float:
-        """Scored rows per second, without the time to load models. If scores came from the cache,
-        this says nothing about the models' speed."""
+        """Scored rows per second, without the time to load models.
+
+        If scores came from the cache, the figure does not show the speed of the models.
+        """
         scored = self.rows - self.failed - (self.resumed - self.resumed_failed)
         return scored / self.seconds if self.seconds > 0 else 0.0
 
@@ -87,5 +89,5 @@ def _systems(scores: Mapping[str, Any]) -> tuple[SystemScore, ...]:
 
 
 def total(results: Sequence[FileResult]) -> tuple[int, int]:
-    """Rows of all files, and how many of them could not be scored."""
+    """The number of rows of all files, and how many of them could not be scored."""
     return sum(result.rows for result in results), sum(result.failed for result in results)

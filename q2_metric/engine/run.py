@@ -1,6 +1,6 @@
 """What ``q2 score`` does with a job, in order.
 
-    run         returns at once if the output is complete; otherwise:
+    run         returns the earlier result if the output is already complete; otherwise:
     _score        scores each file block by block, and reuses blocks of an earlier run
     _finish       writes the output, in the order of the rows, and the manifest beside it
 
@@ -56,7 +56,7 @@ ERRORS_SHOWN = 5
 
 
 class Page(Protocol):
-    """Takes output rows with their texts."""
+    """Collects output rows with their texts for the report page."""
 
     def write(self, rows: Iterable[OutputRow]) -> None:
         """Appends rows."""
@@ -74,7 +74,7 @@ def _no_bar(_files: Sequence[str]) -> Iterator[Progress]:
 
 @dataclass(frozen=True)
 class Listener:
-    """Told how a run goes.
+    """Receives messages and progress during a run.
 
     Attributes:
         warn: receives a line that the user should know.
@@ -137,11 +137,11 @@ class JobRun:
     def run(
         self, out: str | None = None, page: OpenPage | None = None, *, overwrite: bool = False
     ) -> list[FileResult]:
-        """Scores all files; an interrupted run into ``out`` is resumed.
+        """Scores all files. If an interrupted run wrote parts for ``out``, the run resumes.
 
         Args:
             out: file for the output rows.
-            page: opens the page that also takes the rows.
+            page: opens the report page, which also receives the rows.
             overwrite: start again, and replace an existing ``out``.
 
         Raises:
@@ -204,8 +204,11 @@ class JobRun:
         return results
 
     def _fill(self, cluster: Cluster, parts: PartFiles) -> tuple[float, Mapping[int, int]]:
-        """Scores the missing blocks on the cluster. Returns the seconds that this took and, by
-        file number, how many scores came from the cache."""
+        """Scores the missing blocks on the cluster.
+
+        Returns:
+            The seconds that this took and, by file number, how many scores came from the cache.
+        """
         from q2_metric.engine.cluster import fill
 
         started = time.perf_counter()
@@ -220,7 +223,7 @@ class JobRun:
         resumed: frozenset[tuple[int, int]],
         page: Page | None,
     ) -> FileResult:
-        """Scores a file block by block, and takes finished blocks from ``parts``."""
+        """Scores a file block by block. Finished blocks are read from ``parts``."""
         file, used = self.job.files[number], dict[str, str | None]()
         aggregate = Aggregate(self.job.metrics, self.job.no_claim)
         groups = Groups(self.job.group_by, self.job.metrics, self.job.no_claim)
@@ -280,7 +283,7 @@ class JobRun:
             self.listener.note(line)
 
     def _slices(self, block: Sequence[Row], progress: Progress) -> Iterator[Sequence[Row]]:
-        """Cuts a block into parts of a second or so, and moves the bar after each part."""
+        """Cuts a block into slices of about a second, and moves the bar after each slice."""
         done = 0
         while done < len(block):
             part = block[done : done + self._part]
@@ -296,7 +299,8 @@ class JobRun:
             raise InputError(f"{file}: changed while it was read; run the command again")
 
     def _count(self, aggregate: Aggregate, rows: Sequence[OutputRow]) -> int:
-        """Adds rows to the system's scores, explains the first bad rows, and counts them."""
+        """Adds rows to the system's scores and warns of the first bad rows. Returns the number of
+        bad rows."""
         bad = 0
         for row in rows:
             aggregate.add(of_row(row))
@@ -317,7 +321,10 @@ class JobRun:
 
 
 def _finished(out: str, now: Manifest) -> Manifest | None:
-    """The manifest of an output that the same command completed and that is unchanged since."""
+    """The manifest of an output that is complete, unchanged and was written by the same command.
+
+    ``None`` if there is no such output.
+    """
     manifest = read_manifest(beside(out))
     if (
         manifest is None
@@ -336,16 +343,16 @@ def _finish(
     job: Job, out: str, parts: PartFiles, results: Sequence[FileResult], begun: Manifest,
     held: str | None,
 ) -> None:
-    """Puts the output and its manifest in place and removes the parts.
+    """Moves the output and its manifest to their paths and removes the parts.
 
-    The manifest is moved first. If the process is killed at any moment, the output is therefore
-    either the one in its manifest, or one that the parts' manifest allows to be replaced.
+    The manifest is moved first. So if the process is killed at any moment, the output either
+    matches the manifest beside it, or the parts' manifest allows the output to be replaced.
 
     Args:
         held: SHA-256 of the output's contents when the run began.
 
     Raises:
-        InputError: a file cannot be written, or the output has changed; the parts stay.
+        InputError: a file cannot be written, or the output has changed. The parts stay.
     """
     files = [
         {**file, "rows": result.rows, "failed": result.failed, "columns": dict(result.columns)}
@@ -372,7 +379,7 @@ def _assemble(
     """Writes the output from the parts, in the order of the rows.
 
     Raises:
-        InputError: it cannot be written, or a part is damaged.
+        InputError: the output cannot be written, or a part is damaged.
     """
     blocks = [
         (number, n, size)

@@ -3,14 +3,14 @@
 ::
 
     statistics/     every statistic, on plain arrays
-    scores.py       columns of scores over the rows of a data set, cached; foreign columns
-    wow/ true.py dnli.py usr.py evidence.py dev.py   an experiment each: rows, scores -> Report
+    scores.py       columns of scores over the rows of a data set: ours (cached) or from a file
+    wow/ true.py dnli.py usr.py evidence.py dev.py   one experiment each: rows, scores -> Report
     published.py    the papers' figures, shown beside ours
     detection.py    the tables and curves that experiments share
     tables.py       Report and Table
-    files.py markdown.py figures.py drawings.py   a Report as JSON, CSV, a page, figures
-    calibrate.py thresholds.py   fit what q2_metric.metrics.calibration applies
-    labels.py       people's labels, from a file
+    files.py markdown.py figures.py drawings.py   write a Report as JSON, CSV, a page, figures
+    calibrate.py thresholds.py   fit thresholds and calibrations, which q2_metric.metrics applies
+    labels.py       reads people's labels from a file
 
 A new experiment is one module that returns a :class:`~q2_metric.evaluation.tables.Report` and
 one command in ``q2_metric/cli/evaluation.py``.

@@ -1,6 +1,6 @@
 """Fits thresholds and calibrations to responses with human labels.
 
-:mod:`q2_metric.metrics.calibration` applies the result, without scikit-learn.
+:mod:`q2_metric.metrics.calibration` applies them to scores; it does not need scikit-learn.
 """
 
 from __future__ import annotations
@@ -36,16 +36,15 @@ def fit(
     kind: Kind = "isotonic",
     precision: float | None = None,
 ) -> Calibration:
-    """A calibration with its threshold.
+    """Fits a calibration and its threshold.
 
     Args:
         truth: whether people found each response consistent.
         scores: scores of the metric.
         name: name of the calibration, for signatures.
         metric, signature: metric and signature of the scores.
-        kind: "isotonic": scikit-learn's isotonic regression. "platt": logistic
-            regression on Platt's smoothed targets, so that perfectly separable classes do
-            not make it infinitely steep.
+        kind: "isotonic" fits scikit-learn's isotonic regression. "platt" fits a logistic regression
+            on Platt's smoothed targets, so that it stays finite for perfectly separable classes.
         precision: as for :func:`best_threshold`; without it, balanced accuracy is maximised.
 
     Raises:
@@ -108,9 +107,10 @@ def experiment(
     truth: Sequence[bool], scores: Sequence[float], fitted: Calibration, *,
     precision: float | None = None,
 ) -> Report:
-    """The performance of the calibration on the fitted responses and on held-out ones.
+    """The performance of the calibration on the fitted responses and on held-out responses.
 
-    Held out: each of 5 parts is judged by a calibration fitted on the other four.
+    The held-out figures come from 5-fold cross-validation: each of 5 parts is judged by a
+    calibration that was fitted on the other four.
     """
     labels, values = st.checked(truth, scores)
     held_out, decided = _cross_validated(labels, values, fitted, precision)
@@ -164,7 +164,10 @@ def _row(labels: st.Bools, values: st.Floats, decided: st.Bools) -> tuple[Cell, 
 def _cross_validated(
     labels: st.Bools, values: st.Floats, fitted: Calibration, precision: float | None
 ) -> tuple[st.Floats, st.Bools]:
-    """Probabilities and decisions by calibrations that were fitted without the response."""
+    """Cross-validated probabilities and decisions.
+
+    The calibration that judges a response was fitted without it.
+    """
     from sklearn.model_selection import StratifiedKFold
 
     least = min(labels.sum(), (~labels).sum())

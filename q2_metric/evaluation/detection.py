@@ -30,7 +30,7 @@ def detection_table(
     accuracy: Mapping[str, float] | None = None,
     auc: Mapping[str, float] | None = None,
 ) -> Table:
-    """A line for each metric: ROC-AUC, decisions at a threshold, calibration error.
+    """ROC-AUC, decisions at a threshold, and calibration error, with one line for each metric.
 
     Args:
         accuracy, auc: published figures by metric, shown in their own columns.
@@ -94,7 +94,8 @@ def truths_of(sets: Mapping[str, Sequence[Labelled]]) -> dict[str, list[bool]]:
 def auc_lines(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
 ) -> list[tuple[Cell, ...]]:
-    """A line for each metric: its title, ROC-AUC with interval on each set, their mean.
+    """A line for each metric: its title, ROC-AUC with interval on each set, and the mean over the
+    sets.
 
     Args:
         truths, scores: labels and scores by name of the set; each set has the same metrics.
@@ -108,10 +109,11 @@ def auc_lines(
 
 
 def compared_with(names: Sequence[str], asked: str | None = None) -> str:
-    """The metric that the others are compared with: by default token F1, otherwise the first.
+    """The metric that the others are compared with: by default token F1, otherwise the first
+    metric.
 
     Raises:
-        InputError: the requested metric is not there.
+        InputError: the requested metric has no scores.
     """
     if asked is not None and asked not in names:
         raise InputError(f"there is no metric {asked!r} to compare with; the metrics are "
@@ -122,10 +124,10 @@ def compared_with(names: Sequence[str], asked: str | None = None) -> str:
 def comparison_table(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores], against: str
 ) -> Table:
-    """ROC-AUC of each metric minus that of ``against``, by set, with a paired test.
+    """ROC-AUC of each metric minus the ROC-AUC of ``against``, by set, with a paired test.
 
     Args:
-        truths, scores: by name of the set.
+        truths, scores: labels and scores, by name of the set.
     """
     lines: list[tuple[Cell, ...]] = []
     for key, columns in scores.items():
@@ -154,7 +156,8 @@ def reliability_table(
     *,
     bins: int = st.N_BINS,
 ) -> Table:
-    """Expected calibration error by metric and set, of raw and of stretched scores."""
+    """Expected calibration error by metric and set, for raw scores and for scores stretched to [0,
+    1]."""
     metrics = list(dict.fromkeys(metric for columns in scores.values() for metric in columns))
     lines: list[tuple[Cell, ...]] = []
     for metric in metrics:
@@ -185,7 +188,10 @@ def reliability_table(
 
 
 def average(cells: Sequence[float | None]) -> float | None:
-    """The mean; ``None`` if a figure is missing, because the mean would cover other sets."""
+    """The mean of the figures; ``None`` if one is missing.
+
+    A mean without the missing figure would cover other sets than the means beside it.
+    """
     known = [cell for cell in cells if cell is not None]
     return sum(known) / len(known) if known and len(known) == len(cells) else None
 
@@ -193,7 +199,7 @@ def average(cells: Sequence[float | None]) -> float | None:
 def detection_curves(
     sets: Mapping[str, tuple[Sequence[bool], Scores]], *, bins: int = st.N_BINS
 ) -> dict[str, Any]:
-    """The data for the figures of detection.
+    """The data of the figures that show detection.
 
     Args:
         sets: labels and scores, by the title of a panel.
@@ -225,7 +231,7 @@ def detection_curves(
 
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:
-    """A curve with at most as many points as a figure can show, including both ends."""
+    """A curve, thinned to as many points as a figure can show. Both end points are kept."""
     import numpy as np
 
     n = len(curve.x)

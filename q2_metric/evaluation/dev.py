@@ -1,7 +1,7 @@
 """The development sets, on which models and settings are chosen.
 
-They hold human labels on real outputs of systems, and are never used for training. Each metric is
-shown beside the two word counts that any model should beat.
+The sets hold human labels of real systems' outputs, and are never used for training. Each metric is
+shown beside two word counts that any model should beat: token F1 and content words found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def experiment(columns: ScoreColumns, sets: Mapping[str, Sequence[Labelled]]) ->
     """ROC-AUC by set and on average, the sets on which word counts are better, and calibration.
 
     Args:
-        columns: the metrics; the others are compared with those in :data:`COUNTS`.
+        columns: the metrics. They include the word counts :data:`COUNTS`, which the other metrics
+            are compared with.
         sets: rows by name, all with the same metrics.
 
     Raises:
@@ -72,7 +73,7 @@ def _auc(
 
 
 def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) -> str:
-    """The sets on which a metric's AUC is below that of a count of words."""
+    """The names of the sets on which a metric's AUC is below the AUC of a word count."""
     aucs = [
         [cell.value for cell in cells if isinstance(cell, st.Interval)] for cells in (line, count)
     ]
@@ -83,7 +84,7 @@ def _below(line: Sequence[Cell], count: Sequence[Cell], names: Sequence[str]) ->
 def _calibration(
     truths: Mapping[str, Sequence[bool]], scores: Mapping[str, Scores]
 ) -> Table | None:
-    """Calibration errors of the metrics that are probabilities; ``None`` if there are none."""
+    """Calibration errors of the metrics that are probabilities; ``None`` without such metrics."""
     lines: list[tuple[Cell, ...]] = []
     for metric in next(iter(scores.values())):
         if entry(metric).probability:

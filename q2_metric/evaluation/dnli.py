@@ -1,7 +1,8 @@
 """Dialogue NLI: is an utterance consistent with a persona? (Q², section 5.3)
 
-Personal questions are kept. A pair is consistent if it is entailed; neutral pairs are inconsistent.
-The paper's threshold is 0.1, tuned on the development set.
+Q² keeps personal questions here. A pair is consistent only if its label says that the first
+sentence entails the second; neutral pairs are inconsistent. The paper's threshold is 0.1, which was
+tuned on the development set.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def experiment(
     Args:
         columns: the metrics; Q² should keep personal questions.
         pairs: pairs of the test set.
-        dev: pairs on which each metric's own threshold is tuned for best accuracy.
+        dev: pairs on which a threshold is tuned for each metric, for best accuracy.
 
     Raises:
         InputError: all pairs belong to one class.

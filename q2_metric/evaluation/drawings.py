@@ -1,4 +1,4 @@
-"""How each kind of figure is drawn, from its part of ``Report.curves``."""
+"""Draws each kind of figure from its part of ``Report.curves``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _row(plt: Any, panels: Panels, rows: int = 1) -> tuple[Any, Any]:
 
 
 def _legend(figure: Any, axes: Any, columns: int = 4) -> None:
-    """One legend for all panels, below them."""
+    """Draws one legend for all panels, below the panels."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)),
                   frameon=False)
@@ -51,7 +51,7 @@ def _precision_recall(plt: Any, panels: Panels, styles: Styles) -> Any:
 
 
 def _diagonal(plt: Any, panels: Panels) -> tuple[Any, Any]:
-    """A row of unit squares, each with its diagonal."""
+    """Draws a row of unit squares, each with its diagonal."""
     figure, axes = _row(plt, panels)
     for axis in axes[0]:
         axis.plot([0, 1], [0, 1], color="0.8", linewidth=0.8)

@@ -1,7 +1,7 @@
 """Evidence: does SCALE's tree search find a supporting utterance? (SCALE, on ScreenEval)
 
-For each sentence that the dialogue supports, the search ends at one utterance. The result is
-correct if people marked that utterance.
+The search runs for each sentence that the dialogue supports, and ends at one utterance. It is
+correct if people marked that utterance as supporting the sentence.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNITS = "utterance"
 
 
 class Utterances:
-    """Cuts texts at newlines: SCALE then searches for an utterance, not a sentence."""
+    """Splits texts at newlines, so that SCALE searches for an utterance instead of a sentence."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """(start, end) of the non-empty lines of each text."""
@@ -45,13 +45,15 @@ def experiment(
     branches: int = ScaleSettings().branches,
     bar: Bar = silent,
 ) -> Report:
-    """Recall of a supporting utterance at 1, and ROC-AUC of the metrics if there are two classes.
+    """Recall at 1 of supporting utterances, and the metrics' ROC-AUC.
+
+    ROC-AUC needs supported and other sentences, and is left out if there is only one class.
 
     Args:
         scale: the metric whose backbone and settings are used for the search.
         columns: metrics that should separate supported sentences from others.
         rows: sentences with their dialogues.
-        branches: branches of the search that ``scale`` was made with; named in the signature.
+        branches: branches of the search that ``scale`` was created with; named in the signature.
         bar: opens a progress bar for the searches.
 
     Raises:
@@ -93,7 +95,8 @@ def experiment(
 def search(
     scale: MetricSource, examples: Sequence[Example], progress: Progress
 ) -> list[int | None]:
-    """The line that SCALE's tree search ends at, for each example; cached."""
+    """The number of the line at which SCALE's tree search ends, for each example. Results are
+    cached."""
 
     def find(block: Sequence[Example]) -> list[int | None]:
         metric = cast(Scale, scale.metric)

@@ -1,6 +1,6 @@
 """The figures of a :class:`~q2_metric.evaluation.tables.Report`, as PNG and SVG.
 
-They are drawn only from ``Report.curves``, so that a saved report can be drawn again:
+All figures are drawn from ``Report.curves`` alone, so that a saved report can be drawn again:
 
 ===================  ===================================================================
 precision_recall     panel -> metric -> {consistent, inconsistent} -> x, y, threshold
@@ -49,7 +49,7 @@ _STYLE: Mapping[str, Any] = {
 
 
 def figures_in(folder: str | Path) -> list[Path]:
-    """The files of a folder that :func:`draw` may replace, by their names."""
+    """The files of a folder whose names are those of figures, which :func:`draw` may replace."""
     endings = tuple(f"_{kind}.{suffix}" for kind in DRAWINGS for suffix in SUFFIXES)
     try:
         return [path for path in Path(folder).iterdir() if path.name.endswith(endings)]
@@ -70,7 +70,7 @@ def _stem(name: str) -> str:
 def draw(report: Report, folder: str | Path) -> list[Path]:
     """Draws all figures of a report into a folder, as ``NAME_KIND.png`` and ``.svg``.
 
-    Characters of a report's name that might lead out of the folder become underscores.
+    Characters of the report's name that could form a path out of the folder become underscores.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -121,7 +121,8 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 
 def _styles(panels: Panels) -> Styles:
-    """Colour and dash of each metric, by its index among the report's metrics."""
+    """The colour and dash pattern of each metric, chosen by its position among the report's
+    metrics."""
     metrics = dict.fromkeys(metric for panel in panels.values() for metric in panel)
     return {
         metric: {

@@ -1,4 +1,8 @@
-"""A report as a file: ``.json`` (everything, read back), ``.csv`` (a line a figure), ``.md``."""
+"""Writes reports as files and reads them back.
+
+A ``.json`` file contains everything and can be read back. A ``.csv`` file has one line for each
+figure. An ``.md`` file is a page.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +25,10 @@ FORMAT = "q2-meta-eval-1"
 
 
 def write(report: Report, path: str | Path, *, note: str = "") -> None:
-    """Writes a report as JSON, CSV or markdown, by the suffix.
+    """Writes a report as JSON, CSV or markdown. The suffix of the path chooses the format.
 
     Args:
-        note: markdown under the title of a page that explains how to read the figures.
+        note: markdown below the title of the page that explains how to read the figures.
 
     Raises:
         InputError: the suffix is unknown, or the file cannot be written.
@@ -38,7 +42,7 @@ def write(report: Report, path: str | Path, *, note: str = "") -> None:
 
 
 def to_json(report: Report) -> str:
-    """The whole report as JSON; a table's rows are lists in the order of its columns.
+    """The whole report as JSON. Each row of a table is a list in the order of the columns.
 
     Curves are rounded to 5 digits, all on one line.
     """
@@ -54,10 +58,10 @@ def to_json(report: Report) -> str:
 
 
 def read_json(path: str | Path) -> Report:
-    """A report that :func:`write` wrote as JSON.
+    """Reads a report that :func:`write` wrote as JSON.
 
     Raises:
-        InputError: the file is missing or is not such a report.
+        InputError: the file is missing or does not contain a report.
     """
     text = read_text(path)
     try:

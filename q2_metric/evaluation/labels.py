@@ -23,7 +23,7 @@ def read_labelled(
 
     Args:
         path, columns, form: as for :func:`q2_metric.rows.read.read_rows`.
-        label: column of the labels; by default the first of the usual names that is there.
+        label: column of the labels; by default the first usual name that the file has.
 
     Raises:
         InputError: a row cannot be read, or there is no label; the message says where.

@@ -27,7 +27,7 @@ def to_markdown(report: Report, *, note: str = "") -> str:
 
 
 def markdown_table(table: Table) -> list[str]:
-    """The lines of a table, with numbers right-aligned."""
+    """The lines of a table. Numbers are right-aligned."""
     titles = [column.title for column in table.columns]
     numbers = [i for i, column in enumerate(table.columns) if column.kind != "text"]
     return table_lines(titles, table.shown(), numbers)
@@ -36,7 +36,7 @@ def markdown_table(table: Table) -> list[str]:
 def table_lines(
     titles: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
 ) -> list[str]:
-    """The lines of a table.
+    """The lines of a markdown table.
 
     Args:
         titles: titles of the columns.

@@ -2,7 +2,8 @@
 
 Q2 is Honovich et al., EMNLP 2021; SCALE is Lattimer et al., EMNLP 2023; TRUE is Honovich et al.,
 NAACL 2022. The keys are the names of metrics in this package. Shares and AUCs are in [0, 1]. The
-numbers of tables 2, 5, 6, 10 and 11 of Q2 are from summaries of the paper, not from the paper.
+figures of tables 2, 5, 6, 10 and 11 of Q2 were copied from summaries of the paper, not from the
+paper.
 """
 
 from __future__ import annotations

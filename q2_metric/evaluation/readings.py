@@ -1,7 +1,8 @@
 """The reading under which a labelled set is scored, as given by its annotation guideline.
 
-Under "consistent", chat and opinion do not count. Under "attributable" (AIS, BEGIN, FaithDial),
-the knowledge must contain every statement, and a response that claims nothing is not supported.
+A reading says how statements without a checkable claim count. Under "consistent", chat and opinion
+do not count. Under "attributable" (AIS, BEGIN, FaithDial), the knowledge must contain every
+statement, and a response that claims nothing is not supported.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def reading_of(name: str) -> Reading:
 
 
 def told(readings: Mapping[str, Reading]) -> str:
-    """The sentence in which a table names the readings of its sets.
+    """The sentence below a table that names the readings of the table's sets.
 
     >>> told({"ais_wow": "attributable", "frank": "consistent"})
     'Reading: attributable of ais_wow; consistent of frank.'

@@ -1,7 +1,7 @@
 """Columns of scores for the rows of a data set: by our metrics (cached) or from a file.
 
-Scores come from :mod:`q2_metric.engine.cache`, so a second run is fast, and a metric is loaded only
-if a score is missing.
+Scores come from :mod:`q2_metric.engine.cache`, so a second run is fast. A metric is loaded only if
+the cache lacks a score.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ NEUTRAL = 0.5
 class ScoreSummary:
     """The parts of a :class:`~q2_metric.types.Score` that the experiments need.
 
-    ``questions`` and ``unanswered`` count its questions; ``None`` if the metric asks none.
+    ``questions`` and ``unanswered`` are numbers of questions. Both are ``None`` if the metric asks
+    no questions.
     """
 
     value: float | None
@@ -42,14 +43,17 @@ class ScoreSummary:
 
 @dataclass(frozen=True, slots=True)
 class ByGuideline:
-    """A metric with one version for each reading, made when a set's guideline needs it."""
+    """A metric with one version for each reading.
+
+    A version is created when a set needs its reading.
+    """
 
     name: str
     make: Callable[[Reading], ScoreSource]
     made: dict[Reading, ScoreSource] = field(default_factory=dict)
 
     def under(self, reading: Reading) -> ScoreSource:
-        """The metric under a reading."""
+        """The version of the metric for a reading."""
         if reading not in self.made:
             self.made[reading] = self.make(reading)
         return self.made[reading]
@@ -66,26 +70,26 @@ class Bar(Protocol):
 
 
 class ScoreSource(Protocol):
-    """Scores by some metric."""
+    """A column of scores by one metric."""
 
     name: str
 
     @property
     def signature(self) -> str:
-        """What made the scores."""
+        """The signature: a line that records where the scores come from."""
         ...
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """One score for each example, in order; ``None`` if the source has none."""
+        """One score for each example, in order; ``None`` for an example without a score."""
         ...
 
 
 class ScoreColumns:
-    """Scores of several metrics over any examples, side by side.
+    """Scores of several metrics over the same examples, side by side.
 
     Args:
-        sources: sources in display order; each gives all its metric's columns. A source
-            by guideline also shows the signature of its other reading.
+        sources: sources in display order. Each source gives all columns of its metric. A source
+            with several readings also shows the signature of the reading that was not used.
         reading: the reading for all sets; ``None`` uses the reading of each set's guideline.
         bar: opens a progress bar for (title, total).
     """
@@ -109,16 +113,16 @@ class ScoreColumns:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """Signatures by name of the column, for columns that were asked for scores."""
+        """The signature of each column that has given scores, by name of the column."""
         return dict(self._signatures)
 
     def scores(
         self, examples: Sequence[Example], title: str = "", *, complete: bool = True
     ) -> dict[str, list[ScoreSummary | None]]:
-        """A column for each metric; its items follow ``examples``.
+        """A column for each metric. The scores are in the order of ``examples``.
 
         Args:
-            complete: refuse a source that lacks some of the examples.
+            complete: raise an error if a source lacks some of the examples.
 
         Raises:
             InputError: a source lacks some of the examples; errors of the metrics.
@@ -150,7 +154,10 @@ class ScoreColumns:
         return self._reading or reading_of(name)
 
     def readings(self, names: Iterable[str]) -> str:
-        """The words on these sets' readings in a table's note; "" if no metric has several."""
+        """A sentence for a table's note that names the readings of these sets.
+
+        "" if no metric has several readings.
+        """
         if not self._reading and not any(
                 isinstance(source, ByGuideline) for source in self._sources):
             return ""
@@ -158,7 +165,7 @@ class ScoreColumns:
 
 
 def values(column: Sequence[ScoreSummary | None]) -> list[float]:
-    """The values as numbers; :data:`NEUTRAL` replaces a missing one."""
+    """The values as numbers. A missing value becomes :data:`NEUTRAL`."""
     return [NEUTRAL if item is None or item.value is None else item.value for item in column]
 
 
@@ -174,7 +181,7 @@ class MetricSource(CachedMetric):
 
 
 def scored(name: str, score: Score) -> ScoreSummary:
-    """The part of a score by the named metric that the experiments keep."""
+    """The parts that the experiments keep of a score by the metric ``name``."""
     value = score.value if score.value is not None and math.isfinite(score.value) else None
     if entry(name).details != "questions":
         return ScoreSummary(value)
@@ -189,14 +196,14 @@ def scored(name: str, score: Score) -> ScoreSummary:
 class FileSource:
     """A column of a file: scores by a metric that is not ours.
 
-    Rows are matched to those of the data set by their texts if the file has columns for response
-    and knowledge, otherwise by id, otherwise by order.
+    The rows of the file are matched to the rows of the data set. They are matched by their texts if
+    the file has columns for response and knowledge, otherwise by id, otherwise by order.
 
     Args:
         path: .csv, .jsonl, .tsv or .parquet.
-        found: its rows (:func:`q2_metric.rows.formats.read_fields`).
+        found: the rows of the file (:func:`q2_metric.rows.formats.read_fields`).
         column: column with the scores; also the metric's name.
-        rows: rows of the data set, in its own order.
+        rows: rows of the data set, in the order of the data set.
 
     Raises:
         InputError: the column is missing, a value is not a number, or the rows cannot be
@@ -246,7 +253,7 @@ class FileSource:
             raise InputError(f"{path}: none of its rows is a response of this data set")
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
-        """``None`` for responses that are not in the file."""
+        """The score of each example; ``None`` for responses that are not in the file."""
         progress(len(examples))
         summaries: list[ScoreSummary | None] = []
         for example in examples:
@@ -256,16 +263,16 @@ class FileSource:
 
 
 def _named(rows: Sequence[Example]) -> set[str | None]:
-    """The ids of the rows. An id that occurs twice, as in several sets, identifies no row."""
+    """The ids that identify a row. An id that occurs twice, as in several sets, is left out."""
     names = {row.id for row in rows}
     return names if len(names) == len(rows) else {None}
 
 
 def number_of(value: object, column: str, where: str) -> float | None:
-    """A score of a file; an empty cell or null stands for a response that was not scored.
+    """A score from a file; ``None`` for an empty cell or null, which mean that there is no score.
 
     Raises:
-        InputError: the value is anything else that is not a finite number.
+        InputError: the value is not a finite number.
     """
     if value is None or value == "":
         return None

@@ -23,7 +23,7 @@ NONE = "–"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, and how its cells are shown."""
+    """A column of a table: its title, and how its cells are shown."""
 
     title: str
     kind: Kind = "number"
@@ -33,7 +33,7 @@ class Column:
 class Table:
     """A table: ``name`` for programs, ``title`` and ``note`` for people.
 
-    Each row has a cell for each column; those of a ``text`` column at the left name the row.
+    Each row has a cell for each column. The leftmost columns of kind ``text`` name the row.
     """
 
     name: str
@@ -61,12 +61,12 @@ class Report:
 
     Attributes:
         name: name of the experiment ("wow").
-        title: for people.
-        tables: in the order in which they are shown.
-        curves: what the figures are drawn from: kind of figure -> title of a panel ->
-            metric -> series of numbers by name (see :mod:`q2_metric.evaluation.figures`).
+        title: title for people.
+        tables: the tables, in the order in which they are shown.
+        curves: the data of the figures: kind of figure -> title of a panel -> metric -> series of
+            numbers by name (see :mod:`q2_metric.evaluation.figures`).
         signatures: signatures of the metrics, by their names in the tables.
-        facts: command, date, version, seed and inputs, shown as they are.
+        facts: command, date, version, seed and inputs, shown unchanged.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The score above which a response is best called consistent."""
+"""Finds the score above which a response is best called consistent."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ def best_threshold(
 ) -> float:
     """The threshold above which a response is best called consistent.
 
-    It lies half-way between two neighbouring scores. If several thresholds are equally good, the
-    lowest is returned.
+    The threshold is half-way between two neighbouring scores. If several thresholds are equally
+    good, the lowest one is returned.
 
     Args:
-        rule: the number to maximise.
-        precision: replaces ``rule``: find as many consistent responses as possible, while this
-            share, in (0, 1], of the found responses is consistent.
+        rule: the statistic that the threshold maximises.
+        precision: replaces ``rule``. The threshold then finds as many consistent responses as
+            possible, on condition that at least this share, in (0, 1], of the found responses is
+            consistent.
 
     Raises:
         InputError: all labels are equal, or the precision cannot be reached.

@@ -39,10 +39,12 @@ SAME_SET = {"dialfact_a": "dialfact"}
 
 
 def sets_here() -> list[str]:
-    """The sets of :data:`SETS` that are installed; part of a set only if the whole is missing.
+    """The sets of :data:`SETS` that are on this machine.
+
+    A set that is a part of another set is listed only if the whole set is missing.
 
     Raises:
-        DataError: no set is installed.
+        DataError: no set is on this machine.
     """
     names: list[str] = []
     for name in SETS:
@@ -58,10 +60,10 @@ def sets_here() -> list[str]:
 
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
-    """The rows of sets, by name; a file is named by its stem.
+    """The rows of sets, by name of the set. The name of a file is its stem.
 
     Raises:
-        DataError: a set or a file is missing, or is not as expected.
+        DataError: a set or a file is missing or malformed.
         InputError: two sets have the same name.
     """
     by_name: dict[str, list[Labelled]] = {}

@@ -1,8 +1,8 @@
 """The statistics of the experiments, on plain arrays (numpy, scipy, scikit-learn).
 
 ``truth`` is true if people found a response consistent. Higher ``scores`` mean more consistent. All
-random draws use :data:`SEED`. All functions raise InputError if a statistic is not defined, such as
-the AUC of a single class.
+random draws use :data:`SEED`. All functions raise InputError if the statistic is not defined for
+the data, such as the AUC of a single class.
 """
 
 from q2_metric.evaluation.statistics.auc import (

@@ -1,4 +1,4 @@
-"""Areas under curves: of one metric, with an interval, and the difference between two metrics."""
+"""Areas under curves: the area of one metric with its interval, and differences of two areas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RANKED_AT_ONCE = 1 << 21
 
 
 def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the ROC curve, in [0, 1]; equal scores count half."""
+    """Area under the ROC curve, in [0, 1]. A pair with equal scores counts as half right."""
     labels, values = checked(truth, scores)
     return float(sklearn_metrics().roc_auc_score(labels, values))
 
@@ -52,9 +52,9 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class AucDifference:
-    """The AUC of one metric minus the AUC of another on the same responses.
+    """The AUC of one metric minus the AUC of another metric on the same responses.
 
-    ``interval`` is from the paired bootstrap, ``p`` from the two-sided permutation test.
+    ``interval`` comes from a paired bootstrap, ``p`` from a two-sided permutation test.
     """
 
     interval: Interval
@@ -62,10 +62,10 @@ class AucDifference:
 
 
 def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> AucDifference:
-    """The AUC of ``first`` minus the AUC of ``second``, and whether chance explains it.
+    """The AUC of ``first`` minus the AUC of ``second``, with an interval and a p-value.
 
-    The permutation test swaps the two metrics' ranks of random responses (Bandos, Rockette and
-    Gur, 2005). The lowest possible ``p`` is ``2 / (N_BOOTSTRAP + 1)``.
+    The permutation test swaps the ranks of the two metrics for random responses (Bandos, Rockette
+    and Gur, 2005). The lowest possible ``p`` is ``2 / (N_BOOTSTRAP + 1)``.
     """
     labels, one = checked(truth, first)
     _, other = checked(truth, second)
@@ -100,12 +100,12 @@ def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
 
 
 def aucs(labels: Bools, values: Floats) -> Floats:
-    """ROC-AUC of each row: the share of pairs in the right order (Mann and Whitney).
+    """ROC-AUC of each row, computed as the share of pairs in the right order (Mann and Whitney).
 
-    scikit-learn computes one row at a time, which is thousands of times slower for resamples.
+    scikit-learn computes one row at a time. For many resamples that is thousands of times slower.
 
     Args:
-        labels, values: (rows, responses) or (responses,).
+        labels, values: arrays of shape (rows, responses) or (responses,).
     """
     ranks = scipy_stats().rankdata(values, axis=-1)
     positive = labels.sum(axis=-1)
@@ -116,7 +116,7 @@ def aucs(labels: Bools, values: Floats) -> Floats:
 
 
 def _both_classes(labels: Bools) -> Callable[[Places], Bools]:
-    """A function that tells which resamples of these labels contain both classes."""
+    """A function that says which resamples of these labels contain both classes."""
 
     def both(rows: Places) -> Bools:
         positive = labels[rows].sum(axis=1)

@@ -17,7 +17,7 @@ from q2_metric.metrics.bootstrap import resampled
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A correlation coefficient, its bootstrap interval over pairs, and its p-value."""
+    """A correlation coefficient, its bootstrap interval over pairs of values, and its p-value."""
 
     interval: Interval
     p: float

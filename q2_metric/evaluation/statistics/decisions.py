@@ -1,4 +1,4 @@
-"""How well scores separate consistent from inconsistent: at one threshold, and over all."""
+"""How well scores separate consistent from inconsistent responses: at one threshold and at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """Quality of decisions at a threshold, in [0, 1]; a precision is 0 if nothing was found."""
+    """Quality of decisions at a threshold, in [0, 1].
+
+    The precision of a class is 0 if no response was assigned to the class.
+    """
 
     accuracy: float
     balanced_accuracy: float
@@ -44,9 +47,9 @@ def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD)
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Points of a curve over all thresholds.
+    """The points of a curve over all thresholds.
 
-    Point ``i`` is for the responses with a score of at least ``threshold[i]``.
+    Point ``i`` describes the responses whose score is at least ``threshold[i]``.
     """
 
     x: tuple[float, ...]
@@ -64,7 +67,8 @@ def roc_curve(truth: ArrayLike, scores: ArrayLike) -> Curve:
 def precision_recall(truth: ArrayLike, scores: ArrayLike, *, consistent: bool = True) -> Curve:
     """Recall (x) and precision (y) of finding one class, over all thresholds.
 
-    ``consistent=False`` finds inconsistent responses: those with a score of at most the threshold.
+    With ``consistent=False``, the class is the inconsistent responses. A response then counts as
+    found if its score is at most the threshold.
     """
     labels, values = checked(truth, scores)
     sign = 1 if consistent else -1

@@ -22,7 +22,10 @@ class Interval:
 
 
 def around(value: float, drawn: Floats) -> Interval:
-    """A value with the middle 95 % of the drawn values. There must be at least one drawn value."""
+    """A value with the interval that holds the middle 95 % of the drawn values.
+
+    There must be at least one drawn value.
+    """
     return Interval(value, *percentiles(drawn))
 
 

@@ -13,8 +13,11 @@ from q2_metric.evaluation.statistics.values import Floats
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A bin [low, high) of a reliability curve: its responses, their mean score, and the share that
-    is consistent."""
+    """A bin [low, high) of a reliability curve.
+
+    It holds the number of responses whose score is in the bin, their mean score, and the share of
+    them that people found consistent.
+    """
 
     low: float
     high: float
@@ -28,7 +31,7 @@ N_BINS = 10
 
 
 def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> list[Bin]:
-    """The bins with at least one response; the last bin includes 1.
+    """The bins that contain at least one response. The last bin includes the score 1.
 
     Scores outside [0, 1] are an error; :func:`min_max` maps them to [0, 1].
     """
@@ -55,8 +58,8 @@ def reliability(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> l
 def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
     """Expected calibration error, in [0, 1] (Naeini, Cooper and Hauskrecht, AAAI 2015).
 
-    It is the mean of |share consistent - mean score| over bins of equal width, weighted by the
-    number of responses in each.
+    For each bin of equal width, the error is |share consistent - mean score|. The result is the
+    mean of these errors, weighted by the number of responses in each bin.
     """
     filled = reliability(truth, scores, bins=bins)
     n = sum(bin_.n for bin_ in filled)
@@ -66,9 +69,9 @@ def ece(truth: ArrayLike, scores: ArrayLike, *, bins: int = N_BINS) -> float:
 
 
 def min_max(scores: ArrayLike) -> Floats:
-    """The scores mapped linearly to [0, 1], as SCALE's authors do before the ECE.
+    """The scores mapped linearly to [0, 1], as SCALE's authors do before computing the ECE.
 
-    Equal scores become 0.5.
+    If all scores are equal, each becomes 0.5.
     """
     values = np.asarray(scores, np.float64)
     width = np.ptp(values) if len(values) else 0.0

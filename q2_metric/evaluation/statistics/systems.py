@@ -15,11 +15,11 @@ from q2_metric.metrics.bootstrap import SEED
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """How systems are simulated.
+    """The settings of a simulation of systems.
 
     Attributes:
         shares: share of inconsistent responses of each system, in [0, 1].
-        size: responses of a system.
+        size: number of responses of a system.
         repeats: how often all systems are drawn.
     """
 
@@ -38,19 +38,20 @@ ROBUSTNESS = Simulation(tuple(i / 10 for i in range(11)), size=400)
 def system_correlation(
     consistent: ArrayLike, inconsistent: ArrayLike, drawn: Simulation = SYSTEMS
 ) -> Interval:
-    """Spearman's correlation of the scores of simulated systems with their quality.
+    """Spearman's correlation between the mean scores of simulated systems and their quality.
 
-    As in the authors' code (sys_level.py), each repeat draws ``size`` contexts with replacement,
-    the same for all systems. For a share c, the system has the inconsistent response in
-    ``round(c * size)`` random contexts and the consistent response in the others. Its score is the
-    mean. If all systems of a repeat have equal scores, the correlation counts as 0.
+    Each repeat follows the authors' code (sys_level.py). It draws ``size`` contexts with
+    replacement, the same contexts for all systems. A system with the share c of inconsistent
+    responses has the inconsistent response in ``round(c * size)`` random contexts, and the
+    consistent response in the others. Its score is the mean over its responses. If all systems of a
+    repeat have equal scores, the correlation of the repeat counts as 0.
 
     Args:
         consistent, inconsistent: scores of the two responses of each context, in the same
             order of contexts.
 
     Returns:
-        The mean over the repeats, with their 2.5th and 97.5th percentile.
+        The mean correlation over the repeats, with the 2.5th and 97.5th percentiles.
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if len(good) != len(bad) or not len(good):
@@ -77,8 +78,8 @@ def robustness(
 ) -> list[Interval]:
     """Mean score of simulated systems, for each share of inconsistent responses.
 
-    A system has ``size`` responses, drawn with replacement; ``round(share * size)`` of them are
-    inconsistent (Q², section 5.4; the authors' code).
+    A system has ``size`` responses, drawn with replacement. ``round(share * size)`` of the
+    responses are inconsistent (Q², section 5.4; the authors' code).
     """
     good, bad = np.asarray(consistent, np.float64), np.asarray(inconsistent, np.float64)
     if not len(good) or not len(bad):

@@ -1,4 +1,4 @@
-"""Labels and scores as arrays, and the libraries of the extra [meta]."""
+"""Converts labels and scores to arrays, and imports the libraries of the extra [meta]."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def checked(truth: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
     """Labels and scores as arrays.
 
     Raises:
-        InputError: their numbers differ, all labels are equal, or a score is not finite.
+        InputError: there are more labels than scores or fewer, all labels are equal, or a score is
+            not finite.
     """
     labels, values = np.asarray(truth, bool), np.asarray(scores, np.float64)
     if len(labels) != len(values):

@@ -2,8 +2,8 @@
 
 ::
 
-    experiment.py   all of it -> Report
+    experiment.py   runs all experiments -> Report
     paper.py        the paper's tables: absolute scores, system level, robustness
-    controls.py     knowledge of other turns, length
+    controls.py     control experiments: knowledge of other turns, length
     responses.py    samples and pairs of the annotated responses
 """

@@ -21,7 +21,7 @@ from q2_metric.types import Example
 def random_knowledge(
     columns: ScoreColumns, annotated: Sequence[Labelled], selected: Sequence[Labelled]
 ) -> Table:
-    """Scores of consistent responses against the knowledge of other turns (Q², table 10)."""
+    """Mean scores of consistent responses against the knowledge of other turns (Q², table 10)."""
     consistent = [row.example for row in selected if row.consistent]
     kinds = {
         "own": consistent,
@@ -63,9 +63,15 @@ def other_knowledge(
     same_dialogue: bool,
     seed: int = SEED,
 ) -> list[Example]:
-    """The examples with the knowledge of another turn.
+    """The examples, each with the knowledge of another turn in place of its own.
 
-    Examples for which there is no such turn are left out.
+    An example without such a turn is left out.
+
+    Args:
+        examples: the examples.
+        annotated: the responses whose knowledge is drawn.
+        same_dialogue: whether the other turn is in the same dialogue or in another one.
+        seed: seed of the random draw.
     """
     by_dialogue: dict[str, list[str]] = {}
     for row in annotated:
@@ -87,12 +93,12 @@ def other_knowledge(
 
 
 def _dialogue(example: Example) -> str:
-    """The episode in an id of the form ``episode-round-system``."""
+    """The episode of a dialogue, taken from an id of the form ``episode-round-system``."""
     return (example.id or "").split("-")[0]
 
 
 def length(annotated: Sequence[Labelled], selected: Sequence[Labelled]) -> Table:
-    """Length of the responses, and how well length alone separates them (Q², table 11)."""
+    """Length of the responses, and the ROC-AUC of length alone (Q², table 11)."""
     lines: list[tuple[Cell, ...]] = []
     for system in SYSTEMS:
         own = [row for row in selected if row.system == system]

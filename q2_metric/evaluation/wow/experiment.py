@@ -41,11 +41,11 @@ def experiment(columns: ScoreColumns, *, control: bool = True) -> Report:
 
     Args:
         columns: the metrics.
-        control: also score consistent responses against the knowledge of other turns, about 440
-            more scores. Metrics from a file have no such scores.
+        control: also score consistent responses against the knowledge of other turns, which needs
+            about 440 more scores. Metrics from a file do not have these scores.
 
     Raises:
-        DataError: the data set is not there.
+        DataError: the data set is not on this machine.
     """
     annotated, selected = read_annotated(), read_selected()
     by_text = columns.scores([row.example for row in annotated], "annotated")

@@ -1,4 +1,4 @@
-"""The paper's tables: absolute scores, system level, robustness; and which metrics beat which."""
+"""The paper's tables (absolute scores, system level, robustness), and which metrics beat which."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _MEASURES = (
 
 
 def standing(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
-    """Which baselines each of our metrics beats, in words; ``None`` without metrics or baselines.
+    """A table that says which baselines each of our metrics beats.
 
-    ``tables`` must include the tables of :data:`_MEASURES`.
+    ``None`` without metrics or baselines. ``tables`` must include the tables of :data:`_MEASURES`.
     """
     by_name = {table.name: table for table in tables}
     # Our metrics have evidence, baselines have none. Metrics from a file are left out.
@@ -121,7 +121,8 @@ def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
 
 
 def robustness(selected: Sequence[Labelled], scores: Scores) -> Table:
-    """Mean scores of simulated systems with more and more inconsistent responses (Q², figure 4)."""
+    """Mean scores of simulated systems with growing shares of inconsistent responses (Q², figure
+    4)."""
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():
         lines.append((title(metric), *(point.value for point in falling(selected, column))))

@@ -1,4 +1,4 @@
-"""Samples and pairs of the annotated responses, and numbers about groups of them."""
+"""Samples and pairs of the annotated responses, and statistics of groups of responses."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ def pairs(annotated: Sequence[Labelled]) -> tuple[list[int], list[int]]:
 
 
 def mean(numbers: Sequence[float]) -> Cell:
-    """The mean; ``None`` if there are no numbers."""
+    """The mean of the numbers; ``None`` without numbers."""
     return sum(numbers) / len(numbers) if numbers else None
 
 
 def asked(scores: Scores) -> tuple[Cell, Cell, Cell]:
     """Number of questions, share of unanswerable questions, share of responses with a question.
 
-    They are of the first metric that asks questions; ``None`` if no metric does.
+    The figures are those of the first metric that asks questions. They are ``None`` if no metric
+    does.
     """
     for column in scores.values():
         known = [item for item in column if item is not None and item.questions is not None]
