@@ -1,4 +1,4 @@
-"""Files: reading JSON, writing outputs atomically, and refusing to overwrite.
+"""Reads JSON and text files, writes outputs atomically, and protects files from being overwritten.
 
 A command never overwrites its inputs, and each output needs its own path (:func:`check_written`).
 Two names of the same file count as one path. An existing file is kept (:func:`check_free`), unless
@@ -30,7 +30,7 @@ def read_json(path: str | Path, wrong: type[Q2Error] = InputError) -> Any:
     """The value in a JSON file, in UTF-8 with or without a byte order mark.
 
     Raises:
-        Q2Error: ``wrong``: the file is missing, cannot be read, or is not JSON.
+        Q2Error: of the class ``wrong``: the file is missing, cannot be read, or is not JSON.
     """
     text = read_text(path, wrong)
     try:
@@ -44,11 +44,11 @@ def parse_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None =
 
     Args:
         text: any text from outside.
-        pairs: makes a value from the names and values of an object; the default is ``dict``.
+        pairs: builds the value of an object from its names and values; the default is ``dict``.
 
     Raises:
-        ValueError: it is not JSON, or contains a larger number.
-        RecursionError: it is nested too deeply.
+        ValueError: the text is not JSON, or contains a larger number.
+        RecursionError: the text is nested too deeply.
     """
     return json.loads(text, parse_int=_whole, object_pairs_hook=pairs)
 
@@ -67,7 +67,7 @@ def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
     """The text of a UTF-8 file.
 
     Raises:
-        Q2Error: ``wrong``: the file is missing or cannot be read.
+        Q2Error: of the class ``wrong``: the file is missing or cannot be read.
     """
     try:
         return Path(path).read_text(encoding="utf-8-sig")
@@ -87,8 +87,9 @@ def json_problem(error: Exception) -> str:
 
 
 def fingerprint(path: str | Path) -> str:
-    """The SHA-256 of a file in hexadecimal digits. For a folder, it covers the names and contents
-    of all its files.
+    """The SHA-256 of a file or folder, in hexadecimal digits.
+
+    The digest of a folder covers the names and contents of all its files.
 
     Raises:
         InputError: the path cannot be read.
@@ -104,8 +105,9 @@ def fingerprint(path: str | Path) -> str:
 
 
 def state(path: str | Path) -> tuple[int, ...]:
-    """Numbers that change if a file (or a file of a folder) is written or replaced: device, inode,
-    size, time in ns.
+    """Numbers that change if a file, or a file of a folder, is written or replaced.
+
+    They are device, inode, size, and time in ns.
 
     Raises:
         InputError: the path does not exist.
@@ -120,13 +122,15 @@ def state(path: str | Path) -> tuple[int, ...]:
 
 
 def _inside(folder: str | Path) -> list[Path]:
-    """All files of a folder, also of its subfolders."""
+    """All files of a folder and of its subfolders."""
     return sorted(file for file in Path(folder).rglob("*") if file.is_file())
 
 
 def rereadable(path: str | Path) -> bool:
-    """Whether a path can be read again later: true for files and folders, false for stdin and
-    pipes."""
+    """Whether a path can be read again later.
+
+    True for files and folders, false for standard input and pipes.
+    """
     return str(path) != STDIN and (os.path.isfile(path) or os.path.isdir(path))
 
 
@@ -136,18 +140,19 @@ def rereadable(path: str | Path) -> bool:
 def check_written(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Refuses outputs that overwrite an input or each other, or that are not regular files.
+    """Checks that outputs overwrite neither an input nor each other, and that they are regular
+    files.
 
-    Paths are resolved, and existing files are compared by device and inode, so links count as their
-    targets. An input folder, such as that of a model, covers all files in it, present and future:
-    they determine which model it is.
+    Links are followed, and existing files are compared by device and inode. So a link counts as its
+    target. If an input is a folder, no output may be a file in the folder, not even a new one: the
+    files of a model folder determine which model it is.
 
     Args:
         outputs: files and folders that will be written.
         inputs: files and folders that are read; ``-`` and ``None`` are ignored.
 
     Raises:
-        InputError: an output is an input too, is written twice, or exists and is neither a regular
+        InputError: an output is also an input, is written twice, or exists and is neither a regular
             file nor a folder.
     """
     written = [Path(item) for item in outputs]
@@ -172,7 +177,8 @@ def check_written(
 def _is_stream(path: Path) -> bool:
     """Whether a path names an open file of a process, such as ``/dev/stdout``.
 
-    Such a link looks like a file if the output is redirected to one, and would itself be replaced.
+    If the output is redirected to a file, such a link looks like this file. Writing atomically
+    would replace the link itself.
     """
     with suppress(OSError, RuntimeError):
         for _ in range(_LINKS):
@@ -207,7 +213,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _followed(path: Path) -> Path:
-    """The target of a link; the path itself if it is not a link.
+    """The target of a link. A path that is not a link is returned unchanged.
 
     Raises:
         InputError: the link is dangling.
@@ -222,7 +228,8 @@ def _followed(path: Path) -> Path:
 
 
 def is_taken(path: str | Path) -> bool:
-    """Whether a path is a file with contents. An empty file, as ``mktemp`` makes it, is free."""
+    """Whether a path is a file with contents. An empty file, as ``mktemp`` creates it, may be
+    replaced."""
     try:
         return os.path.isfile(path) and os.path.getsize(path) > 0
     except OSError:
@@ -230,12 +237,12 @@ def is_taken(path: str | Path) -> bool:
 
 
 def check_free(path: str | Path, what: str = "") -> None:
-    """Refuses the path of an existing file with contents.
+    """Checks that no file with contents exists at a path.
 
     Args:
         path: path of the file.
-        what: the kind of file that would be replaced, in words; the error says that the file is not
-            of this kind.
+        what: a kind of file that may be replaced, in words. The error says that the existing file
+            is not of this kind.
 
     Raises:
         InputError: the file exists.
@@ -245,7 +252,8 @@ def check_free(path: str | Path, what: str = "") -> None:
 
 
 def has_mark(path: str | Path, mark: bytes) -> bool:
-    """Whether our mark occurs at the beginning of a file."""
+    """Whether the bytes ``mark`` occur at the beginning of a file. We write such marks into our
+    files."""
     try:
         with open(path, "rb") as file:
             return mark in file.read(_HEAD)
@@ -266,7 +274,7 @@ def within(path: str | Path, folder: str | Path) -> bool:
 
 
 def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
-    """Refuses a path to which no file can be written. Nothing is touched.
+    """Checks that a file can be written to a path. Nothing is created.
 
     Args:
         path: path of the file.
@@ -292,21 +300,21 @@ def check_place(path: str | Path, suffixes: Iterable[str] = ()) -> None:
 
 @contextmanager
 def replacing(path: Path, folder: Path | None = None, *, private: bool = False) -> Iterator[Path]:
-    """A temporary path to write to. Afterwards ``path`` has the complete new content, or is
-    unchanged.
+    """Yields a temporary path to write to, and moves the file to ``path`` when the block ends.
 
-    The temporary file is new and has a random name. It is in the folder of ``path``, unless another
-    folder on the same disk is given, and is created without following links. If ``path`` is a link,
-    its target is replaced. An existing file keeps its mode.
+    If the block fails, ``path`` is unchanged. The temporary file is new, has a random name and is
+    created without following links. It is in the folder of ``path``, unless another folder on the
+    same disk is given. If ``path`` is a link, the target of the link is replaced. An existing file
+    keeps its mode.
 
     Args:
         path: path of the file.
         folder: folder of the temporary file.
-        private: make a new file readable by its owner only, as users' texts should be.
+        private: make a new file readable only by its owner, as users' texts should be.
 
     Raises:
         InputError: ``path`` is a stream or a dangling link.
-        WriteError: it cannot be written; ``path`` is unchanged.
+        WriteError: the file cannot be written; ``path`` is unchanged.
     """
     if _is_stream(path):
         raise InputError(f"{path}: cannot be written: it is not a regular file")
@@ -344,7 +352,7 @@ def write_text(path: str | Path, text: str) -> None:
     """Writes a UTF-8 file atomically. Lone surrogates become escapes.
 
     Raises:
-        WriteError: it cannot be written; an existing file is unchanged.
+        WriteError: the file cannot be written; an existing file is unchanged.
     """
     path = Path(path)
     check_place(path)

@@ -1,10 +1,11 @@
 """Forked processes: what a child must not use, destroy or wait for.
 
-A forked child has a copy of its parent's memory, but only the thread that forked. So it can neither
-run nor destroy an ONNX Runtime session of the parent, because both wait for the session's threads.
-A lock held by another thread is never released, and anything another thread was loading is never
-ready. Code that keeps such objects registers them here. Forks come from ``DataLoader`` workers,
-``datasets.map``, ``joblib``, lm-eval's bootstrap and ``multiprocessing.Pool``.
+A forked child has a copy of its parent's memory, but only the thread that forked. So the child can
+neither run nor destroy an ONNX Runtime session of its parent: both wait for the session's threads.
+If another thread held a lock, the lock is never released in the child. If another thread was
+loading an object, the object is never ready in the child. Code that keeps such objects registers
+them here. Forks come from ``DataLoader`` workers, ``datasets.map``, ``joblib``, lm-eval's bootstrap
+and ``multiprocessing.Pool``.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ T = TypeVar("T")
 
 
 class Inherited(Protocol):
-    """An object that must change in a forked child."""
+    """An object that must be changed in each forked child."""
 
     def in_child(self) -> None:
-        """Drops what belongs to the parent. The child has no other thread yet."""
+        """Drops what belongs to the parent. At this time, the child has only one thread."""
         ...
 
 
@@ -35,18 +36,18 @@ _child = False
 
 
 def keep_in_child(value: T) -> T:
-    """Returns the value, and keeps every forked child from destroying it."""
+    """Returns the value, and prevents every forked child from destroying it."""
     _kept.add(value)
     return value
 
 
 def never_destroy(value: object) -> None:
-    """Adds a reference that is never released, so the object outlives even Python's shutdown."""
+    """Adds a reference that is never released, so that the object is not destroyed even at exit."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 def tell(one: Inherited) -> None:
-    """Lets each forked child call ``one.in_child()``, as long as ``one`` is alive."""
+    """Registers an object. While it is alive, each forked child calls ``one.in_child()``."""
     _inherited.add(one)
 
 
@@ -57,10 +58,10 @@ def is_child() -> bool:
 
 @contextmanager
 def held_off() -> Iterator[None]:
-    """Keeps other threads from forking until the block ends.
+    """Prevents other threads from forking until the block ends.
 
-    It is for loading: a child could not finish an import, or the set-up of a native library, that
-    another thread of its parent had begun.
+    Code that imports a module or sets up a native library runs in this block. If another thread
+    forked meanwhile, the child could never finish the import or the set-up.
     """
     lock = _loading
     with lock:

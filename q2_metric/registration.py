@@ -1,9 +1,9 @@
 """Makes ``evaluate.load("q2")`` find the module of this package.
 
 ``evaluate`` looks on the Hub, then in its cache of modules, and uses the newest script with the
-name. We put a script there: one line that imports our class. If the name already belongs to another
-metric, that script stays, and we say so. Only this module knows the layout of that cache. It
-imports no heavy package.
+name. We put a script into the cache: one line that imports our class. If the name already belongs
+to another metric, its script stays, and a warning says so. Only this module depends on the layout
+of the cache. It imports no heavy package.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def path(name: str) -> str:
         name: "q2" or "scale".
 
     Raises:
-        InputError: another name.
+        InputError: the name is neither.
     """
     if name not in NAMES:
         raise InputError(f"there is no evaluate module {name!r}; the modules are "
@@ -45,7 +45,7 @@ def path(name: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Where ``evaluate`` keeps modules that it has loaded."""
+    """The folder in which ``evaluate`` keeps modules that it has loaded."""
     config = sys.modules.get("evaluate.config")
     if config is not None:
         modules = config.HF_MODULES_CACHE
@@ -57,7 +57,7 @@ def cache_folder() -> Path:
 
 
 class TakenError(InputError):
-    """Another metric already has the name in the cache of ``evaluate``."""
+    """A script of another metric already has the name in the cache of ``evaluate``."""
 
 
 def register() -> list[Path]:
@@ -68,7 +68,8 @@ def register() -> list[Path]:
 
     Raises:
         MissingExtra: evaluate is not installed.
-        TakenError: another metric has one of the names; the other script is still written.
+        TakenError: another metric has one of the names; the script of the free name is still
+            written.
         InputError: the cache cannot be written.
     """
     if find_spec("evaluate") is None:
@@ -89,10 +90,10 @@ def register() -> list[Path]:
 
 
 def register_quietly() -> None:
-    """:func:`register` for ``import q2_metric``; it raises no error.
+    """Calls :func:`register` for ``import q2_metric`` without raising an error.
 
-    It only warns if another metric has a name of ours. The command ``q2`` does not load anything by
-    these names and does not warn.
+    A warning is given only if another metric has one of our names. The command ``q2`` does not
+    warn, because it loads nothing by these names.
     """
     if OPT_OUT in os.environ:
         return
@@ -130,7 +131,7 @@ def _folder(name: str) -> Path:
 
 
 def _of_others(name: str) -> Path | None:
-    """A script with this name that is not from this package."""
+    """A script of this name that does not come from this package; ``None`` without one."""
     for script in sorted(_folder(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
             text = script.read_bytes()
@@ -146,8 +147,10 @@ def _script(name: str) -> bytes:
 
 
 def _target(name: str) -> Path:
-    """The path of our script. The name of its folder is a digest of its content, so that damage
-    shows."""
+    """The path of our script.
+
+    The name of its folder is a digest of the script's content, so that a damaged script is noticed.
+    """
     return _folder(name) / hashlib.sha256(_script(name)).hexdigest() / f"{name}.py"
 
 

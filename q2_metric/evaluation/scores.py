@@ -88,8 +88,8 @@ class ScoreColumns:
     """Scores of several metrics over the same examples, side by side.
 
     Args:
-        sources: sources in display order. Each source gives all columns of its metric. A source
-            with several readings also shows the signature of the reading that was not used.
+        sources: sources in display order. Each source gives all columns of its metric. A source by
+            guideline has one signature for each reading under which it scored.
         reading: the reading for all sets; ``None`` uses the reading of each set's guideline.
         bar: opens a progress bar for (title, total).
     """
@@ -122,6 +122,8 @@ class ScoreColumns:
         """A column for each metric. The scores are in the order of ``examples``.
 
         Args:
+            examples: the examples of one set.
+            title: name of the set. It determines the reading and is shown beside the progress bar.
             complete: raise an error if a source lacks some of the examples.
 
         Raises:

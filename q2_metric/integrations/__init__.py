@@ -1,8 +1,8 @@
-"""One file, or one folder, for each framework.
+"""Integrations: one file, or one folder, for each framework.
 
 The frameworks are ``evaluate``, the Trainer, lm-evaluation-harness, TRL, torchmetrics, lighteval,
 Inspect AI, MLflow, DeepEval, promptfoo and LlamaIndex. Each module turns the framework's rows into
-examples, and the scores into the framework's results. ``judge`` has the shared parts of the small
-modules. Importing this package loads no framework, and the rest of ``q2_metric`` does not import
-it.
+examples, and the scores into the framework's results. ``judge`` contains the code that the small
+modules share. Importing this package imports no framework. The rest of ``q2_metric`` does not
+import this package.
 """

@@ -15,18 +15,18 @@ from q2_metric.scoring import given
 
 
 class GroundedMetric(BaseMetric):  # type: ignore[misc]
-    """Scores ``actual_output`` against ``retrieval_context``, or against ``context`` if that is
-    missing.
+    """Scores ``actual_output`` against ``retrieval_context`` or, if that is missing, ``context``.
 
-    A response that is empty or claims nothing gets 0 and fails. ``score_breakdown`` has all
-    numbers, ``unsupported`` has the unsupported claims in the form of ``claims`` of ``q2 score
-    --out``, and ``reason`` names them first and then the other evidence.
+    A response that is empty or claims nothing gets 0 and fails. ``score_breakdown`` contains all
+    values of the metric. ``unsupported`` contains the unsupported claims, in the form of ``claims``
+    of ``q2 score --out``. ``reason`` names the unsupported claims first and then the other
+    evidence.
 
     Args:
         metric: "q2", "scale", "groundedness", ….
         threshold: a test case passes if its score reaches this value.
-        judge: a loaded judge. DeepEval copies a metric for each test case: it calls the class with
-            the attributes that have the names of its arguments.
+        judge: a loaded judge. DeepEval creates a copy of the metric for each test case. It calls
+            the class with those attributes that have the names of arguments.
         settings: ``preset``, ``device`` and the settings of the metric.
 
     Raises:
@@ -47,7 +47,7 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """Names the models, settings and version behind the score."""
+        """The line that records the models, settings and version behind the score."""
         return self.judge.signature
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:

@@ -19,16 +19,16 @@ def grounded(
     metrics: Sequence[str] | str | None = None, *, knowledge: str = "knowledge",
     history: str = "history", no_claim: NoClaim = NO_CLAIM, **settings: Any,
 ) -> Scorer:
-    """A scorer that scores each completion and explains it by its evidence.
+    """A scorer that scores each completion and explains the score by its evidence.
 
-    The explanation names the unsupported claims first. The metadata has them in ``unsupported``, in
-    the form of ``claims`` of ``q2 score --out``.
+    The explanation names the unsupported claims first. The metadata field ``unsupported`` contains
+    the unsupported claims in the form of ``claims`` of ``q2 score --out``.
 
     Args:
         metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
         knowledge: the field of a sample's metadata with the knowledge: a text or a list of
             passages.
-        history: the field with earlier turns, if there are any.
+        history: the field of a sample's metadata with earlier turns, if there are any.
         no_claim: how answers that claim nothing count: as 0 ("zero") or not at all ("exclude").
         settings: ``preset``, ``device`` and the settings of the metrics.
 

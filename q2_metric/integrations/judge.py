@@ -1,5 +1,4 @@
-"""The shared parts of the small integrations: texts in; the numbers of each response and their
-evidence out."""
+"""The code that the small integrations share: scores texts and explains each score."""
 
 from __future__ import annotations
 
@@ -20,9 +19,12 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of one response: its numbers by name (:attr:`Judge.names`; ``None`` if it counts
-    in no mean), the evidence in words, and the unsupported claims in the form of ``claims`` of ``q2
-    score --out``."""
+    """The result of one response.
+
+    It holds the values by name (:attr:`Judge.names`), the evidence in words, and the unsupported
+    claims in the form of ``claims`` of ``q2 score --out``. A value is ``None`` if the response does
+    not count in its mean.
+    """
 
     numbers: Mapping[str, float | None]
     why: str
@@ -30,9 +32,10 @@ class Judged:
 
 
 class Judge:
-    """Loaded metrics that score rows. Only one thread uses them at a time.
+    """Loaded metrics that score rows. Only one thread at a time uses the metrics.
 
-    A copy shares the models. A pickled judge consists of its arguments and loads the models again.
+    A copy of a judge shares the models. Pickling keeps only the arguments; the unpickled judge
+    loads the models again.
 
     Args:
         metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
@@ -40,13 +43,13 @@ class Judge:
             all ("exclude").
         settings: keywords of :func:`q2_metric.scoring.load`: ``preset``, ``device``, ….
         strict: raise if a metric fails on all rows. Otherwise an error is logged, and the rows have
-            no number by this metric.
+            no value for this metric.
         evidence: find the passage that decides each claim, which takes longer.
 
     Attributes:
-        names: names of a row's numbers: the metrics' columns, each in [0, 1], and then those of the
-            shares ``coverage``, ``fallback`` and ``no_claim`` that the metrics have.
-        signature: a line for each metric that names how its mean is made: models, settings,
+        names: names of a row's values. The metrics' columns come first, each in [0, 1]. Those of
+            the shares ``coverage``, ``fallback`` and ``no_claim`` that the metrics have follow.
+        signature: a line for each metric that says how its mean is computed: models, settings,
             version, ``no_claim``.
 
     Raises:
@@ -77,7 +80,7 @@ class Judge:
         forks.tell(self)
 
     def in_child(self) -> None:
-        """Replaces the lock: another thread of the parent may have held it when it forked."""
+        """Replaces the lock, which another thread of the parent may have held during the fork."""
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,9 +93,10 @@ class Judge:
         return self
 
     def __call__(self, rows: Sequence[Example]) -> list[Judged]:
-        """Judges each row. A warning names the rows that a metric fails on.
+        """Judges each row. If a metric fails on a row, a warning names the row.
 
-        Frameworks ask for one number after the other, so the last rows are not scored again.
+        Frameworks ask for the values one by one. So the results of the last call are kept, and the
+        same rows are not scored again.
         """
         with self._lock:
             if self._last[0] != list(rows):
@@ -103,7 +107,7 @@ class Judge:
             return self._last[1]
 
     def aggregate(self, rows: Sequence[Example]) -> Mapping[str, scoring.Mean]:
-        """The mean of each number over these rows, which can be added to those of other rows."""
+        """The mean of each value over these rows, by name. Means of further rows can be added."""
         judged = self(rows)
         return {name: scoring.Mean.of(one.numbers[name] for one in judged) for name in self.names}
 
@@ -118,18 +122,18 @@ class Judge:
 
 
 def warn_of_row(place: int, words: str) -> None:
-    """Warns about a row without a score; the other rows keep theirs."""
+    """Warns about a row without a score. The other rows keep their scores."""
     _LOG.warning("response %d has no score: %s", place + 1, words)
 
 
 def report_broken(name: str, error: Exception) -> None:
-    """Logs that a metric failed on all rows; the run continues without its numbers."""
+    """Logs that a metric failed on all rows. The run continues without values of this metric."""
     _LOG.error("%s failed and has no numbers for these rows: %s: %s (strict=True raises "
                "the error)", name, type(error).__name__, " ".join(str(error).split()))
 
 
 def _claim(response: str, claim: Mapping[str, Any]) -> str:
-    """A claim as written, with its place and the passage that decides it."""
+    """A claim as written, with its position in the response and the passage that decides it."""
     start, end = claim["start"], claim["end"]
     words = f'"{response[start:end]}" (characters {start} to {end})'
     if claim["passage"] is None:
@@ -139,7 +143,7 @@ def _claim(response: str, claim: Mapping[str, Any]) -> str:
 
 
 def said(score: Score) -> str:
-    """The evidence of a score, in one line or in one line for each question or claim."""
+    """The evidence of a score in words. Several questions or claims have one line each."""
     if score.reason is not None:
         return REASONS[score.reason]
     if score.value is None:

@@ -15,7 +15,7 @@ from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
 
 
 class _Number(SampleLevelComputation):  # type: ignore[misc]
-    """One number of each response. The numbers of a task are computed together and shared."""
+    """One value of each response. All values of a task are computed together and shared."""
 
     def __init__(self, judge: Judge, name: str) -> None:
         self.judge, self.name = judge, name
@@ -24,7 +24,7 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
         return f"{self.name} ({self.judge.signature})"
 
     def compute(self, responses: Sequence[Any], docs: Sequence[Any], **_: Any) -> list[float]:
-        """The number of a response; NaN if it counts in no mean.
+        """The value of each response; NaN if the response does not count in the mean.
 
         Raises:
             InputError: a document has no ``specific["knowledge"]``.
@@ -44,14 +44,14 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean over the answers that count."""
+    """The mean over the responses that count."""
     return Mean.of(values).number
 
 
 def grounded(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> list[SampleLevelMetric]:
-    """The metrics for a ``LightevalTaskConfig``: one for each number, all scored together.
+    """The metrics for a ``LightevalTaskConfig``: one for each value, all scored together.
 
     Args:
         metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.

@@ -14,11 +14,11 @@ from q2_metric.scoring import given
 
 
 class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
-    """Judges a response by its contexts, without a language model.
+    """Judges whether the contexts support a response, without a language model.
 
     It can replace ``FaithfulnessEvaluator`` in ``evaluate``, ``evaluate_response`` and
     ``BatchEvalRunner``. The feedback names the unsupported claims first. A response that is empty
-    or claims nothing has 0 and does not pass.
+    or claims nothing gets the score 0 and does not pass.
 
     Args:
         metric: "groundedness", "scale", "q2", ….
@@ -37,7 +37,7 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """Names the models, settings and version behind the score."""
+        """The line that records the models, settings and version behind the score."""
         return self.judge.signature
 
     def _get_prompts(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
         self, query: str | None = None, response: str | None = None,
         contexts: Sequence[str] | None = None, **_: Any,
     ) -> EvaluationResult:
-        """The result, judged in a thread. Blank contexts make it invalid.
+        """Judges the response in a thread. With blank contexts, the result is marked invalid.
 
         Raises:
             InputError: there are no contexts, or a value is not a text.

@@ -19,12 +19,13 @@ from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given, g
 def grounded_scorer(
     metrics: Iterable[str] | str | None = None, *, no_claim: NoClaim = NO_CLAIM, **settings: Any
 ) -> Scorer:
-    """A scorer for ``mlflow.genai.evaluate(scorers=[…])``: a feedback for each number of a row.
+    """A scorer for ``mlflow.genai.evaluate(scorers=[…])``, with one feedback for each value of a
+    row.
 
-    The knowledge (and ``history``, if there is one) is a field of the row's ``inputs`` or
-    ``expectations``; ``outputs`` is the response. The rationale of a feedback names the unsupported
-    claims first. Its metadata has the signature and, as JSON text in ``unsupported``, those claims
-    in the form of ``claims`` of ``q2 score --out``.
+    The field ``knowledge`` is in the row's ``inputs`` or ``expectations``, as is ``history``, which
+    may be missing. ``outputs`` is the response. The rationale of a feedback names the unsupported
+    claims first. The metadata of a feedback contains the signature and, in ``unsupported``, these
+    claims as JSON text in the form of ``claims`` of ``q2 score --out``.
 
     Args:
         metrics: names, as a sequence or as "q2,scale"; ``None`` means groundedness, q2, scale.
@@ -67,9 +68,9 @@ def grounded_metrics(
 ) -> list[EvaluationMetric]:
     """Metrics for ``mlflow.models.evaluate(extra_metrics=…)``, which score all rows in one batch.
 
-    The data needs a column ``knowledge`` (``col_mapping`` names another). The arguments are those
-    of :func:`grounded_scorer`. Each metric logs its mean, and each row's number and justification
-    in the table.
+    The data needs a column ``knowledge``; ``col_mapping`` can name another column. The arguments
+    are those of :func:`grounded_scorer`. Each metric logs its mean. The results table contains the
+    value and the justification of each row.
     """
     judge = Judge(metrics, no_claim, settings)
     return [

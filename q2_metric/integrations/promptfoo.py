@@ -28,13 +28,13 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         output: the answer of the provider. An output that is empty or claims nothing fails.
-        context: promptfoo's context: ``vars`` has the sources (a text or a list of passages) as
-            ``context`` and optionally the question as ``query``. ``config`` may name other
-            variables.
+        context: promptfoo's context. Its ``vars`` contain the sources (a text or a list of
+            passages) as ``context`` and, optionally, the question as ``query``. ``config`` may name
+            other variables.
 
     Returns:
         ``pass``, ``score`` in [0, 1], ``reason`` (the unsupported claims first) and
-        ``named_scores`` with all numbers of the metric.
+        ``named_scores`` with all values of the metric.
 
     Raises:
         InputError: there are no sources, or ``config`` has a wrong value.

@@ -51,14 +51,14 @@ class GroundedMean(Metric):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """A line for each metric that names how its mean is made."""
+        """A line for each metric that says how its mean is computed."""
         return self.judge.signature
 
     def update(
         self, preds: Sequence[str], knowledge: Sequence[Any],
         histories: Sequence[Sequence[str]] | None = None,
     ) -> None:
-        """Scores a batch.
+        """Scores a batch and adds the scores to the means.
 
         Args:
             preds: the responses.
@@ -73,7 +73,7 @@ class GroundedMean(Metric):  # type: ignore[misc]
             setattr(self, f"{name}_n", getattr(self, f"{name}_n") + mean.n)
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The mean of each number, in [0, 1], for ``self.log_dict``; NaN without a value."""
+        """The mean of each value, in [0, 1], for ``self.log_dict``; NaN if no response counts."""
         means = {
             name: Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
             for name in self.judge.names

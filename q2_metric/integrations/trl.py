@@ -15,18 +15,18 @@ from q2_metric.text.given import kind
 class Reward:
     """Rewards completions that the knowledge of their row supports.
 
-    A completion that is empty or claims nothing gets 0. If its knowledge is blank, or the metric
-    fails on it, it gets ``None``, which the trainers leave out. All completions of a step are
-    scored in one batch. The trainer logs ``rewards/NAME/mean`` and, if it passes ``log_metric``,
-    the shares ``NAME/no_claim``, ``NAME/coverage`` and ``NAME/fallback``.
+    A completion that is empty or claims nothing gets 0. A completion gets ``None``, which the
+    trainers leave out, if its knowledge is blank or the metric fails on it. All completions of a
+    step are scored in one batch. The trainer logs ``rewards/NAME/mean`` and, if it passes
+    ``log_metric``, the shares ``NAME/no_claim``, ``NAME/coverage`` and ``NAME/fallback``.
 
     Args:
         metric: "q2", "scale", "groundedness", ….
         knowledge: the column of the data set with the knowledge of each prompt: a text or a list of
             passages.
-        history: the column with earlier turns, if there are any: a completion that only repeats
-            them claims nothing. The prompt is not used as history, because it may contain the
-            knowledge.
+        history: the column with earlier turns, if there are any. A completion that only repeats
+            earlier turns claims nothing. The prompt is not used as history, because it may contain
+            the knowledge.
         settings: ``preset``, ``device``, ``batch_size`` and the settings of the metric.
 
     Raises:
@@ -43,14 +43,15 @@ class Reward:
 
     @property
     def signature(self) -> str:
-        """Names the models, settings and version behind the rewards."""
+        """The line that records the models, settings and version behind the rewards."""
         return self.judge.signature
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], *,
         log_metric: Callable[[str, float], None] | None = None, **columns: Any,
     ) -> list[float | None]:
-        """A reward in [0, 1] for each completion: a text or a list of chat messages.
+        """A reward in [0, 1] for each completion. A completion is a text or a list of chat
+        messages.
 
         Raises:
             InputError: the data set has no column with the knowledge, or a value is wrong.
@@ -72,7 +73,7 @@ class Reward:
 
 
 def text_of(completion: object) -> str:
-    """The last text of the assistant. A completion without one, such as a tool call, is empty.
+    """The last text of the assistant; "" for a completion without text, such as a tool call.
 
     Raises:
         InputError: the completion is neither a text nor messages.

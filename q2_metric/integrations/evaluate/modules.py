@@ -1,7 +1,7 @@
 """``evaluate.load("q2")`` and ``evaluate.load("scale")``: the metrics as ``evaluate`` modules.
 
-Inputs are checked before ``evaluate`` stores them, because its own conversion turns some wrong
-values into text and names no row.
+Inputs are checked before ``evaluate`` stores them. Its own conversion turns some wrong values into
+text, and its errors do not name the row.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _MEANT = {"histories": "a list of turns a response",
 
 
 class _Grounded(evaluate.Metric):  # type: ignore[misc]
-    """The common part of the two modules. evaluate's loader names a module by its class."""
+    """The common part of both modules. evaluate's loader names a module by its class."""
 
     own: str
 
@@ -135,7 +135,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def compute(
         self, *, predictions: Any = None, references: Any = None, **kwargs: Any
     ) -> dict[str, Any] | None:
-        """Scores the added rows, or the rows that are given here."""
+        """Scores the rows that were added before and the rows that are given here."""
         given = {"predictions": predictions, "references": references}
         given |= {name: kwargs.pop(name) for name in _MEANT if name in kwargs}
         # Before anything that was added is consumed: a typing error must not lose it.
@@ -168,7 +168,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
         """Adds one response and its knowledge.
 
-        ``evaluate.combine`` passes them under plural names.
+        ``evaluate.combine`` passes the arguments under their plural names.
         """
         if "history" in kwargs:
             kwargs["histories"] = kwargs.pop("history")
@@ -176,7 +176,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         self.add_batch(**{name: [value] for name, value in one.items()})
 
     def _more(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The further inputs that the config has, as given in a call."""
+        """The values that a call gives for the further inputs of the config."""
         wanted = CONFIGS[self.config_name]
         for name in given:
             if name not in _MEANT:
@@ -234,7 +234,7 @@ class _Plan:
     Args:
         own: the module's metric.
         keywords: keywords of ``compute``.
-        gold: whether there are reference responses by people, with which f1 and bleu then compare.
+        gold: whether people's reference responses are given. f1 and bleu then compare with them.
 
     Raises:
         InputError: a keyword or value is unknown.
@@ -267,7 +267,12 @@ class _Plan:
     def results(
         self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None
     ) -> dict[str, Any]:
-        """The result of ``compute``; ``golds`` are the reference responses, if there are any."""
+        """The result of ``compute``.
+
+        Args:
+            rows: the examples.
+            golds: the reference responses of each example; ``None`` without references.
+        """
         run = scoring.ScoredRows.over(
             self.metrics, rows, no_claim=self.no_claim,
             evidence=self.return_explanations or self.return_claims)
@@ -303,7 +308,13 @@ def _column(name: str, values: Any) -> list[Any]:
 
 
 def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
-    """A row whose texts have been checked; ``before`` counts the rows of earlier calls."""
+    """A row whose texts have been checked.
+
+    Args:
+        row: the row.
+        index: index of the row in this call.
+        before: number of rows of earlier calls, for the row number in errors.
+    """
     total = f" (row {before + index} of all that were added)" if before else ""
 
     def where(name: str) -> str:
@@ -321,7 +332,7 @@ def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
 
 
 def _made(kind: type[_Grounded], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Grounded:
-    """Makes the copy of a pickled metric."""
+    """Creates the copy of a pickled metric."""
     return kind(*args, **kwargs)
 
 

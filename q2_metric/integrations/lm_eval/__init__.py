@@ -3,13 +3,13 @@
 ::
 
     tasks/*.yaml   the tasks: data, prompt, stop sequences, decoding, metrics
-    documents.py   the rows of each task, from q2_metric.data or the user's file
+    documents.py   reads the rows of each task, from q2_metric.data or the user's file
     task.py        the task class: options from --metadata, the filter that scores, few-shot
-    options.py     how the metrics run
+    options.py     the options of the metrics
     tables.py      the lines of the tables, from the registry of metrics
-    scoring.py     from a model's answers to their numbers
-    judge.py       the model as a judge
-    ranks.py       what several ranks must agree on
+    scoring.py     scores a model's answers
+    judge.py       tasks on which the evaluated model judges responses
+    ranks.py       keeps several ranks (processes of a run) consistent
 """
 
 from __future__ import annotations

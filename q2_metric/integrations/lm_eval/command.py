@@ -1,4 +1,4 @@
-"""``q2 lm-eval-path``."""
+"""``q2 lm-eval-path`` prints the folder of the tasks."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """The rows of the tasks, as lm-evaluation-harness requests them (``custom_dataset``).
 
-Each function takes the metadata of the run (most of it is for other parts) and returns a split
-``test``. Its rows have the columns that ``q2 score`` reads: ``id``, ``knowledge``, ``history``
-(oldest turn first) and ``response``. The response is the gold one, or "" without one. In
-:func:`detect` it is the response to judge, and ``consistent`` is its label.
+Each function receives the metadata of the run, most of which it ignores, and returns a split
+``test``. The rows of the split have the columns that ``q2 score`` reads: ``id``, ``knowledge``,
+``history`` (oldest turn first) and ``response``. The response is the gold response, or "" if there
+is no gold response. The rows of :func:`detect` contain the response to judge, and its label in
+``consistent``.
 
-All raise :class:`~q2_metric.errors.DataError` if the set is not on this machine and cannot be
-downloaded.
+All functions raise :class:`~q2_metric.errors.DataError` if the set is not on this machine and
+cannot be downloaded.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ CUSTOM_ALIASES = {
 
 
 def wow(**_: Any) -> dict[str, Dataset]:
-    """The 544 annotated Wizard of Wikipedia contexts, with the person's response."""
+    """The 544 annotated Wizard of Wikipedia contexts, each with the response of the person."""
     return _test_split(read_gold(_file("wow_q2", "cross_annotation.csv")))
 
 
 def dialfact(**_: Any) -> dict[str, Dataset]:
-    """Each evidence of DialFact, with a response that people found supported.
+    """Each evidence text of DialFact, with a response that people found supported.
 
     If only a part of the set is on this machine, that part is used, and a warning says so.
     """
@@ -65,7 +66,7 @@ def dialfact(**_: Any) -> dict[str, Dataset]:
 
 
 def summeval(**_: Any) -> dict[str, Dataset]:
-    """The 100 articles of SummEval; the response is a summary found consistent."""
+    """The 100 articles of SummEval. The response is a summary that people found consistent."""
     return _test_split(contexts(read_true(_file("true/summeval", "summeval.csv"))))
 
 
@@ -85,17 +86,17 @@ def custom(
     """The rows of the user's file (.jsonl, .csv, .tsv, .parquet).
 
     A row also has the other columns of the file, for the user's own ``doc_to_text``. A column keeps
-    its values if all of them are texts, truth values, whole numbers or fractions. Otherwise they
-    are JSON texts.
+    its values if all of them have one type: text, truth value, whole number or fraction. Otherwise
+    the values become JSON texts.
 
     Args:
         data_files: one file, or several.
         knowledge_column, history_column, response_column: names of columns that are not among
-            :data:`CUSTOM_ALIASES`. The response is the gold one and may be missing, in some rows or
-            in all; a warning says how many rows have one.
+            :data:`CUSTOM_ALIASES`. The response is the gold response. It may be missing, in some
+            rows or in all; a warning says how many rows have one.
 
     Raises:
-        InputError: no file is named, it cannot be read, or a row lacks its knowledge.
+        InputError: no file is named, the file cannot be read, or a row lacks its knowledge.
     """
     if not data_files:
         raise InputError(
@@ -130,7 +131,7 @@ def detect(**_: Any) -> dict[str, Dataset]:
 
 
 def _file(data_set: str, name: str) -> Path:
-    """A file of a data set, downloaded if it is not on this machine."""
+    """A file of a data set. If the file is not on this machine, it is downloaded."""
     return next(path for path in download(data_set) if path.name == name)
 
 
@@ -163,7 +164,10 @@ def _split(rows: Sequence[Mapping[str, Any]]) -> dict[str, Dataset]:
 
 
 def _cells(values: Sequence[object]) -> tuple[str, list[object]]:
-    """The type of a column, as ``datasets`` calls it, and its values. Mixed types become JSON."""
+    """The type of a column, as ``datasets`` names it, and its values.
+
+    Values of mixed types become JSON texts.
+    """
     types = {type(value) for value in values if value is not None}
     for one, kind in ((bool, "bool"), (int, "int64"), (float, "float64")):
         if types == {one} and not any(isinstance(value, int) and abs(value) >= 2**63

@@ -1,4 +1,4 @@
-"""The tasks on which the model judges responses, beside our metrics."""
+"""The tasks on which the evaluated model judges responses, beside our metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ THRESHOLD = 0.5
 
 
 class Likelihood(tuple[Any, ...]):
-    """The harness's pair (log-likelihood, is greedy) of Yes or No, with the row's scores."""
+    """The harness's pair (log-likelihood, is greedy) of the choice Yes or No, with the row's
+    scores."""
 
     scores: dict[str, float | None]
 
@@ -26,9 +27,12 @@ class Likelihood(tuple[Any, ...]):
 def score_judged(
     answers: Sequence[tuple[float, bool]], documents: Sequence[Document], options: Options
 ) -> tuple[list[Likelihood], Signatures]:
-    """The likelihoods with the scores of the judged responses, and the signatures.
+    """Attaches the scores of the judged responses to the log-likelihoods.
 
     A row occurs once for each choice but is scored only once.
+
+    Returns:
+        The log-likelihoods with the scores, and the signatures.
     """
     rows = {document["id"]: document for document in documents}
     examples = [example_of(document, document["response"]) for document in rows.values()]
@@ -50,8 +54,9 @@ def score_judged(
 def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
     """``process_results`` of the tasks on which the model judges. The choices are Yes, then No.
 
-    The model's score is the difference of the two log-likelihoods, above 0 for Yes. Values are
-    pairs (consistent, score) or (consistent, judged consistent).
+    The model's score is the log-likelihood of Yes minus that of No; above 0, the model says Yes.
+    The results are pairs: (consistent, score) for AUC, (consistent, judged consistent) for
+    accuracy.
     """
     yes, no = results
     label = bool(document["consistent"])
@@ -80,7 +85,10 @@ def auc(items: Sequence[tuple[bool, float] | None]) -> float:
 
 
 def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
-    """Mean of the shares of consistent and inconsistent rows judged right; NaN as for AUC."""
+    """The mean of two shares: consistent rows judged right, and inconsistent rows judged right.
+
+    NaN if all rows have one label.
+    """
     shares: list[list[bool]] = [
         [judged == label for label, judged in present(items) if label == kind]
         for kind in (True, False)
@@ -97,7 +105,12 @@ AGGREGATIONS: Mapping[str, Callable[..., float]] = {
 
 
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """``metric_list`` of a task on which the model judges beside these metrics."""
+    """The ``metric_list`` of a task on which the model and these metrics judge.
+
+    Args:
+        names: names of the metrics.
+        own: the task's own lines.
+    """
     return [*own, *(
         {"metric": f"{name}_{suffix}", "aggregation": function, "higher_is_better": True}
         for name in names for suffix, function in AGGREGATIONS.items()

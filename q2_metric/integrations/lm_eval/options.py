@@ -1,4 +1,4 @@
-"""How the metric runs, read from the metadata of a run."""
+"""The options of the metrics, read from the metadata of a run."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _OF_MODELS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the metric runs.
+    """The options of the metrics in a run.
 
     The harness mixes the arguments of the evaluated model (``device``, ``dtype``, …) into the
-    metadata. So the options of the metric have their own names: ``metric_`` and the keyword of
-    ``load_metrics``.
+    metadata. So the options of the metrics have names of their own: ``metric_`` followed by a
+    keyword of ``load_metrics``.
 
     Attributes:
         metrics: names of metrics ("metrics").
         preset: the preset ("preset").
         evidence: ``metric_evidence``: find the sentence that decides each claim.
         no_claim: ``metric_no_claim``: how answers that claim nothing count.
-        keywords: keywords of ``load_metrics``: ``metric_device`` (by default the CPU, because a GPU
-            belongs to the evaluated model), ``metric_decoding``, …, and models that replace the
-            preset's, under their own names (``reader_model``).
+        keywords: keywords of ``load_metrics``: ``metric_device`` (by default the CPU, because the
+            evaluated model uses the GPU), ``metric_decoding``, …. Models that replace those of the
+            preset keep their names without ``metric_`` (``reader_model``).
     """
 
     metrics: tuple[str, ...] = PAPERS
@@ -51,10 +51,10 @@ class Options:
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
-        """Reads the options from the metadata.
+        """Reads the options from the metadata of a run.
 
         Raises:
-            InputError: a metric, a preset or a ``metric_…`` is unknown, or a value is wrong.
+            InputError: a metric, a preset or a name ``metric_…`` is unknown, or a value is wrong.
         """
         from q2_metric.models.presets import preset
 
@@ -86,7 +86,10 @@ class Options:
 
 
 def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
-    """Warns about names that resemble an option's; they could belong to the evaluated model."""
+    """Warns about names that resemble an option.
+
+    Such a name may belong to the evaluated model, so it is not an error.
+    """
     names = {name.removeprefix("metric_"): name for name in known} | {name: name for name in known}
     for key in metadata:
         if key in known or key in _OF_MODELS or key.startswith("metric_"):
@@ -97,6 +100,6 @@ def _warn_of_slips(metadata: Iterable[str], known: Sequence[str]) -> None:
 
 @cache
 def _warn_of_slip(key: str, meant: str) -> None:
-    """Warns once, even if several tasks of a group read the metadata."""
+    """Warns once about a mistyped option, even if several tasks of a group read the metadata."""
     _LOG.warning("%r in the metadata is not an option of q2 and has no effect; "
                  "did you mean %r?", key, meant)

@@ -1,7 +1,7 @@
-"""Keeps the metrics of several ranks in step, and a mean that allows for missing values.
+"""Gives all ranks (processes of a run) the same metrics, and takes means that skip missing values.
 
 The harness takes the names of the first rank's metrics and looks them up on every other rank. If a
-name is missing there, the first rank ends with a KeyError and the others wait for ever.
+name is missing on another rank, the first rank ends with a KeyError and the others wait for ever.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def on_every_rank(
 ) -> None:
     """Gives this rank an entry for each metric that has values only on other ranks.
 
-    The entry is in the first result. All ranks call this function at the same time.
+    The entry goes into the first result. All ranks must call this function at the same time.
 
     Args:
         results: the values by metric, for each document of this rank.
@@ -51,9 +51,9 @@ def present(items: Sequence[Any]) -> list[Any]:
 class PresentMean:
     """The harness's mean, over the values that are not ``None``.
 
-    The harness then computes the standard error of the same list, which it can do only for its own
-    mean. So entries without a value are removed from the list itself, and this class equals the
-    harness's mean.
+    After the mean, the harness computes the standard error of the same list, but only for its own
+    mean. So entries without a value are removed from the list itself, and this class compares equal
+    to the harness's mean.
     """
 
     def __call__(self, items: list[Any]) -> float:

@@ -1,8 +1,8 @@
-"""From the answers of a model to their numbers.
+"""Scores the answers of a model.
 
 The filter of a task calls :func:`score_responses` (or ``score_judged`` in ``judge.py``) once for
-all documents of a rank. It returns the answers with their numbers attached. The harness then asks
-for the numbers one by one (``process_results``).
+all documents of a rank. The function returns the answers with their values attached. The harness
+then asks for the values one by one (``process_results``).
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ _loadable: set[str] = set()
 
 
 def check_loads(options: Options) -> None:
-    """Loads the metrics and releases them, so that a missing model shows before hours of
+    """Loads the metrics and releases them, so that a missing model is noticed before the
     generation.
+
+    The generation may take hours.
 
     Raises:
         ModelError, MissingExtra: the preset's models cannot be loaded.
@@ -68,9 +70,9 @@ def score(
     """The scores of each example by metric, and the signatures of the metrics' means.
 
     The metrics are loaded, score all examples in one batch, and are released. A warning names each
-    response that the models cannot score. If nothing can be scored, an error says where the answers
-    are kept, and there are no scores. The run continues, because it may hold other tasks and hours
-    of work.
+    response that the models cannot score. If no response can be scored, there are no scores, and an
+    error says in which file the answers are kept. The run continues, because it may contain other
+    tasks and hours of work.
     """
     try:
         return _score(examples, options, evidence)
@@ -84,7 +86,7 @@ def score(
 
 
 def _kept(examples: Sequence[Example]) -> str:
-    """Writes the answers to a new file, as ``q2 score`` reads them."""
+    """Writes the answers to a new file that ``q2 score`` can read. Returns the path."""
     with NamedTemporaryFile("w", prefix="q2-answers-", suffix=".jsonl", delete=False,
                             encoding="utf-8") as file:
         file.writelines(
@@ -122,8 +124,8 @@ def _release() -> None:
 class ScoredAnswer(str):
     """A generated answer with the values that it adds to each metric of the table.
 
-    Pickling drops the numbers. The harness pickles answers to gather the samples of all ranks, and
-    the samples carry the numbers themselves.
+    Pickling drops the values. The harness pickles answers to gather the samples of all ranks, and
+    the samples contain the values anyway.
     """
 
     results: Results
@@ -139,16 +141,16 @@ def score_responses(
     options: Options,
     reported: Container[str],
 ) -> tuple[list[ScoredAnswer], Signatures]:
-    """The answers with their numbers, and the signatures of the metrics.
+    """The answers with their values, and the signatures of the metrics.
 
-    ``f1`` and ``bleu`` compare with the gold response and are left out without one. ``bleu`` is the
-    pair (gold, answer), because BLEU belongs to a whole system. ``empty`` is 1 for an answer
-    without a visible character.
+    ``f1`` and ``bleu`` compare with the gold response. Without a gold response, both are left out.
+    ``bleu`` is the pair (gold, answer), because BLEU is computed over a whole system. ``empty`` is
+    1 for an answer without a visible character.
 
     Args:
         answers: the answers of the model.
-        documents: the document that each answers.
-        options: how the metric runs.
+        documents: the document that each answer responds to.
+        options: the options of the metrics.
         reported: the metrics in the task's table; others are left out.
     """
     # Lone surrogates, which a server's JSON can hold, could not be tokenised or written.
@@ -173,7 +175,7 @@ def score_responses(
 
 
 def _warn_of_silence(by_row: Sequence[Mapping[str, Score]]) -> None:
-    """Says which metrics leave out all answers: the harness's table has no line for them."""
+    """Names the metrics that leave out all answers. The harness's table has no line for them."""
     for name in dict.fromkeys(name for scores in by_row for name in scores):
         scores = [row[name] for row in by_row if name in row]
         if all(one.value is None and one.reason in CLAIMLESS for one in scores):
@@ -192,7 +194,7 @@ def _against_gold(text: str, document: Document) -> Results:
 
 
 def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
-    """The numbers of an answer by all metrics, and their evidence."""
+    """The values and the evidence of an answer, by all metrics."""
     numbers = scoring.row_numbers(scores, no_claim)
     results: Results = {key: value for key, value in numbers.items() if value is not None}
     row = output_row(0, Example("", ""), scores, list(scores))
@@ -200,14 +202,14 @@ def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
 
 
 def example_of(document: Document, response: str) -> Example:
-    """A response to a document, as ``q2 score`` would read it."""
+    """The example of a response to a document, with the texts that ``q2 score`` would read."""
     return Example(
         response, document["knowledge"], tuple(document["history"]), id=document["id"]
     )
 
 
 def response_results(document: Document, results: Sequence[ScoredAnswer]) -> Results:
-    """``process_results`` of the tasks that generate.
+    """``process_results`` of the tasks on which the model generates answers.
 
     Raises:
         InputError: the answer belongs to another document (``--cache_requests`` with older data).

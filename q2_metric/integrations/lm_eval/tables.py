@@ -1,7 +1,7 @@
-"""The lines of the harness's tables, made from the registry of metrics.
+"""The lines of the harness's tables, derived from the registry of metrics.
 
-``!function …tables.GROUP`` in a yaml file means that list at the time when the file is read
-(:func:`__getattr__`). So a registered metric has a line in the group's table.
+``!function …tables.GROUP`` in a yaml file stands for a list. :func:`__getattr__` builds the list
+when the file is read, so a metric that was registered before has a line in the group's table.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from q2_metric.scoring import LOWER_IS_BETTER, Mean, share_names
 
 
 def mean_length(items: Sequence[Sequence[object]]) -> float:
-    """The mean number of questions, or of claims, of a response."""
+    """The mean number of questions (or of claims) per response."""
     return Mean.of(map(len, present(items))).number
 
 
 def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """``metric_list`` of a task whose answers are scored by these metrics.
+    """The ``metric_list`` of a task whose answers are scored by these metrics.
 
     Args:
         names: names of the metrics.
-        own: the task's own lines, which follow those of the metrics.
+        own: the task's own lines. They come after the lines of the metrics.
     """
     names = list(names)
     shares = [_mean(name) for name in share_names(names)]
@@ -35,7 +35,7 @@ def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> lis
 
 
 def details(names: Iterable[str]) -> list[str]:
-    """The fields with the evidence of these metrics."""
+    """The names of the fields that contain the evidence of these metrics."""
     kinds = (entry(name).details for name in names)
     return list(dict.fromkeys(DETAILS[one][0].name for one in kinds if one is not None))
 

@@ -24,18 +24,18 @@ from q2_metric.integrations.lm_eval.tables import generation_lines
 
 
 class GroundedTask(ConfigurableTask):  # type: ignore[misc]
-    """A task whose answers are scored by our metrics, after all of them have been generated.
+    """A task whose answers are scored by our metrics, after all answers have been generated.
 
-    Scoring is the last step of each filter pipeline of the task, where the harness has all answers
-    of a rank together. The signatures go into the metadata of the task, which the results file
-    repeats.
+    Scoring is the last step of each filter pipeline of the task, because there the harness has all
+    answers of a rank together. The signatures go into the metadata of the task, which the harness
+    copies to the results file.
 
     Args:
         config: the contents of the yaml file, with the metadata of the run (see :class:`Options`).
 
     Raises:
-        InputError, ModelError, MissingExtra: the metadata asks for something that does not exist or
-            cannot be loaded. This is raised before generation.
+        InputError, ModelError, MissingExtra: the metadata names something that does not exist or
+            cannot be loaded. The error is raised before generation.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -59,11 +59,11 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
 
     @property
     def predicts_only(self) -> bool:
-        """Whether the run only writes down the answers (``--predict_only``)."""
+        """Whether the run only stores the answers and scores nothing (``--predict_only``)."""
         return "bypass" in self._metric_fn_list
 
     def score(self, answers: Sequence[Any], documents: Sequence[Document]) -> Sequence[Any]:
-        """The answers with their numbers attached."""
+        """The answers with their values attached."""
         made: Sequence[Any]
         if self.OUTPUT_TYPE == "multiple_choice":
             made, signatures = score_judged(answers, documents, self.options)
@@ -83,28 +83,28 @@ def _texts(answers: Sequence[Any]) -> Sequence[str]:
 
 
 class ScoreFilter(Filter):  # type: ignore[misc]
-    """Lets the task score all answers of a rank at once, unless the run only predicts."""
+    """Passes all answers of a rank to the task, which scores them, unless the run only predicts."""
 
     def __init__(self, task: GroundedTask) -> None:
         self.task = task
 
     def apply(self, resps: Iterable[Any], docs: Sequence[Document]) -> Sequence[Any]:
-        """The answers, in order, with their numbers attached."""
+        """The answers, in order, with their values attached."""
         answers = list(resps)
         return answers if self.task.predicts_only else self.task.score(answers, docs)
 
 
 class OtherRows(ContextSampler):  # type: ignore[misc]
-    """Few-shot examples from the set itself: rows with a response and with other knowledge.
+    """Few-shot examples from the evaluated set: rows with a response and with other knowledge.
 
-    They depend only on the seed and the id of the row. So a row has the same prompt on any number
-    of ranks and with any ``--limit``.
+    The examples of a row depend only on the seed and the id of the row. So a row has the same
+    prompt on any number of ranks and with any ``--limit``.
     """
 
     seed: int | None = None
 
     def set_rnd(self, rnd: int | None) -> OtherRows:
-        """Takes the seed of the run."""
+        """Sets the seed of the run."""
         self.seed = rnd
         return self
 
@@ -114,7 +114,7 @@ class OtherRows(ContextSampler):  # type: ignore[misc]
         """``n`` rows for the prompt of ``eval_doc``.
 
         Raises:
-            InputError: there are too few such rows.
+            InputError: the set has fewer than ``n`` such rows.
         """
         own = eval_doc or {"id": "", "knowledge": None}
         pool = [
@@ -129,7 +129,7 @@ class OtherRows(ContextSampler):  # type: ignore[misc]
 
 
 def _explain_errors_in_one_line() -> None:
-    """Makes the harness's command end with our message instead of its traceback."""
+    """Makes the harness's command end with our one-line message instead of a traceback."""
     usual = sys.excepthook
 
     def show(

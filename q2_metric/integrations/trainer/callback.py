@@ -1,7 +1,7 @@
 """Q² and SCALE inside ``transformers.Trainer``: a callback, and a ``compute_metrics``.
 
-The callback generates responses to its own prompts at each evaluation. The scores go where the
-trainer puts its losses: into the log (TensorBoard, W&B, …) and among the metrics that
+At each evaluation, the callback generates responses to its own prompts. The scores are logged like
+the trainer's losses (TensorBoard, W&B, …). They also become metrics of the evaluation, which
 ``metric_for_best_model`` and early stopping read.
 """
 
@@ -32,8 +32,8 @@ _LOG = logging.getLogger(__name__)
 class Row:
     """A turn to generate: the prompt, the knowledge and the gold response, if there is one.
 
-    ``prompt`` is a text as the model was trained on, or a list of chat messages for the tokenizer's
-    chat template.
+    ``prompt`` is a text in the form that the model was trained on, or a list of chat messages for
+    the tokenizer's chat template.
     """
 
     prompt: Any
@@ -45,13 +45,17 @@ class Row:
 class Q2Callback(TrainerCallback):  # type: ignore[misc]
     """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer.
 
-    It logs these numbers with the prefix ``prefix``: each of ``metrics`` in [0, 1] (with q2 also
-    ``q2_no_nli``); ``no_claim``, the share of responses that claim nothing; ``empty``, the share of
-    those that are blank; with q2 ``coverage``, ``fallback`` and ``no_answer_rate``; and if rows
-    have a gold response, ``f1`` (token F1) and ``bleu`` (sacrebleu, of the corpus) against it. A
-    metric without a response to score is NaN, which is never the best. If most responses claim
-    nothing or have no valid question of Q² (:func:`q2_metric.scoring.hollow`), a warning says so,
-    and these metrics never make the checkpoint the best.
+    These values are logged, with ``prefix`` before their names:
+
+    - each of ``metrics``, in [0, 1]; with q2 also ``q2_no_nli``; - ``no_claim``, the share of
+    responses that claim nothing; ``empty``, the share of blank responses; - with q2: ``coverage``,
+    ``fallback`` and ``no_answer_rate``; - if rows have a gold response: ``f1`` (token F1) and
+    ``bleu`` (sacrebleu, of the corpus) against it.
+
+    A metric without a response to score is NaN, and NaN never makes a checkpoint the best. A
+    warning is given if most responses claim nothing or have no valid question of Q²
+    (:func:`q2_metric.scoring.hollow`). In this case too, the metrics never make the checkpoint the
+    best.
 
     Args:
         trainer: a ``Trainer`` or ``Seq2SeqTrainer`` with a tokenizer as ``processing_class``.
@@ -63,21 +67,23 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         no_claim: how responses that claim nothing count: as 0 ("zero"), so that no checkpoint
             wins by saying nothing, or not at all ("exclude").
         strict: end the training if a metric fails. By default the failure is logged as an error and
-            its numbers are NaN.
+            the values of the metric are NaN.
         columns: other names of the fields, such as ``{"prompt": "input"}``.
         batch_size: prompts generated at a time; the default is the trainer's for evaluation.
-        max_prompt_length: most tokens of a prompt; longer prompts lose their beginning. The default
-            is what the tokenizer and the model's positions allow, for a decoder minus the response.
+        max_prompt_length: maximum number of tokens of a prompt; longer prompts lose their
+            beginning. The default is what the tokenizer and the model's positions allow. For a
+            decoder, the length of the response is subtracted.
         generation: keywords for ``model.generate`` that override the generation config of the
             trainer and of the model. The trainer's ``generation_max_length`` counts only the
             response, for a decoder too.
         prefix: prefix of the logged names. An evaluation whose ``metric_key_prefix`` is neither
-            this nor "eval" has other rows and is ignored.
+            this prefix nor "eval" is ignored, because it evaluates other rows.
         settings: keywords of ``evaluate.load("q2").compute``: ``preset``, ``device``, ``decoding``,
             ….
 
-    Add it with ``trainer.add_callback`` before callbacks that read its metrics (early stopping).
-    With several processes, each generates its share, and the first scores and logs.
+    Add the callback with ``trainer.add_callback`` before callbacks that read its metrics (early
+    stopping). With several processes, each generates its share, and the first process scores and
+    logs.
 
     Raises:
         InputError: a row or keyword is wrong.
@@ -119,11 +125,12 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
 
     @property
     def signature(self) -> str:
-        """A line for each metric that names how its number is made; only on the first process."""
+        """A line for each metric that says how its value is computed. Only the first process has
+        it."""
         return scoring.signature_lines(self.metrics, self.no_claim)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Warns if the training never evaluates and so never scores."""
+        """Warns if the training never evaluates, because then nothing is scored."""
         if args.eval_strategy == "no" and state.is_world_process_zero:
             _LOG.warning(
                 'no evaluation is scheduled (eval_strategy is "no"), so %s and the like will not '
@@ -131,7 +138,8 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
                 f"{self.prefix}{next(iter(columns_of(m.name for m in self.metrics)), 'f1')}")
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Generates, scores, adds to the metrics of the evaluation and logs."""
+        """Generates responses, scores them, adds the values to the evaluation's metrics and logs
+        them."""
         metrics: dict[str, float] = kwargs["metrics"]
         if not any(name.startswith((self.prefix, "eval_")) for name in metrics):
             return
@@ -156,7 +164,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             metrics[best] = float("nan")
 
     def _evaluate(self, responses: Sequence[str]) -> _Evaluation:
-        """The result of the first process, which it sends to the others."""
+        """The result of an evaluation. The first process computes it and sends it to the others."""
         try:
             numbers, unfit = _numbers(
                 self.metrics, self.rows, responses, self.no_claim, strict=self.strict)
@@ -176,13 +184,13 @@ class Q2ComputeMetrics:
         histories: the turns before each response, oldest first.
         metrics, no_claim, strict, settings: as for :class:`Q2Callback`.
 
-    Called with an ``EvalPrediction``, it returns the numbers that :class:`Q2Callback` logs. The
+    Called with an ``EvalPrediction``, it returns the values that :class:`Q2Callback` logs. The
     labels are the gold responses of ``f1`` and ``bleu``. If most responses claim nothing or have no
-    valid question of Q², the metrics are NaN, which is never the best, and a warning has the
-    numbers.
+    valid question of Q², the metrics are NaN, so that the checkpoint is never the best. A warning
+    then contains the values.
 
     Raises:
-        InputError: a keyword is wrong, or the number of predictions differs from that of the rows.
+        InputError: a keyword is wrong, or there are more or fewer predictions than rows.
     """
 
     def __init__(
@@ -210,7 +218,7 @@ class Q2ComputeMetrics:
 
     @property
     def signature(self) -> str:
-        """A line for each metric that names how its number is made."""
+        """A line for each metric that says how its value is computed."""
         return scoring.signature_lines(self.metrics, self.no_claim)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
@@ -239,7 +247,7 @@ class Q2ComputeMetrics:
 
 
 def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
-    """The metrics that read the knowledge; f1 and bleu read the gold response here."""
+    """The metrics that read the knowledge: all except f1 and bleu, which read the gold response."""
     metrics = listed(metrics)
     with_gold = [name for name in metrics if name in ("f1", "bleu")]
     if with_gold and not gold:
@@ -276,10 +284,10 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """The result of the first process.
+    """The result of an evaluation on the first process.
 
-    It has the numbers by name, the names that must not choose a checkpoint, and an error that must
-    end the training, if there is one.
+    It contains the values by name, the names of metrics that must not choose a checkpoint, and an
+    error that must end the training, if there is one.
     """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
@@ -291,7 +299,8 @@ class _Evaluation:
 def _numbers(
     metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *, strict: bool
 ) -> tuple[dict[str, float], list[str]]:
-    """The numbers of responses by name, and the names that must not choose a checkpoint."""
+    """The values of the responses by name, and the names of metrics that must not choose a
+    checkpoint."""
     examples = [
         scoring.example(response, row.knowledge, row.history)
         for row, response in zip(rows, responses, strict=True)
@@ -314,8 +323,10 @@ def _numbers(
 
 
 def _from_first(result: _Evaluation) -> _Evaluation:
-    """Sends the result of the first process to every process, since each decides which model is
-    best."""
+    """Sends the result of the first process to every process.
+
+    Every process needs it, because each decides which model is best.
+    """
     if not distributed():
         return result
     # Some errors cannot be sent to other processes, but their text can.

@@ -23,18 +23,18 @@ _SHORT = 20
 
 
 class TrainerResponder:
-    """Generates with the model of a trainer.
+    """Generates responses with the model of a trainer.
 
     Args:
         trainer: a trainer with a tokenizer as ``processing_class``.
         generation: keywords for ``model.generate`` that override the generation config of the
             trainer and of the model.
-        max_prompt_length: most tokens of a prompt; longer prompts lose their beginning. The default
-            is the room in the model and in the tokenizer's ``model_max_length``.
+        max_prompt_length: maximum number of tokens of a prompt; longer prompts lose their
+            beginning. The default is what the model and the tokenizer's ``model_max_length`` allow.
         batch_size: prompts at a time; the default is the trainer's for evaluation.
 
     Raises:
-        InputError: there is no tokenizer, or no room for a prompt.
+        InputError: there is no tokenizer, or the response leaves no tokens for a prompt.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class TrainerResponder:
             trainer.model, self.config, self.tokenizer.model_max_length)
 
     def __call__(self, model: Any, prompts: Sequence[Any]) -> list[str]:
-        """The responses to all prompts, the whole list on every process."""
+        """The responses to all prompts. Every process gets the whole list."""
         size, rank = self.args.world_size, self.args.process_index
         own = list(range(rank, len(prompts), size))
         # Under sharded parameters all processes must take the same number of steps.
@@ -112,8 +112,11 @@ class TrainerResponder:
 def _generation(
     trainer: Any, ours: Mapping[str, Any]
 ) -> tuple[GenerationConfig, dict[str, Any]]:
-    """The generation config (ours overrides the trainer's, which overrides the model's), and the
-    keywords that do not belong to a generation config, such as a logits processor."""
+    """The generation config, and the keywords that do not belong to a generation config.
+
+    Our settings override those of the trainer, which override those of the model. A logits
+    processor is an example of a keyword that does not belong to the config.
+    """
     args, model = trainer.args, trainer.model
     config = getattr(args, "generation_config", None)
     if config is not None and not isinstance(config, GenerationConfig):
@@ -138,11 +141,15 @@ def _generation(
 
 
 def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> int | None:
-    """The most tokens of a prompt if its response has at most ``longest``; ``None`` without a
-    limit.
+    """The maximum number of tokens of a prompt; ``None`` without a limit.
+
+    Args:
+        model: the model.
+        config: the generation config.
+        longest: maximum number of tokens of the response.
 
     Raises:
-        InputError: there is no room for a prompt.
+        InputError: the response leaves no tokens for a prompt.
     """
     limits = [longest, getattr(model.config.get_text_config(), "max_position_embeddings", None)]
     answer = 0
@@ -159,7 +166,8 @@ def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> i
 
 @contextmanager
 def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
-    """The bare model in generation mode. Mode, padding and random state are restored afterwards."""
+    """Yields the bare model in generation mode. Mode, padding and random state are restored at the
+    end."""
     unwrapped = getattr(model, "module", model)
     training = unwrapped.training
     sides = tokenizer.padding_side, tokenizer.truncation_side
@@ -188,7 +196,7 @@ def distributed() -> bool:
 
 
 def _gathered(own: dict[int, str]) -> dict[int, str]:
-    """The entries of all processes."""
+    """Gathers the entries of all processes."""
     if not distributed():
         return own
     shares: list[Any] = [None] * torch.distributed.get_world_size()

@@ -1,4 +1,4 @@
-"""The metric SCALE (Lattimer et al., EMNLP 2023); the class lives in the package q2-metric.
+"""The metric SCALE (Lattimer et al., EMNLP 2023). Its class is in the package q2-metric.
 
 >>> import evaluate
 >>> scale = evaluate.load("scale")
