@@ -1,7 +1,7 @@
-"""Knowledge selection (Bae et al., DSTC9 track 1, 2021): which snippet grounds a response.
+"""Knowledge selection: finds the snippet that grounds a response (Bae et al., DSTC9 track 1, 2021).
 
-A dialogue passes through a :class:`~q2_metric.knowledge.types.Ranker` (RSS, BM25, the bundled
-ranker), then Entity Guided Reranking (:mod:`~q2_metric.knowledge.egr`), and with several rankers a
-vote (:mod:`~q2_metric.knowledge.ensemble`). :mod:`~q2_metric.knowledge.respond` answers from the
-chosen snippet.
+First, a :class:`~q2_metric.knowledge.types.Ranker` (RSS, BM25 or the bundled ranker) orders the
+snippets for a dialogue. Then Entity Guided Reranking (:mod:`~q2_metric.knowledge.egr`) reorders
+them. With several rankers, a vote follows (:mod:`~q2_metric.knowledge.ensemble`).
+:mod:`~q2_metric.knowledge.respond` writes a response from the chosen snippet.
 """

@@ -1,4 +1,4 @@
-"""BM25 over a pool: a ranker, and the first stage of other rankers."""
+"""BM25 over a pool of snippets. It is a ranker, and the first stage of other rankers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from q2_metric.knowledge.types import TOP, Dialogue, Pool, Ranked
 from q2_metric.text.alignment import FUNCTION_WORDS
 
 TURNS = 3
-"""Number of last turns of a dialogue that form the query: the question and its subject."""
+"""Number of last turns of a dialogue that form the query, so that it contains question and subject.
+"""
 
 
 class Bm25Index:
-    """BM25 (Lucene's variant, k1 1.5, b 0.75: the defaults of ``bm25s``) over texts.
+    """An index of texts for BM25 (Lucene's variant, k1 1.5, b 0.75: the defaults of ``bm25s``).
 
     Words are stemmed (Snowball English), and function words are left out.
 
@@ -32,12 +33,12 @@ class Bm25Index:
         self._count = len(texts)
         self._index: Any = None
         terms = [stems(text) for text in texts]
-        if any(terms):  # bm25s cannot index texts without any word
+        if any(terms):  # bm25s cannot index texts without words
             self._index = _bm25s().BM25()
             self._index.index(terms, show_progress=False)
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """The score of each text, at least 0."""
+        """The BM25 score of each text for the query, at least 0."""
         words = [word for word in stems(query) if word in self._vocabulary]
         if not words:
             return np.zeros(self._count, np.float32)
@@ -50,9 +51,9 @@ class Bm25Index:
 
 
 class Bm25:
-    """Ranks snippets by BM25 with the last turns of the dialogue.
+    """Ranks snippets by BM25; the query is the last turns of the dialogue.
 
-    A snippet's text is its domain, entity name, question and answer.
+    The indexed text of a snippet is its domain, entity name, question and answer.
     """
 
     name = "bm25"
@@ -70,13 +71,14 @@ class Bm25:
 
 
 def top(pool: Pool, scores: NDArray[np.float32], k: int) -> list[Ranked]:
-    """The ``k`` best snippets of a pool; equal scores keep the order of the pool."""
+    """The ``k`` snippets of a pool with the highest scores. Snippets with equal scores keep the
+    pool's order."""
     order = np.argsort(-scores, kind="stable")[:k]
     return [Ranked(pool.snippets[i], float(scores[i])) for i in order]
 
 
 def stems(text: str) -> list[str]:
-    """The text's content words, stemmed.
+    """The stems of the text's content words, in order.
 
     >>> stems("Are the parking lots free?")
     ['park', 'lot', 'free']

@@ -1,10 +1,11 @@
-"""The ranker that comes with the package: sentence vectors and the entities of the dialogue.
+"""The ranker that comes with the package. It uses sentence vectors and the entities of the
+dialogue.
 
-A score is a sum of log-odds. The paper's cross-encoder reads the same evidence as one text: how
-near the user's question is to the snippet's question (q–Q) and to its answer (q–A), and whether and
-when the dialogue mentioned the snippet's entity. The weights were learned on dialogues made from
-snippets (:mod:`tools.training.selection`). There is no first stage: one matrix product scores all
-snippets of a pool.
+A snippet's score is a sum of log-odds from the evidence that the paper's cross-encoder reads as one
+text: how near the user's question is to the snippet's question (q–Q) and to its answer (q–A), and
+whether and when the dialogue mentioned the snippet's entity. The weights were learned on dialogues
+made from snippets (:mod:`tools.training.selection`). The ranker needs no first stage, because one
+matrix product scores all snippets of a pool.
 """
 
 from __future__ import annotations
@@ -35,23 +36,25 @@ MENTION_FEATURES = (
     "mentioned", "closeness", "share", "turns_ago", "latest", "second", "last_turn", "by_system",
     "place",
 )
-"""Features of a mention; see :func:`mention_features`."""
+"""The features of a mention. :func:`mention_features` computes them."""
 DOMAIN_FEATURES = ("domain_named", "domain_of_latest")
-"""Features of a domain: whether the last turn names it, and whether the latest entity belongs to
-it."""
+"""The features of a domain: whether the last turn names the domain, and whether the entity
+mentioned last belongs to it."""
 
 Compare = Literal["vectors", "words"]
 
 EGR_MARGIN = 0.5
-"""Log-odds within which EGR may reorder this ranker's snippets. It is the best of 0.5, 1, 2, 4 and
-no margin on held-out dialogues of the recipe. (The ranker itself weighs recency.)"""
+"""EGR may reorder only snippets whose log-odds are within this margin of the first snippet's. The
+value is the best of 0.5, 1, 2, 4 and no margin on held-out dialogues of the recipe. (The ranker
+itself weighs recency.)"""
 PLACING = frozenset("in near around by from to of".split())
-"""Words after which a name gives a place."""
+"""If one of these words precedes a name, the name says where something is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the evidence: ``text`` (q–Q, q–A), and the ``mention`` and ``domain`` features."""
+    """The weights of the evidence: ``text`` (for q–Q and q–A), and the ``mention`` and ``domain``
+    features."""
 
     text: Floats
     mention: Floats
@@ -62,12 +65,14 @@ class Similar(Protocol):
     """Compares texts with the questions and the answers of a pool."""
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """(snippets, 2): mean similarity of the texts with each question and answer, at most 1."""
+        """The mean similarity of the texts with each snippet's question and answer: (snippets, 2),
+        at most 1."""
         ...
 
 
 class SimilarVectors:
-    """Similarity by sentence vectors; ``questions`` and ``answers`` are (snippets, size)."""
+    """Similarity by sentence vectors. ``questions`` and ``answers`` have the shape (snippets,
+    size)."""
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str], vectors: Any) -> None:
         self.questions: Floats = vectors(asked)
@@ -82,7 +87,7 @@ class SimilarVectors:
 
 
 class SimilarWords:
-    """Similarity by BM25, as a share of the best score in the pool."""
+    """Similarity by BM25, divided by the best BM25 score in the pool."""
 
     def __init__(self, asked: Sequence[str], answered: Sequence[str]) -> None:
         self._indices = (Bm25Index(asked), Bm25Index(answered))
@@ -98,16 +103,17 @@ class SimilarWords:
 class PoolIndex:
     """A pool's texts prepared for comparison, with its entities and domains.
 
-    ``entity`` and ``domain`` hold an index into ``entities`` and ``domains`` for each snippet.
+    ``entity`` holds an index into ``entities`` for each snippet, and ``domain`` an index into
+    ``domains``.
 
     Args:
-        vectors: turns texts into unit vectors; if ``None``, words are compared.
+        vectors: turns texts into unit vectors. With ``None``, texts are compared by BM25.
     """
 
     def __init__(self, pool: Pool, vectors: Any = None) -> None:
         self.pool = pool
         self.finder = MentionFinder(pool, "fuzzy")
-        # A bare passage has no question: its text stands for both.
+        # A bare passage has no question, so its text is used as question and as answer.
         asked = [without(s.question or s.answer, s.entity_name) for s in pool]
         answered = [without(s.answer, s.entity_name) for s in pool]
         self.similar: Similar = (
@@ -122,15 +128,16 @@ class PoolIndex:
 
 
 class BundledRanker:
-    """Scores every snippet of a pool; needs no download and no torch.
+    """Scores every snippet of a pool, without a download and without torch.
 
     Args:
         compare: how texts are compared: by "vectors", or by "words" (BM25) with the weights that
-            were learned for vectors. The second gives ensembles another opinion.
+            were learned for vectors. "words" gives an ensemble a different second ranker.
 
     Raises:
         InputError: ``compare`` is unknown.
-        MissingExtra: rapidfuzz (or bm25s, for words) is not installed (extra ``knowledge``).
+        MissingExtra: rapidfuzz is not installed, or bm25s if ``compare="words"`` (extra
+            ``knowledge``).
         ModelError: the bundled weights are missing.
     """
 
@@ -154,7 +161,7 @@ class BundledRanker:
 
 
 def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
-    """The score of each snippet of the pool, any real number."""
+    """The score of each snippet of the pool. A score can be any real number."""
     mentions = index.finder.mentions(dialogue)
     similar = index.similar(last_words(dialogue, mentions))
     entity = np.zeros(len(index.entities), np.float32)
@@ -166,7 +173,7 @@ def scores(dialogue: Dialogue, index: PoolIndex, weights: Weights) -> Floats:
 
 
 def bundled_weights() -> Weights:
-    """The weights that the recipe learned with vectors."""
+    """The weights of the evidence that the recipe learned with sentence vectors."""
     from q2_metric.models.bundled.selection import learned
 
     arrays = learned()
@@ -174,7 +181,7 @@ def bundled_weights() -> Weights:
 
 
 def without(text: str, name: str | None) -> str:
-    """The words of a text, without the words of a name that occurs in it.
+    """The words of a text, with a name removed if it occurs in the text.
 
     >>> without("Is there parking at A and B Guest House?", "A AND B GUEST HOUSE")
     'is there parking at'
@@ -187,7 +194,8 @@ def without(text: str, name: str | None) -> str:
 
 
 def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]:
-    """The readings of the last turn as words, without the names that it mentions."""
+    """The words of the last turn, once for each of its readings, without the names that it
+    mentions."""
     place = max(i for i, turn in enumerate(dialogue.turns) if turn is dialogue.last)
     inside = {i for m in mentions if m.turn == place for i in range(m.start, m.end)}
     texts = []
@@ -201,11 +209,12 @@ def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]
 def mention_features(
     dialogue: Dialogue, mentions: Sequence[NameMention]
 ) -> list[tuple[Entity, Floats]]:
-    """The features of each mention, in the order of :data:`MENTION_FEATURES`.
+    """The mentioned entity and the features of each mention, in the order of
+    :data:`MENTION_FEATURES`.
 
-    ``turns_ago`` is the logarithm of one plus the number of turns since. ``latest`` and ``second``
-    say that no later name, or one later place with names, follows. ``place`` says that the name
-    follows "in" or "near", so that it gives the place of something else.
+    ``turns_ago`` is log(1 + number of turns since the mention). ``latest`` is 1 for the last name
+    in the dialogue, and ``second`` for the last but one. ``place`` is 1 if the name follows "in" or
+    "near", and so says where something else is.
     """
     last = len(dialogue.turns) - 1
     words = {i: spoken_words(dialogue.turns[i].text) for i in {m.turn for m in mentions}}
@@ -229,7 +238,7 @@ def mention_features(
 
 
 def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
-    """Whether the text ends in one of the words, ignoring an article."""
+    """Whether the text ends with one of the words. An article after the word is ignored."""
     said = [word for word in before[-2:] if word not in ("the", "a", "an")]
     return bool(said) and said[-1] in words
 
@@ -237,7 +246,7 @@ def _follows(before: Sequence[str], words: frozenset[str]) -> bool:
 def by_entity(
     features: Iterable[tuple[Entity, Floats]], index: PoolIndex
 ) -> dict[int, list[Floats]]:
-    """The features of the mentions of each entity, by its index."""
+    """The features of each entity's mentions, keyed by the entity's index."""
     places = {entity: i for i, entity in enumerate(index.entities)}
     grouped: dict[int, list[Floats]] = {}
     for entity, row in features:
@@ -248,7 +257,7 @@ def by_entity(
 def domain_features(
     dialogue: Dialogue, mentions: Sequence[NameMention], index: PoolIndex
 ) -> Floats:
-    """(domains, 2): :data:`DOMAIN_FEATURES` of each domain of the pool."""
+    """The :data:`DOMAIN_FEATURES` of each domain of the pool: an array (domains, 2)."""
     words = set(plain_words(dialogue.last.text))
     latest = max(mentions, key=lambda m: (m.turn, m.end), default=None)
     return np.array(

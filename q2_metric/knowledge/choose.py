@@ -1,4 +1,4 @@
-"""Rankers and detectors by name, for the command line and ``q2 score``."""
+"""Loads rankers and detectors by name, for the command line and ``q2 score``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def load_ranker(
     name: str = BUNDLED, *, first: str = BUNDLED, narrow: int | None = None,
     device: str = "auto", batch_size: int | None = None,
 ) -> Ranker:
-    """The ranker with a name: "bundled", "bundled-words", "bm25", or a folder of RSS.
+    """Loads a ranker: "bundled", "bundled-words", "bm25", or the folder of a trained RSS model.
 
     Args:
-        first, narrow: the first stage of RSS, and how many snippets it keeps.
-        device, batch_size: how RSS runs.
+        first, narrow: the name of RSS's first stage, and the number of snippets that it keeps.
+        device, batch_size: device and batch size of RSS.
 
     Raises:
         InputError: there is no such ranker or folder.
-        MissingExtra, ModelError: it cannot be loaded.
+        MissingExtra, ModelError: the ranker cannot be loaded.
     """
     if name in (BUNDLED, WORDS):
         from q2_metric.knowledge.bundled import BundledRanker
@@ -52,7 +52,8 @@ def load_ranker(
 def combined(
     rankers: Sequence[Ranker], egr: Matching | None = "exact", vote: Vote = "hard"
 ) -> Ranker:
-    """The rankers as one: each with EGR (unless ``None``), and voting if there are several."""
+    """Makes one ranker of several. Each ranker is followed by EGR (unless ``egr`` is ``None``), and
+    several rankers vote."""
     guided: list[Ranker] = [EntityGuided(r, egr) for r in rankers] if egr else list(rankers)
     return guided[0] if len(guided) == 1 else Ensemble(guided, vote)
 
@@ -60,11 +61,11 @@ def combined(
 def load_detector(
     name: str, pool: Pool, *, device: str = "auto", batch_size: int | None = None
 ) -> Detector:
-    """The detector with a name: "bundled", which needs the pool, or a folder.
+    """Loads a detector: "bundled", which uses the pool, or the folder of a trained detector.
 
     Raises:
         InputError: there is no such detector or folder.
-        MissingExtra, ModelError: it cannot be loaded.
+        MissingExtra, ModelError: the detector cannot be loaded.
     """
     from q2_metric.knowledge.detection import BundledDetector, EncoderDetector
 

@@ -1,4 +1,5 @@
-"""Which turns need knowledge (DSTC9 track 1, subtask 1): detectors and their figures."""
+"""Detectors, which find the turns that need knowledge (DSTC9 track 1, subtask 1), and their
+evaluation."""
 
 from __future__ import annotations
 
@@ -34,17 +35,18 @@ REQUESTS = (
     "do they have any in another area", "is there one that is moderately priced",
     "what is the name of it", "how about something else", "i need to leave after five",
 )
-"""Requests that a dialogue system answers from its database, without a snippet."""
+"""Requests that a dialogue system answers from its database. They need no snippet."""
 
 
 class BundledDetector:
     """Compares the last turn with the questions of the pool and with database requests.
 
-    P(needs knowledge) is a logistic of the two nearest similarities, by the bundled sentence
-    vectors. The weights come from the recipe (:mod:`tools.training.selection`).
+    P(needs knowledge) is a logistic function of two similarities: with the nearest question and
+    with the nearest request. The bundled sentence vectors give the similarities. The weights come
+    from the recipe (:mod:`tools.training.selection`).
 
     Args:
-        pool: the pool whose questions count; snippets without a question are left out.
+        pool: the pool whose questions are compared. Snippets without a question are left out.
 
     Raises:
         InputError: no snippet of the pool has a question.
@@ -69,7 +71,8 @@ class BundledDetector:
         return [float(p) for p in 1 / (1 + np.exp(-logits))]
 
     def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(texts, 3): similarity of the nearest question, of the nearest request, and 1."""
+        """An array (texts, 3): similarity with the nearest question, with the nearest request, and
+        1."""
         from q2_metric.knowledge.mentions import spoken_words
 
         read = self._vectors([" ".join(spoken_words(text)) for text in texts])
@@ -93,7 +96,7 @@ def _request_vectors(vectors: Any) -> NDArray[np.float32]:
 
 
 class EncoderDetector:
-    """A transformer with one head over the dialogue.
+    """A detector that reads the dialogue with a transformer with one head.
 
     Args:
         model: a folder that :func:`train_detector` wrote.
@@ -115,7 +118,7 @@ class EncoderDetector:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Precision, recall and F1 of "needs knowledge", in [0, 1]; 0 where undefined."""
+    """Precision, recall and F1 of "needs knowledge", in [0, 1]. An undefined value is 0."""
 
     n: int
     positives: int
@@ -127,7 +130,7 @@ class Detection:
 def evaluate_detection(
     probabilities: Sequence[float], targets: Sequence[bool]
 ) -> Detection:
-    """Precision, recall and F1, if a probability above :data:`THRESHOLD` means yes.
+    """Precision, recall and F1. A probability above :data:`THRESHOLD` means "needs knowledge".
 
     Raises:
         InputError: there are no turns, or the lengths differ.
@@ -148,7 +151,7 @@ def train_detector(
     settings: TrainSettings | None = None, *, length: int = LENGTH, device: str = "auto",
     report: Report | None = None,
 ) -> Progress:
-    """Trains a detector from an encoder. ``folder`` gets the model with the best dev F1.
+    """Trains a detector from an encoder and saves the model with the best dev F1 in ``folder``.
 
     Raises:
         InputError: there are no turns, or a setting is wrong.

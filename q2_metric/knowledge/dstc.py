@@ -1,9 +1,10 @@
-"""DSTC9 track 1 and DSTC10 track 2: dialogues, their knowledge, and the labels.
+"""Reads the files of DSTC9 track 1 and DSTC10 track 2: dialogues, knowledge and labels.
 
-``knowledge.json``: domain -> entity id -> ``name`` and ``docs``: doc id -> ``title`` (the question)
-and ``body`` (the answer). ``logs.json``: a list of dialogues, each a list of turns with ``speaker``
-("U" or "S"), ``text`` and, for spoken turns, ``nbest`` (``hyp``). ``labels.json``: for each
-dialogue whether its last turn needs knowledge (``target``), which snippets, and the ``response``.
+``knowledge.json`` maps domain -> entity id -> ``name`` and ``docs``, and ``docs`` maps doc id ->
+``title`` (the question) and ``body`` (the answer). ``logs.json`` is a list of dialogues. A dialogue
+is a list of turns with ``speaker`` ("U" or "S"), ``text`` and, for spoken turns, ``nbest``
+(``hyp``). ``labels.json`` says for each dialogue whether its last turn needs knowledge
+(``target``), which snippets it needs, and the ``response``.
 https://github.com/alexa/alexa-with-dstc9-track1-dataset,
 https://github.com/alexa/alexa-with-dstc10-track2-dataset
 """
@@ -24,7 +25,7 @@ from q2_metric.knowledge.types import Dialogue, Key, Pool, Snippet, Turn
 class TurnLabel:
     """The human label of a dialogue's last turn.
 
-    ``knowledge`` has the keys of the snippets that the turn needs, ``response`` is the gold answer.
+    ``knowledge`` has the keys of the snippets that the turn needs. ``response`` is the gold answer.
     Both are empty if ``target`` is false.
     """
 
@@ -34,7 +35,7 @@ class TurnLabel:
 
 
 def read_knowledge(path: str | Path) -> Pool:
-    """The snippets of a ``knowledge.json``, in its order.
+    """Reads the snippets of a ``knowledge.json``, in the order of the file.
 
     Raises:
         InputError: the file is malformed, or a snippet has no body; the message names domain,
@@ -44,10 +45,10 @@ def read_knowledge(path: str | Path) -> Pool:
 
 
 def knowledge_of(value: object, path: str | Path) -> Pool:
-    """The snippets in the contents of a ``knowledge.json``; see :func:`read_knowledge`.
+    """The snippets in the parsed content of a ``knowledge.json``; see :func:`read_knowledge`.
 
     Raises:
-        InputError: as there, naming ``path``.
+        InputError: as for :func:`read_knowledge`; the message names ``path``.
     """
     if not isinstance(value, dict):
         raise InputError(f"{path}: is not an object of domains; is it a knowledge file?")
@@ -78,7 +79,7 @@ def knowledge_of(value: object, path: str | Path) -> Pool:
 
 
 def read_logs(path: str | Path) -> list[Dialogue]:
-    """The dialogues of a ``logs.json``. Their ids are their numbers, from 0.
+    """Reads the dialogues of a ``logs.json``. The id of a dialogue is its number, from 0.
 
     Raises:
         InputError: the file is malformed; the message names dialogue and turn.
@@ -90,7 +91,8 @@ def read_logs(path: str | Path) -> list[Dialogue]:
 
 
 def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
-    """One dialogue from a JSON file: a list of turns as in logs, or of strings.
+    """Reads one dialogue from a JSON file. The file is a list of strings, or of turns as in
+    ``logs.json``.
 
     Args:
         turn: the last turn to read, from 0; all turns if ``None``.
@@ -109,7 +111,7 @@ def read_dialogue(path: str | Path, turn: int | None = None) -> Dialogue:
 
 
 def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
-    """The dialogue up to a turn, including it.
+    """The dialogue up to and including the turn with this number.
 
     Raises:
         InputError: there is no such turn.
@@ -121,13 +123,15 @@ def upto(dialogue: Dialogue, turn: int, where: str) -> Dialogue:
 
 
 def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnLabel]:
-    """The labels, in the order of the logs.
+    """Reads labels, in the order of the dialogues in ``logs.json``.
 
     Args:
-        dialogues: the number of dialogues, which must equal that of labels, if logs were read.
+        dialogues: the expected number of labels, if the dialogues were read before; ``None`` skips
+            this check.
 
     Raises:
-        InputError: the file is malformed; the message names the label.
+        InputError: the file is malformed or has another number of labels; the message names the
+            label.
     """
     labels = read_json(path)
     if not isinstance(labels, list):
@@ -138,10 +142,10 @@ def read_labels(path: str | Path, *, dialogues: int | None = None) -> list[TurnL
 
 
 def check_labels(labels: Sequence[TurnLabel], pool: Pool, where: str) -> None:
-    """Checks that the pool has every snippet that the labels name.
+    """Checks that every snippet named by a label is in the pool.
 
     Raises:
-        InputError: a snippet is missing; the message names label, domain, entity and doc.
+        InputError: a snippet is missing; the message names the label, domain, entity and doc.
     """
     for i, label in enumerate(labels):
         for key in label.knowledge:

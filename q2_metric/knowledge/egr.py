@@ -1,7 +1,8 @@
 """Entity Guided Reranking, Algorithm 1 of Bae et al. (DSTC9 track 1, 2021).
 
-The dialogue's entities are taken in turn, the last mentioned one first. For each, the first snippet
-of the ranking about it moves to the front. The algorithm stops after the first move::
+The algorithm goes through the dialogue's entities, starting with the one mentioned last. It stops
+at the first entity that has a snippet in the ranking. The best snippet of this entity moves to the
+front::
 
     mentioned: [Yale Hotel, El Farolito]
     ranking:   [Artmar/3, El Farolito/1, Yale Hotel/6, ...]
@@ -25,16 +26,16 @@ def rerank(
     mentioned: Sequence[Entity],
     margin: float | None = None,
 ) -> list[Ranked]:
-    """Reranks by Algorithm 1.
+    """Reranks one dialogue's snippets by Algorithm 1.
 
     Args:
         ranking: the snippets, best first.
-        mentioned: entities of the dialogue, the last mentioned one first.
-        margin: ignore snippets whose score is lower than the first one's by more than this;
-            ``None`` ignores none, as in the paper.
+        mentioned: entities of the dialogue; the one mentioned last comes first.
+        margin: a snippet can move only if its score is at most this much below the best score; with
+            ``None``, every snippet can move, as in the paper.
 
     Returns:
-        The same snippets. The one that moved keeps its own score.
+        The same snippets. A snippet that moved keeps its score.
     """
     least = ranking[0].score - margin if ranking and margin is not None else -math.inf
     for entity in mentioned:
@@ -47,7 +48,7 @@ def rerank(
 
 
 class EntityGuided:
-    """A ranker followed by EGR, with the ranker's own margin (:func:`margin_of`).
+    """A ranker followed by EGR. The margin of EGR depends on the ranker (:func:`margin_of`).
 
     Args:
         ranker: the ranker whose rankings are reordered.
@@ -62,7 +63,7 @@ class EntityGuided:
         self._finder: Callable[[Pool], MentionFinder] = MentionFinder.cached(matching)
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best of the ranker's top snippets after reranking."""
+        """The ranker's top snippets after reranking, at most ``k``."""
         finder = self._finder(pool)
         rankings = self.ranker.rank(dialogues, pool, max(k, TOP))
         return [
@@ -72,7 +73,7 @@ class EntityGuided:
 
 
 def margin_of(ranker: Ranker) -> float | None:
-    """The margin that suits a ranker: its ``egr_margin``, or ``None``. A ranker that weighs
-    entities itself leaves only near ties to EGR."""
+    """The EGR margin of a ranker: its attribute ``egr_margin``, or ``None`` without one. A ranker
+    that weighs entities itself lets EGR decide only near ties."""
     margin: float | None = getattr(ranker, "egr_margin", None)
     return margin

@@ -1,6 +1,7 @@
-"""A transformer encoder with scalar heads, which reads the end of a dialogue and a text.
+"""A transformer encoder that reads the end of a dialogue and a text, and returns one number per
+head.
 
-RSS (two heads) and the detector (one) share it. The base is any encoder of the Hub or a local
+RSS (two heads) and the detector (one head) use it. The base is any encoder of the Hub or a local
 folder. A trained model is a folder with the encoder, its tokenizer and ``heads.safetensors``.
 """
 
@@ -21,11 +22,11 @@ HEADS_FILE = "heads.safetensors"
 ABOUT = "heads.json"
 
 LENGTH = 256
-"""Most tokens of an input; a longer dialogue loses its beginning."""
+"""Maximum tokens of an input. A longer dialogue loses its beginning."""
 
 
 def written(dialogue: Dialogue) -> str:
-    """The turns as one text: ``user: … system: … user: …``."""
+    """The dialogue as one text: ``user: … system: … user: …``."""
     names = {SYSTEM: "system: "}
     said = (names.get(turn.speaker, "user: ") + turn.text.strip() for turn in dialogue.turns)
     return " ".join(said)
@@ -36,14 +37,14 @@ class HeadedEncoder:
 
     Args:
         model: Hub name or folder of an encoder, or a folder that :meth:`save` wrote.
-        heads: names of the heads, in order; they are new if ``model`` is a bare encoder.
+        heads: names of the heads, in order. If ``model`` is a bare encoder, new heads are made.
         device: "auto", "cpu", "cuda", …
-        trained: require that ``model`` has heads already.
-        length: most tokens of an input, or the model's window if that is shorter.
+        trained: if true, ``model`` must already have heads.
+        length: maximum tokens of an input. A model with a shorter window limits it further.
 
     Raises:
         MissingExtra: torch is not installed.
-        ModelError: the model cannot be loaded, or its heads are missing or others.
+        ModelError: the model cannot be loaded, or its heads are missing or have other names.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class HeadedEncoder:
             self._load_heads(folder)
 
     def logits(self, pairs: Sequence[tuple[Dialogue, str]]) -> Tensor:
-        """(pairs, heads) for one batch, with gradients if they are enabled."""
+        """The logits of one batch: (pairs, heads). They have gradients if gradients are enabled."""
         import torch
 
         from q2_metric.models.hub.batches import pad
@@ -107,12 +108,12 @@ class HeadedEncoder:
 
         tokenizer = self.loaded.tokenizer
         specials = tokenizer.num_special_tokens_to_add(pair=bool(text))
-        # Half of the input is the dialogue's at least: a long answer must not push it out.
+        # At least half of the input is the dialogue, so that a long answer cannot push it out.
         (text,) = cut(tokenizer, [text], (self.length - specials) // 2)
         room = self.length - specials - len(raw_offsets(tokenizer, text))
         said = written(dialogue)
         spans = raw_offsets(tokenizer, whole := said)
-        # A word that is cut in two can become more tokens than it had.
+        # A word that is cut in two can have more tokens than the whole word.
         for kept in range(min(room, len(spans)), 0, -1):
             said = whole[spans[-kept][0] :]
             if len(raw_offsets(tokenizer, said)) <= room:

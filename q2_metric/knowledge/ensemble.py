@@ -1,6 +1,6 @@
 """Majority votes over rankers (Bae et al., section 3.3): hard and soft.
 
-EGR comes before the vote: give the ensemble rankers wrapped in ``egr.EntityGuided``.
+For EGR before the vote, wrap each ranker in ``egr.EntityGuided``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ Vote = Literal["hard", "soft"]
 
 
 def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
-    """Orders snippets by the rankings' votes: a ranking votes for its first snippet, then for its
-    second one, and so on.
+    """Orders snippets by the rankings' votes.
 
-    Snippets are ordered by their votes for the first place, ties by those for the first two places,
-    and so on, and remaining ties by the earlier ranking. The score is the share of first votes.
+    In each round, every ranking votes for its next snippet: first for its first snippet, then for
+    its second, and so on. Snippets are ordered by their number of votes after the first round. Ties
+    are broken by the number after the second round, and so on. The last tie-breaker is the order of
+    the rankings. A snippet's score is its share of first-round votes.
     """
     depth = max(len(ranking) for ranking in rankings)
     places: dict[Key, list[int]] = {}
@@ -33,7 +34,7 @@ def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
     def votes(key: Key) -> list[int]:
         return [-sum(places[key][: place + 1]) for place in range(depth)]
 
-    # sorted() is stable: what the earlier ranking has first stays first among equals.
+    # sorted() is stable, so equal snippets keep the order of the earlier ranking.
     order = sorted(items, key=votes)
     return [Ranked(items[key].snippet, places[key][0] / len(rankings)) for key in order]
 
@@ -41,9 +42,9 @@ def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
     """Orders snippets by the mean of the rankings' probabilities.
 
-    The probabilities are a softmax over the scores of a ranking, assigned in the order of its
-    places. So a snippet that EGR moved to the front has the front's probability. Scores should be
-    log-odds, or on the same scale for all rankers: BM25's are large and would outvote RSS's.
+    The probabilities are a softmax over a ranking's scores. The highest probability goes to the
+    first snippet, also if EGR moved it there. All rankers should have scores on one scale, such as
+    log-odds. BM25's scores are large and would outvote RSS's.
     """
     total: dict[Key, float] = {}
     items: dict[Key, Ranked] = {}
@@ -79,7 +80,7 @@ class Ensemble:
         self.name = f"{vote}({','.join(ranker.name for ranker in rankers)})"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The vote over each dialogue's rankings, at most ``k`` snippets."""
+        """The snippets of each dialogue in the order of the vote, at most ``k``."""
         each = [ranker.rank(dialogues, pool, max(k, TOP)) for ranker in self.rankers]
         count = hard_vote if self.vote == "hard" else soft_vote
         return [count(rankings)[:k] for rankings in zip(*each, strict=True)]

@@ -1,7 +1,7 @@
-"""R@1, R@5, MRR@5 and kinds of error of rankings, overall and by domain.
+"""Evaluates rankings: R@1, R@5, MRR@5 and the kinds of error, overall and by domain.
 
-The metrics come from ``ir_measures``. If a turn has several gold snippets, R@k counts turns with at
-least one of them among the first k, as DSTC9's evaluation does (success at k).
+The metrics come from ``ir_measures``. If a turn has several gold snippets, R@k is the share of
+turns with at least one gold snippet among the first k, as in DSTC9's evaluation (success at k).
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ OVERALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The figures of a set of turns, shares in [0, 1].
+    """The results for a set of turns. All values are shares in [0, 1].
 
-    ``domain_errors``, ``entity_errors`` and ``document_errors`` are the shares of turns whose first
-    snippet has the wrong domain; the right domain but the wrong entity; the right entity but the
-    wrong document. They and ``r1`` add up to 1.
+    ``domain_errors`` is the share of turns whose first snippet has the wrong domain.
+    ``entity_errors`` is the share with the right domain but the wrong entity. ``document_errors``
+    is the share with the right entity but the wrong document. These three shares and ``r1`` add up
+    to 1.
     """
 
     n: int
@@ -39,10 +40,10 @@ class Selection:
 def evaluate(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]]
 ) -> dict[str, Selection]:
-    """The figures of all turns (:data:`OVERALL`), and then of each gold domain.
+    """The results for all turns (key :data:`OVERALL`), and for the turns of each gold domain.
 
     Args:
-        rankings: the snippets for each turn, best first; only the first five are used.
+        rankings: the snippets for each turn, best first. Only the first five are used.
         gold: the right snippets for each turn, at least one.
 
     Raises:
@@ -64,9 +65,10 @@ def evaluate(
 
 
 def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | None:
-    """What is wrong with the first snippet (Bae et al., section 4.4); ``None`` if it is right.
+    """The kind of error of the first snippet (Bae et al., section 4.4); ``None`` if it is right.
 
-    An empty ranking has the wrong domain. With several gold snippets, the smallest error counts.
+    An empty ranking counts as a domain error. With several gold snippets, the smallest error
+    counts.
     """
     if not ranking:
         return "domain"
@@ -86,7 +88,7 @@ def _measure(
     qrels = [
         ir.Qrel(str(i), "/".join(key), 1) for i, keys in enumerate(gold) for key in set(keys)
     ]
-    # The place decides, not the score: EGR moves a snippet and leaves its score.
+    # The order decides, not the score, because EGR moves a snippet and keeps its score.
     run = [
         ir.ScoredDoc(str(i), "/".join(ranked.snippet.key), float(-place))
         for i, ranking in enumerate(rankings)
@@ -115,7 +117,7 @@ def _mean(
 def first_stage_recall(
     rankings: Sequence[Sequence[Ranked]], gold: Sequence[Sequence[Key]], sizes: Sequence[int]
 ) -> dict[int, float]:
-    """For each size k, the share of turns with a gold snippet among the first k."""
+    """For each size k, the share of turns with a gold snippet among the first k snippets."""
     places = [
         next((p for p, ranked in enumerate(ranking) if ranked.snippet.key in keys), None)
         for ranking, keys in zip(rankings, gold, strict=True)

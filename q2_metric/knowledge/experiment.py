@@ -1,4 +1,4 @@
-"""Compares rankers on labelled dialogues: each alone, with EGR, and their votes."""
+"""Compares rankers on labelled dialogues: each ranker alone, each with EGR, and their votes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from q2_metric.knowledge.rss import RssRanker
 from q2_metric.knowledge.types import TOP, Detector, Dialogue, Pool, Ranked, Ranker
 
 SIZES = (10, 20, 50, 100, 200, 500)
-"""Sizes at which the recall of a first stage is measured."""
+"""Numbers of kept snippets for which the recall of a first stage is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class LabelledTurns:
     labels: list[TurnLabel]
 
     def seeking(self) -> LabelledTurns:
-        """The turns whose last turn needs knowledge.
+        """The dialogues whose last turn needs knowledge, with their labels.
 
         Raises:
-            InputError: there are none.
+            InputError: no dialogue needs knowledge.
         """
         kept = [i for i, label in enumerate(self.labels) if label.target]
         if not kept:
@@ -41,10 +41,10 @@ class LabelledTurns:
 
 
 def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledTurns:
-    """Logs with their labels; the pool must have the snippets that the labels name.
+    """Reads dialogues and their labels. Every snippet that a label names must be in the pool.
 
     Raises:
-        InputError: a file is malformed; the message names file and place.
+        InputError: a file is malformed; the message says which file, and where.
     """
     dialogues = read_logs(logs)
     read = read_labels(labels, dialogues=len(dialogues))
@@ -54,8 +54,8 @@ def read_labelled(logs: str | Path, labels: str | Path, pool: Pool) -> LabelledT
 
 @dataclass(frozen=True, slots=True)
 class RankerRow:
-    """A ranker's figures by domain, and its seconds per turn (``None`` if it reuses a row
-    above)."""
+    """The results of a ranker by domain, and its seconds per turn (``None`` if it reuses the
+    rankings of an earlier row)."""
 
     ranker: str
     figures: dict[str, Selection]
@@ -74,9 +74,10 @@ class ExperimentResult:
 
 
 def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> ExperimentResult:
-    """Each ranker alone, with exact EGR and with fuzzy EGR; with several, also hard and soft votes.
+    """Evaluates each ranker alone, with exact EGR and with fuzzy EGR, and the votes of several
+    rankers.
 
-    Turns that need no knowledge are left out. The pool is indexed before the clock starts.
+    Turns that need no knowledge are left out. The time to index the pool is not measured.
     """
     seeking = labelled.seeking()
     gold = [label.knowledge for label in seeking.labels]
@@ -88,7 +89,7 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
     guided: dict[Matching, list[list[list[Ranked]]]] = {matching: [] for matching in mentioned}
     for ranker in rankers:
         ranker.rank(seeking.dialogues[:1], pool)
-        # A cross-encoder is no first stage, and would read as many snippets as are asked for.
+        # A cross-encoder cannot be a first stage: it would read as many snippets as are requested.
         depth = TOP if isinstance(ranker, RssRanker) else max(SIZES)
         started = time.perf_counter()
         wide = ranker.rank(seeking.dialogues, pool, depth)
@@ -119,7 +120,7 @@ def compare(rankers: Sequence[Ranker], pool: Pool, labelled: LabelledTurns) -> E
 
 
 def detect(detector: Detector, labelled: LabelledTurns) -> Detection:
-    """The detector's figures on all turns."""
+    """The precision, recall and F1 of a detector on all turns."""
     targets = [label.target for label in labelled.labels]
     return evaluate_detection(detector.detect(labelled.dialogues), targets)
 

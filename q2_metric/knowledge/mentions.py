@@ -1,4 +1,5 @@
-"""Finds where a dialogue mentions the entities of a pool, exactly or as a recogniser heard them."""
+"""Finds where a dialogue mentions the entities of a pool, also if a speech recogniser misheard
+them."""
 
 from __future__ import annotations
 
@@ -21,15 +22,16 @@ Entity = tuple[str, str]
 Matching = Literal["exact", "fuzzy"]
 
 CLOSE = 0.8
-"""Similarity from which a sequence of words is a name (rapidfuzz's ratio, without blanks)."""
+"""Minimum similarity of a sequence of words with a name (rapidfuzz's ratio, ignoring blanks)."""
 SURE_LENGTH = 5
-"""Names with up to this many letters must match exactly: short words resemble many others."""
+"""Names with at most this many letters must match exactly, because short words resemble many
+others."""
 READINGS = 3
-"""Number of hypotheses of a turn that are searched."""
+"""Number of hypotheses of a turn in which names are sought."""
 SLAB = 4096
-"""Word sequences that are compared at a time, to bound memory."""
+"""Number of word sequences that are compared at a time, to limit memory."""
 COMMON = 0.04
-"""A word is common if at least this share of the entities have it in their names or texts."""
+"""A word is common if it occurs in the names or texts of at least this share of the entities."""
 
 _DIGITS = "zero one two three four five six seven eight nine".split()
 _TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
@@ -40,10 +42,10 @@ _TEENS = (
 
 @dataclass(frozen=True, slots=True)
 class NameMention:
-    """A name in a turn: the words [start, end) of :func:`spoken_words`, and its similarity in (0,
-    1].
+    """A name in a turn. It covers the words [start, end) of :func:`spoken_words`.
 
-    ``share`` is the part of the name that was said, in (0, 1].
+    ``closeness`` is the similarity of these words with the name, in (0, 1]. ``share`` is the part
+    of the name that was said, in (0, 1].
     """
 
     entity: Entity
@@ -55,7 +57,7 @@ class NameMention:
 
 
 def plain_words(text: str) -> list[str]:
-    """Lower-case words without accents and punctuation; "&" becomes "and".
+    """The words of a text in lower case, without accents and punctuation; "&" becomes "and".
 
     >>> plain_words("Café B&B's")
     ['cafe', 'b', 'and', 'bs']
@@ -66,7 +68,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def spoken_words(text: str) -> list[str]:
-    """Like :func:`plain_words`, with numbers in spoken form.
+    """Like :func:`plain_words`, but numbers become the words that are spoken.
 
     >>> spoken_words("Nineteen 06, 7D, 24 Hour")
     ['nineteen', 'zero', 'six', 'seven', 'd', 'twenty', 'four', 'hour']
@@ -88,13 +90,13 @@ def _said(digits: str) -> list[str]:
 
 
 def entities_of(pool: Pool) -> dict[Entity, str]:
-    """The names by which a dialogue calls each entity of the pool; bare passages have none."""
+    """The name by which a dialogue calls each entity of the pool. Bare passages have no entity."""
     named = {(s.domain, s.entity_id): s.subject for s in pool}
     return {entity: name for entity, name in named.items() if name}
 
 
 def latest_first(mentions: Iterable[NameMention]) -> list[Entity]:
-    """The entities, the last mentioned one first, each once."""
+    """The mentioned entities, each once. The entity mentioned last comes first."""
     order = sorted(mentions, key=lambda m: (-m.turn, -m.end, -m.closeness * m.share))
     return list(dict.fromkeys(mention.entity for mention in order))
 
@@ -104,10 +106,10 @@ class MentionFinder:
 
     Args:
         pool: the pool with the entities.
-        matching: "exact": the words of a name occur in the turn, ignoring case, accents,
-            punctuation and "06" for "zero six". "fuzzy": also names that were misheard, split or
-            shortened by their common words ("the yale" for "Yale Hotel"), in the turn or in other
-            hypotheses of the recogniser.
+        matching: "exact" finds a name if all its words occur in the turn. Case, accents and
+            punctuation are ignored, and "06" equals "zero six". "fuzzy" also finds names that were
+            misheard, split, or shortened by their common words ("the yale" for "Yale Hotel"). It
+            also searches other hypotheses of the speech recogniser.
 
     Raises:
         InputError: ``matching`` is unknown.
@@ -132,15 +134,17 @@ class MentionFinder:
 
     @staticmethod
     def cached(matching: Matching) -> Callable[[Pool], MentionFinder]:
-        """The finder for a pool, which is kept for the last few pools."""
+        """A function that returns the finder for a pool. The finders of the last few pools are
+        kept."""
         return lru_cache(maxsize=4)(lambda pool: MentionFinder(pool, matching))
 
     def entities(self, dialogue: Dialogue) -> list[Entity]:
-        """The mentioned entities, the last mentioned one first."""
+        """The mentioned entities; the one mentioned last comes first."""
         return latest_first(self.mentions(dialogue))
 
     def mentions(self, dialogue: Dialogue) -> list[NameMention]:
-        """The mentions in dialogue order, without names inside longer names of the same turn."""
+        """The mentions in dialogue order. A name inside a longer name of the same turn is left out.
+        """
         mentions: list[NameMention] = []
         for i, turn in enumerate(dialogue.turns):
             of_turn = self._exact_mentions(i, turn)
@@ -174,7 +178,7 @@ class MentionFinder:
         best: dict[tuple[Entity, int, int], NameMention] = {}
         for said, name, close in self._near(list(places)):
             start, end, rare = places[said]
-            # "a motel" is close to "Ram's Hotel", but not in the word that makes the name.
+            # "a motel" resembles "Ram's Hotel", but not the word that distinguishes the name.
             name_rare = self._rare[name]
             if close < 1:
                 if not name_rare or (len(name_rare) <= SURE_LENGTH and rare != name_rare):
@@ -190,7 +194,7 @@ class MentionFinder:
         return list(best.values())
 
     def _near(self, heard: Sequence[str]) -> Iterator[tuple[str, str, float]]:
-        """The word sequences that resemble a name, with the name and the similarity."""
+        """The word sequences that resemble a name: (sequence, name, similarity)."""
         for first in range(0, len(heard), SLAB):
             part = heard[first : first + SLAB]
             closeness = self._process.cdist(
@@ -205,14 +209,15 @@ def _strength(mention: NameMention) -> float:
 
 
 def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
-    """The mentions without those that overlap a longer or closer mention of another name."""
+    """Leaves out mentions that overlap a longer or closer mention of another name."""
     order = sorted(
         mentions, key=lambda m: (-(m.end - m.start) * _strength(m) ** 8, m.start, m.end)
     )
     kept: list[NameMention] = []
     for mention in order:
         same = [k for k in kept if k.start < mention.end and mention.start < k.end]
-        # Entities of one name share a place; so does what is just as close.
+        # Entities with one name are mentioned at one place. So are entities with equally close
+        # names.
         tied = all((k.start, k.end) == (mention.start, mention.end)
                    and _strength(k) == _strength(mention) for k in same)
         if tied and mention.entity not in {k.entity for k in same}:
@@ -221,7 +226,8 @@ def _outermost(mentions: Sequence[NameMention]) -> list[NameMention]:
 
 
 def _common_words(pool: Pool) -> frozenset[str]:
-    """Words that many entities have in their names or texts, so that they identify none."""
+    """The words that occur in the names or texts of many entities, so that they identify no entity.
+    """
     texts: dict[Entity, set[str]] = defaultdict(set)
     for snippet in pool:
         texts[snippet.domain, snippet.entity_id].update(spoken_words(snippet.text))
@@ -233,10 +239,10 @@ def _common_words(pool: Pool) -> frozenset[str]:
 def _variants(
     named: dict[Entity, str], common: frozenset[str]
 ) -> tuple[dict[str, list[tuple[Entity, float]]], dict[str, str]]:
-    """The ways to say the names, without blanks, with the entities and the share of the name that
-    is said.
+    """The ways to say each name, without blanks. Each way has its entities and the share of the
+    name that is said.
 
-    The second result has, for each way, the letters that belong to its rare words.
+    The second result maps each way to the letters of its rare words.
     """
     variants: dict[str, list[tuple[Entity, float]]] = defaultdict(list)
     rare_of: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""BLEU, METEOR and ROUGE of generated responses against gold responses."""
+"""BLEU, METEOR and ROUGE between generated responses and gold responses."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from q2_metric.metrics.overlap import corpus_bleu
 
 @dataclass(frozen=True, slots=True)
 class ReferenceOverlap:
-    """Corpus BLEU, and mean METEOR and ROUGE F1 of the responses; all in [0, 1].
+    """Corpus BLEU, mean METEOR and mean ROUGE F1 of the responses, all in [0, 1].
 
-    ``meteor`` is ``None`` if it cannot be computed; ``no_meteor`` then says why.
+    If METEOR cannot be computed, ``meteor`` is ``None`` and ``no_meteor`` says why.
     """
 
     n: int
@@ -28,7 +28,7 @@ class ReferenceOverlap:
 
 
 def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> ReferenceOverlap:
-    """The figures of responses against one reference each (sacrebleu, rouge-score, nltk).
+    """Compares each response with its one reference (by sacrebleu, rouge-score and nltk).
 
     Raises:
         InputError: there are no responses, or the lengths differ.
@@ -47,7 +47,8 @@ def evaluate_responses(responses: Sequence[str], references: Sequence[str]) -> R
 
 
 def _meteor(responses: Sequence[str], references: Sequence[str]) -> tuple[float | None, str]:
-    """METEOR, or why it is missing: its synonyms come from WordNet, a separate download."""
+    """METEOR, or ``None`` and the reason why it is missing. METEOR needs the synonyms of WordNet,
+    which is a separate download."""
     try:
         score = import_module("nltk.translate.meteor_score").meteor_score
     except ImportError:

@@ -1,4 +1,4 @@
-"""The result of an experiment with rankers, as tables."""
+"""Writes the result of an experiment with rankers as tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHARES = {"r1": "R@1", "r5": "R@5", "mrr5": "MRR@5", "domain_errors": "wrong do
 
 
 def report(result: ExperimentResult, **facts: str) -> Report:
-    """The result as a report; ``facts`` say when and by which command it was made."""
+    """The result as a report. ``facts`` say when and by which command the result was made."""
     tables = [_table(
         "selection", "Right snippets, and what is wrong with the first", "ranker",
         [*_columns(_SHARES.values()), Column("s a turn")],

@@ -1,4 +1,4 @@
-"""Reads pools from files and from lists of passages."""
+"""Reads pools of snippets from files and from lists of passages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "entity_name": ("entity_name", "name", "topic"),
     "doc_id": ("doc_id", "id"),
 }
-"""Possible names of a snippet's fields in a list; the first that occurs is read."""
+"""Names that a field of a snippet can have in a list. The first name that occurs is used."""
 
 
 def passages(texts: Sequence[str], source: str = "the pool") -> Pool:
-    """A pool of plain passages, such as the candidates of a Wizard of Wikipedia turn.
+    """Makes a pool of plain passages, such as the candidates of a Wizard of Wikipedia turn.
 
     The doc id of a passage is its number, from 0.
 
@@ -34,15 +34,15 @@ def passages(texts: Sequence[str], source: str = "the pool") -> Pool:
 
 
 def read_pool(path: str | Path) -> Pool:
-    """The pool of a file.
+    """Reads the pool of a file.
 
-    The file is a ``knowledge.json`` of DSTC9, or a list of passages (``.json``, or ``.jsonl`` with
-    one a line). A passage is a string, or an object with the fields of :data:`FIELDS`; only the
-    answer is required.
+    The file is a ``knowledge.json`` of DSTC9 or a list of passages. A list is a ``.json`` file, or
+    a ``.jsonl`` file with one passage a line. A passage is a string, or an object with the fields
+    of :data:`FIELDS`. Of these fields, only the answer is required.
 
     Raises:
         InputError: the file is malformed or has no snippets, or a snippet has no answer; the
-            message names it.
+            message names the file or snippet.
     """
     path = Path(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
@@ -54,10 +54,11 @@ def read_pool(path: str | Path) -> Pool:
 
 
 def pool_of(items: object, source: str) -> Pool:
-    """The pool of a list of passages: strings or objects, as for :func:`read_pool`.
+    """Makes a pool of a list of passages. A passage is a string or an object, as in
+    :func:`read_pool`.
 
     Raises:
-        InputError: as there.
+        InputError: as for :func:`read_pool`.
     """
     if not isinstance(items, (list, tuple)):
         raise InputError(f"{source}: is not a list of passages")

@@ -1,7 +1,7 @@
 """Writes a response that is grounded in the chosen snippet (Bae et al., section 3.4).
 
-Any encoder–decoder (by default BART) reads the snippet's question and answer and the end of the
-dialogue, and writes the response with a beam of 5.
+An encoder–decoder (by default BART) reads the snippet's question and answer, and the end of the
+dialogue. It writes the response with a beam of 5.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 MODEL = "facebook/bart-base"
 BEAM = 5
 LENGTH = 512
-"""Most tokens of an input; a longer dialogue loses its beginning."""
+"""Maximum tokens of an input. A longer dialogue loses its beginning."""
 LONGEST_RESPONSE = 128
 
 
 @dataclass(frozen=True, slots=True)
 class GroundedTurn:
-    """A dialogue, the snippet to answer from, and the gold response if there is one."""
+    """A dialogue, the snippet from which to answer, and the gold response (``None`` if unknown)."""
 
     dialogue: Dialogue
     snippet: Snippet
@@ -37,12 +37,12 @@ class GroundedTurn:
 
 
 class Responder:
-    """Writes responses.
+    """Writes a response to each dialogue from its snippet.
 
     Args:
-        model: Hub name or folder of an encoder–decoder. A model that :func:`train_responder` wrote
-            has been trained on this form of input.
-        device, batch_size: how to run.
+        model: Hub name or folder of an encoder–decoder. Use a model that :func:`train_responder`
+            wrote: it was trained on this form of input.
+        device, batch_size: device and batch size of the model.
         beam: width of the beam search; 1 is greedy.
 
     Raises:
@@ -86,9 +86,10 @@ class Responder:
         return batches.run([self.row(item) for item in items], generate)
 
     def row(self, item: GroundedTurn) -> dict[str, list[int]]:
-        """The input: question, answer, then as much of the dialogue's end as fits.
+        """The model's input: the snippet's question and answer, then as much of the dialogue's end
+        as fits.
 
-        The knowledge takes at most three quarters of the input.
+        Question and answer take at most three quarters of the input.
         """
         from q2_metric.models.hub.tokens import cut, raw_offsets
 
@@ -96,7 +97,7 @@ class Responder:
         knowledge = f"knowledge: {item.snippet.text} dialogue:"
         room = self.length - tokenizer.num_special_tokens_to_add(pair=False)
         (knowledge,) = cut(tokenizer, [knowledge], room * 3 // 4)
-        room -= len(raw_offsets(tokenizer, knowledge)) + 1  # joining may split one token
+        room -= len(raw_offsets(tokenizer, knowledge)) + 1  # joining can split one token into two
         said = written(item.dialogue)
         spans = raw_offsets(tokenizer, said)
         if len(spans) > room:
@@ -108,7 +109,7 @@ class Responder:
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
     def loss(self, items: Sequence[GroundedTurn]) -> Tensor:
-        """Mean negative log-likelihood of a token of the gold responses, for one batch."""
+        """The mean negative log-likelihood of the tokens of the gold responses in one batch."""
         import torch
 
         from q2_metric.models.hub.batches import pad
@@ -135,11 +136,11 @@ def train_responder(
     settings: TrainSettings | None = None, *, device: str = "auto", length: int = LENGTH,
     report: Report | None = None,
 ) -> Progress:
-    """Trains an encoder–decoder on gold responses. ``folder`` gets the model with the best dev
-    loss.
+    """Trains an encoder–decoder on gold responses and saves the model with the best dev loss in
+    ``folder``.
 
-    A call with the same arguments resumes an interrupted run. ``report`` gets the negative dev
-    loss.
+    A call with the same arguments resumes an interrupted run. ``report`` is called with the
+    negative dev loss.
 
     Raises:
         InputError: there are no items, an item has no response, or a setting is wrong.

@@ -1,8 +1,8 @@
 """RSS, the Relevance Similarity Scorer of Bae et al. (section 3.1): a cross-encoder.
 
-A dialogue and a snippet have two scores: the relevance of the answer (q–A), from ``[dialogue;
-domain, entity name, answer]``, and the similarity of the question (q–Q), from ``[dialogue; domain,
-entity name, question]``. Their sum ranks the snippets.
+It computes two scores for a dialogue and a snippet. The relevance of the answer (q–A) comes from
+``[dialogue; domain, entity name, answer]``. The similarity of the question (q–Q) comes from
+``[dialogue; domain, entity name, question]``. Snippets are ranked by the sum of both scores.
 """
 
 from __future__ import annotations
@@ -17,33 +17,34 @@ RELEVANCE, SIMILARITY = 0, 1
 HEADS = ("relevance", "similarity")
 
 NARROW = 20
-"""Number of snippets that the first stage keeps. A six-layer encoder of hidden size 384 reads them
-twice in 2.5 s on one core (recall of first stages: docs/results/knowledge.md)."""
+"""Number of snippets that the first stage keeps. A six-layer encoder of hidden size 384 scores this
+many snippets in 2.5 s on one core. The recall of first stages is in docs/results/knowledge.md."""
 
 
 def relevance_text(snippet: Snippet) -> str:
-    """Domain, entity name and answer."""
+    """The text for the relevance score: domain, entity name and answer."""
     return " ".join(filter(None, (snippet.domain, snippet.entity_name, snippet.answer)))
 
 
 def similarity_text(snippet: Snippet) -> str:
-    """Domain, entity name and question; the answer if a plain passage has no question."""
+    """The text for the similarity score: domain, entity name and question. For a plain passage,
+    which has no question, the answer is used."""
     said = snippet.question or snippet.answer
     return " ".join(filter(None, (snippet.domain, snippet.entity_name, said)))
 
 
 class RssRanker:
-    """RSS over the snippets that a first stage keeps.
+    """Ranks by RSS the snippets that a first stage keeps.
 
     Args:
         model: a folder that ``rss_training.train_rss`` wrote.
         first: the first stage; the bundled ranker if ``None``.
-        narrow: number of snippets that it keeps; ``None`` reads the whole pool, without a first
-            stage.
-        device, batch_size: how to run.
+        narrow: number of snippets that the first stage keeps; ``None`` scores the whole pool
+            without a first stage.
+        device, batch_size: device and batch size of the encoder.
 
     Raises:
-        InputError: a size is below 1.
+        InputError: ``narrow`` or ``batch_size`` is below 1.
         MissingExtra, ModelError: see :class:`~q2_metric.knowledge.encoder.HeadedEncoder`.
     """
 
@@ -64,7 +65,8 @@ class RssRanker:
         self.name = f"rss:{self._encoder.name}"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best of the kept snippets. Scores are sums of two probabilities, in [0, 2]."""
+        """The ``k`` best of the snippets that the first stage kept. A score is the sum of two
+        probabilities, in [0, 2]."""
         if self._narrow is None or self._first is None:
             kept = [list(pool.snippets) for _ in dialogues]
         else:
@@ -77,7 +79,8 @@ def score(
     encoder: HeadedEncoder, dialogues: Sequence[Dialogue], kept: Sequence[Sequence[Snippet]],
     k: int, batch_size: int,
 ) -> list[list[Ranked]]:
-    """The ``k`` best of each dialogue's snippets, by the sum of the two scores."""
+    """The ``k`` best snippets of each dialogue by the sum of both scores, of the snippets ``kept``.
+    """
     pairs = [
         (dialogue, text(snippet))
         for dialogue, snippets in zip(dialogues, kept, strict=True)

@@ -1,4 +1,4 @@
-"""Training RSS (Bae et al., section 4.2): positives against sampled negatives."""
+"""Trains RSS (Bae et al., section 4.2): each right snippet against sampled wrong snippets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 NEGATIVES = 4
-"""Number of negatives for each positive (Bae et al., section 4.2)."""
+"""Number of wrong snippets for each right one (Bae et al., section 4.2)."""
 DEV_CANDIDATES = 50
 """Number of snippets among which dev R@1 is measured."""
 
@@ -35,7 +35,7 @@ Sampling = Literal["mixed", "random"]
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Labelled turns: dialogues, and the snippet that each needs."""
+    """Labelled turns: the dialogues, and for each the snippet that its last turn needs."""
 
     dialogues: Sequence[Dialogue]
     gold: Sequence[Key]
@@ -47,9 +47,8 @@ class Turns:
 class Negatives:
     """Samples wrong snippets for a right one.
 
-    "random" draws from the whole pool. "mixed" takes in turn one of the same entity, one of the
-    same domain and one of the pool, so that the model learns to tell documents, entities and
-    domains apart.
+    "random" draws from the whole pool. "mixed" draws in turn from the same entity, the same domain
+    and the whole pool. So the model learns to tell documents, entities and domains apart.
     """
 
     def __init__(self, pool: Pool, sampling: Sampling = "mixed") -> None:
@@ -89,18 +88,18 @@ def train_rss(
     dev_candidates: int = DEV_CANDIDATES,
     report: Report | None = None,
 ) -> Progress:
-    """Trains RSS from an encoder. ``folder`` gets the model with the best dev R@1.
+    """Trains RSS from an encoder and saves the model with the best dev R@1 in ``folder``.
 
-    Both scores are trained with binary cross-entropy, the positive against its negatives. A call
-    with the same arguments resumes an interrupted run.
+    Both scores are trained with binary cross-entropy: 1 for the right snippet, 0 for wrong ones. A
+    call with the same arguments resumes an interrupted run.
 
     Args:
         base: Hub name or folder of an encoder.
-        turns, dev: the turns to learn from, and those that choose the best model and when to stop.
-        negatives: number of negatives for each positive.
+        turns, dev: ``turns`` is the training set. ``dev`` decides which model is best and when to
+            stop.
+        negatives: number of wrong snippets for each right one.
         sampling: see :class:`Negatives`.
-        dev_candidates: number of snippets among which dev R@1 is measured: the right one and drawn
-            ones.
+        dev_candidates: number of snippets among which dev R@1 is measured, the right one included.
         report: see :func:`~q2_metric.knowledge.training.train`.
 
     Raises:
@@ -138,16 +137,16 @@ def train_rss(
 def _choices(
     golds: Sequence[Snippet], sample: Negatives, count: int, rng: random.Random
 ) -> list[list[Snippet]]:
-    """The right snippet of each turn among drawn ones."""
+    """The candidates of each turn for dev R@1: the right snippet and drawn wrong ones."""
     choices = [[gold, *sample.draw(gold, count - 1, rng)] for gold in golds]
-    for some in choices:  # the right one is not the first among equals
+    for some in choices:  # the right snippet must not come first among equal scores
         rng.shuffle(some)
     return choices
 
 
 def _loss(encoder: HeadedEncoder, items: Sequence[tuple[Dialogue, Snippet, float]]) -> Tensor:
-    """Binary cross-entropy of both scores of triples (dialogue, snippet, 1 for the right
-    snippet)."""
+    """Binary cross-entropy of both scores. An item is (dialogue, snippet, target); the target is 1
+    for the right snippet and 0 for a wrong one."""
     import torch
     from torch.nn import functional as F
 

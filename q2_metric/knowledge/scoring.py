@@ -1,4 +1,4 @@
-"""``q2 score --knowledge-pool``: chooses each row's knowledge and then scores against it."""
+"""Chooses the knowledge of each row, which is then scored (``q2 score --knowledge-pool``)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from q2_metric.text.given import is_blank
 from q2_metric.types import Example
 
 ROW = "row"
-"""Each row has its own pool: the lines of its knowledge."""
+"""Name of the pool choice in which each row has its own pool: the lines of its knowledge."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolChoice:
-    """Where the knowledge of the rows comes from: a pool, and the rankers that choose from it.
+    """Where the rows get their knowledge from: a pool, and the rankers that choose a snippet of it.
 
     Attributes:
-        pool: a file (:func:`~q2_metric.knowledge.pools.read_pool`), or :data:`ROW`.
+        pool: the path of a file (:func:`~q2_metric.knowledge.pools.read_pool`), or :data:`ROW`.
         rankers: names or folders of rankers; several rankers vote.
     """
 
@@ -33,7 +33,7 @@ class PoolChoice:
 
     @property
     def words(self) -> str:
-        """The choice in words."""
+        """A phrase for people that names the pool and the rankers."""
         return f"chosen from {self.pool} by {', '.join(self.rankers)}"
 
     @property
@@ -44,12 +44,12 @@ class PoolChoice:
 
     @property
     def paths(self) -> list[str]:
-        """Those settings that are files or folders, without known names."""
+        """The files and folders among these settings; names of built-in rankers are left out."""
         pools = [] if self.pool == ROW else [self.pool]
         return pools + [name for name in self.rankers if name not in NAMES]
 
     def load(self) -> PoolSelector:
-        """The selector.
+        """Loads the selector for this choice.
 
         Raises:
             InputError, MissingExtra, ModelError: the pool or a ranker cannot be loaded.
@@ -59,17 +59,16 @@ class PoolChoice:
 
 @dataclass(frozen=True, slots=True)
 class SelectedExample(Example):
-    """An example whose knowledge was chosen; ``selected`` names the snippet."""
+    """An example whose knowledge was chosen. ``selected`` names the chosen snippet."""
 
     selected: dict[str, Any] | None = field(default=None, compare=False)
 
 
 class PoolSelector:
-    """Chooses the knowledge of rows by their history.
+    """Chooses the knowledge of each row from a pool, by the row's history.
 
     Args:
-        pool: a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or
-            :data:`ROW`.
+        pool: a file (see :func:`~q2_metric.knowledge.pools.read_pool`), or :data:`ROW`.
         rankers: names of rankers; several rankers vote, after EGR.
 
     Raises:
@@ -84,13 +83,13 @@ class PoolSelector:
         self.name = self._ranker.name
 
     def sign(self, signature: str) -> str:
-        """The signature of a metric, with the ranker that chose its knowledge."""
+        """The metric's signature with the rankers added that chose the knowledge."""
         name, settings = parse(signature)
         return write_signature(name, {**settings, "knowledge": self.name})
 
     def choose(self, rows: Sequence[Row], file: str, first: int) -> list[Row]:
-        """The rows with their knowledge, in order. A row without history becomes bad. A row without
-        lines to choose from is unchanged.
+        """The rows with their chosen knowledge, in order. A row without history becomes a bad row.
+        With :data:`ROW`, a row whose knowledge has no lines is unchanged.
 
         Args:
             rows: rows of the file.

@@ -1,8 +1,8 @@
-"""Training RSS, the detector and the responder with transformers' Trainer.
+"""Trains RSS, the detector and the responder with transformers' Trainer.
 
-It adds three things to the Trainer: early stopping, a folder for the best model, and random choices
-that depend only on the seed and the number of the step. So a run that was stopped and resumed ends
-with the same weights as an uninterrupted run.
+This module adds three things to the Trainer: early stopping, a folder for the best model, and
+random choices that depend only on the seed and the step's number. So a run that was interrupted and
+resumed ends with the same weights as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
 STATE = "training"
-"""Subfolder of the model's folder with what a run needs to resume: the Trainer's checkpoint. After
-the end it only has the progress."""
+"""Name of the subfolder with what an interrupted run needs to resume: the Trainer's checkpoint and
+the progress. After the end of the run, it contains only the progress."""
 ABOUT = "progress.json"
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Settings of a training. The defaults are those of Bae et al. (section 4.2) if the paper has
-    them.
+    """Settings of a training run. The defaults are those of Bae et al. (section 4.2) where the
+    paper states them.
 
-    ``rate`` is Adam's, and ``batch_size`` counts examples. Every ``evaluate_every`` steps (an epoch
-    if ``None``), the model is evaluated and the state saved. ``patience`` evaluations without an
-    improvement end the training.
+    ``rate`` is Adam's learning rate. ``batch_size`` is a number of examples. Every
+    ``evaluate_every`` steps (``None``: every epoch), the model is evaluated and the state is saved.
+    Training ends after ``patience`` evaluations without an improvement.
     """
 
     rate: float = 1e-5
@@ -56,7 +56,8 @@ class TrainSettings:
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a run: steps done, the best evaluation, and how many evaluations followed it."""
+    """The progress of a run: the steps done, the best evaluation, and the number of evaluations
+    since."""
 
     step: int = 0
     best: float | None = None
@@ -70,13 +71,15 @@ Report = Callable[[Progress, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is trained, and how it is evaluated.
+    """What :func:`train` needs to know about a model: its loss, its evaluation, and how to save it.
 
     Args:
         model: the model whose parameters are trained.
         count: number of training examples.
-        loss_of: the loss of the examples at these indices; it draws from the given generator.
-        judge: the quality of the model now (in evaluation mode); higher is better.
+        loss_of: computes the loss of the examples with these indices. It uses the given random
+            generator for all its random choices.
+        judge: evaluates the current model (in evaluation mode) and returns a number; higher is
+            better.
         save: writes the model into a folder.
         device: the device of ``model``.
     """
@@ -96,15 +99,15 @@ def train(
     *,
     report: Report | None = None,
 ) -> Progress:
-    """Trains with Adam until the evaluation no longer improves. ``folder`` gets the best model.
+    """Trains with Adam until the evaluation no longer improves, and saves the best model.
 
     Args:
         folder: folder of the best model; an interrupted run resumes from its subfolder.
-        report: called with the progress and the value at each evaluation.
+        report: called at each evaluation with the progress and the evaluation's value.
 
     Raises:
-        InputError: there are no examples, the state belongs to other settings, or the device is not
-            the first of its kind.
+        InputError: there are no examples, the saved state belongs to other settings, or the device
+            has a number other than 0.
         MissingExtra: accelerate is not installed.
     """
     if task.count < 1:
@@ -124,7 +127,7 @@ def train(
 
 
 def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
-    """The indices of the examples of each step."""
+    """For each step, the indices of the examples in its batch."""
     size, batches = settings.batch_size, []
     for epoch in range(settings.epochs):
         order = list(range(count))
@@ -134,7 +137,7 @@ def _steps(settings: TrainSettings, count: int) -> list[list[int]]:
 
 
 def _trainer(task: Task, state: Path, settings: TrainSettings) -> Trainer:
-    """A Trainer whose data set contains the steps, in order."""
+    """A Trainer whose data set contains the training steps, in order."""
     import torch
     from torch.utils.data import SequentialSampler
     from transformers import Trainer
@@ -145,7 +148,7 @@ def _trainer(task: Task, state: Path, settings: TrainSettings) -> Trainer:
 
         def compute_loss(self, model: Any, inputs: dict[str, Any], **_: Any) -> Tensor:
             step = self.state.global_step
-            torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout
+            torch.manual_seed(settings.seed * 1_000_003 + step)  # seeds dropout
             rng = random.Random(f"{settings.seed}-{step}")
             return task.loss_of(inputs["places"].tolist(), rng)
 
@@ -173,14 +176,14 @@ def _arguments(
             str(state), max_steps=steps, per_device_train_batch_size=1,
             learning_rate=settings.rate, lr_scheduler_type="constant", optim="adamw_torch",
             weight_decay=0.0, max_grad_norm=0.0, seed=settings.seed, save_strategy="no",
-            # Two: of the last a kill may leave a part.
+            # Two checkpoints are kept, because a killed process may leave the last one incomplete.
             save_total_limit=2, logging_strategy="no", report_to="none", disable_tqdm=True,
             remove_unused_columns=False, dataloader_pin_memory=False, use_cpu=device == "cpu",
         )
         arguments.n_gpu  # noqa: B018 (finds the devices, for which it needs accelerate)
     except ImportError as error:
         raise MissingExtra("training", "accelerate", "torch") from error
-    arguments._n_gpu = min(1, arguments.n_gpu)  # several would need the model on each
+    arguments._n_gpu = min(1, arguments.n_gpu)  # more GPUs would need the model on each of them
     return arguments
 
 
@@ -188,7 +191,8 @@ def _judged(
     task: Task, folder: Path, settings: TrainSettings, progress: Progress,
     report: Report | None,
 ) -> Any:
-    """The callback that evaluates, keeps the best model, and decides when to save and to stop."""
+    """The callback that evaluates the model, saves the best one, and decides when to save and to
+    stop."""
     import torch
     from transformers import TrainerCallback
 
@@ -234,7 +238,8 @@ def _write(folder: Path, progress: Progress, settings: TrainSettings, count: int
 def _resumed(
     state: Path, settings: TrainSettings, count: int
 ) -> tuple[Path | None, Progress]:
-    """The last complete checkpoint of a run and its progress; a new run has none."""
+    """The last complete checkpoint of a run, and the run's progress. A new run has no checkpoint.
+    """
     saved = sorted(state.glob(f"**/{ABOUT}"), key=lambda path: path.stat().st_mtime_ns)
     if not saved:
         return None, Progress()
@@ -252,6 +257,7 @@ def _resumed(
 
 
 def _identity(settings: TrainSettings, count: int) -> dict[str, Any]:
-    """What must be equal for a run to resume. Epochs and patience may grow."""
+    """The facts that must be equal for a run to resume. The numbers of epochs and of patience may
+    grow."""
     kept = asdict(settings)
     return {"count": count, **{k: kept[k] for k in ("rate", "batch_size", "seed")}}

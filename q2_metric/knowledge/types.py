@@ -11,18 +11,18 @@ from q2_metric.errors import InputError
 USER, SYSTEM = "U", "S"
 
 Key = tuple[str, str, str]
-"""(domain, entity id, doc id): the name of a snippet."""
+"""The key of a snippet: (domain, entity id, doc id)."""
 
 TOP = 5
-"""Number of snippets that a ranker keeps (Bae et al., section 3.1); EGR reorders these."""
+"""Number of snippets that a ranker returns (Bae et al., section 3.1). EGR reorders them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One speaker's words.
 
-    ``speaker`` is "U" (user), "S" (system) or "" if unknown. ``hypotheses`` are the other readings
-    of a speech recogniser, best first, without ``text``.
+    ``speaker`` is "U" (user), "S" (system) or "" (unknown). ``hypotheses`` are further readings of
+    the turn by a speech recogniser, best first. They do not include ``text``.
     """
 
     text: str
@@ -31,13 +31,13 @@ class Turn:
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """The text, then the other hypotheses."""
+        """All readings of the turn: ``text``, then the further hypotheses."""
         return (self.text, *self.hypotheses)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The turns up to the one that is answered, oldest first; at least one."""
+    """At least one turn, oldest first. The last turn is the one to answer."""
 
     turns: tuple[Turn, ...]
     id: str | None = field(default=None, compare=False)
@@ -48,14 +48,15 @@ class Dialogue:
 
     @classmethod
     def of(cls, *texts: str, id: str | None = None) -> Dialogue:
-        """A dialogue of written turns. Speakers alternate, and the last turn is the user's."""
+        """Makes a dialogue of written turns. Speakers alternate, and the last turn is the user's.
+        """
         speakers = [USER if (len(texts) - i) % 2 else SYSTEM for i in range(len(texts))]
         turns = (Turn(text, who) for text, who in zip(texts, speakers, strict=True))
         return cls(tuple(turns), id)
 
     @property
     def last(self) -> Turn:
-        """The turn to answer: the user's last one, or the last one if there is none."""
+        """The turn to answer: the user's last turn, or the last turn if no turn is the user's."""
         spoken = [turn for turn in self.turns if turn.text.strip()]
         return next((turn for turn in reversed(spoken) if turn.speaker == USER), spoken[-1])
 
@@ -65,7 +66,7 @@ class Snippet:
     """One piece of knowledge: an answer, and the question that it answers.
 
     ``question`` is "" for a plain passage. ``entity_name`` is ``None`` if the snippet is about a
-    whole domain (taxi, train); ``domain`` is "" without domains.
+    whole domain (taxi, train). ``domain`` is "" if the pool has no domains.
     """
 
     domain: str
@@ -81,18 +82,19 @@ class Snippet:
 
     @property
     def text(self) -> str:
-        """Question and answer, as a model or a metric reads them."""
+        """Question and answer as one text, which models and metrics read."""
         return f"{self.question} {self.answer}".strip()
 
     @property
     def subject(self) -> str:
-        """The name by which a dialogue calls the entity: its own, or its domain's (Algorithm 1)."""
+        """The name by which a dialogue calls the snippet's entity: the entity's name or, for a
+        snippet about a whole domain, the domain's name (Algorithm 1)."""
         return self.entity_name or self.domain
 
 
 class Pool:
-    """The snippets to choose from, in order. A pool is equal only to itself, so indexes of it can
-    be kept.
+    """The snippets from which a ranker chooses, in order. A pool equals only itself, so its indexes
+    can be cached.
 
     Args:
         snippets: at least one snippet, with unique keys.
@@ -126,10 +128,10 @@ class Pool:
         return tuple(dict.fromkeys(snippet.domain for snippet in self.snippets))
 
     def find(self, key: Key, where: str = "") -> Snippet:
-        """The snippet of that key.
+        """The snippet with this key.
 
         Raises:
-            InputError: an unknown domain, entity or doc; the message names it.
+            InputError: the domain, entity or doc is unknown; the message names it.
         """
         if key in self.by_key:
             return self.by_key[key]
@@ -147,7 +149,7 @@ class Pool:
         )
 
     def of_domain(self, domain: str) -> Pool:
-        """The snippets of one domain.
+        """A pool of the snippets of one domain.
 
         Raises:
             InputError: the domain is unknown.
@@ -167,7 +169,7 @@ def _named(key: Key) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A snippet and its score: higher is better, comparable within one ranking."""
+    """A snippet and its score. Higher is better. Scores can be compared within one ranking only."""
 
     snippet: Snippet
     score: float
@@ -175,7 +177,8 @@ class Ranked:
 
 @runtime_checkable
 class Ranker(Protocol):
-    """Orders the snippets of a pool for dialogues: batch in, batch out, order kept."""
+    """Orders the snippets of a pool for several dialogues. Results keep the order of the dialogues.
+    """
 
     name: str
 
@@ -186,10 +189,11 @@ class Ranker(Protocol):
 
 @runtime_checkable
 class Detector(Protocol):
-    """Says which dialogues end in a question that needs knowledge (DSTC9 subtask 1)."""
+    """Finds the dialogues that end in a question that needs knowledge (DSTC9 track 1, subtask 1).
+    """
 
     name: str
 
     def detect(self, dialogues: Sequence[Dialogue]) -> list[float]:
-        """P(the last turn needs knowledge) for each dialogue; above 0.5 means yes."""
+        """P(the last turn needs knowledge) for each dialogue. A value above 0.5 means yes."""
         ...

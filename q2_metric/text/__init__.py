@@ -1,1 +1,2 @@
-"""Pure Python on strings: normalisation, overlap, chunks and tree search. No model."""
+"""Works on strings in pure Python, without models: normalisation, overlap, chunks and tree search.
+"""

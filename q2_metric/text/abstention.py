@@ -1,9 +1,9 @@
-"""Rules that detect a sentence which says only that there is no answer.
+"""Rules that detect a sentence which only says that there is no answer.
 
 A careful system writes "The passage does not say." when the knowledge has no answer. Such a
-sentence states nothing about the world that the knowledge could support or refute. The same
-holds for "Unknown.", an apology, and the advice to ask somebody else. The rule is narrow: the
-sentence must be one of these, or say it of the given text in one of a few ways, and end there.
+sentence states nothing about the world that the knowledge could support or refute. The same is true
+of "Unknown.", an apology, or the advice to ask somebody else. The rules are narrow: the whole
+sentence must be of one of these kinds.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ _APOLOGY = re.compile(
     r"(?:confusion|inconvenience|misunderstanding|mistake|error|oversight|delay|trouble|mix-up"
     r"|frustration)\b[^,;:\d]*)?"
 )
-"""Only an apology. In "i am sorry for the confusion", "i am sorry" is already removed."""
+"""A sentence that is only an apology. In "i am sorry for the confusion", "i am sorry" is already
+removed."""
 _HELP = re.compile(
     rf"(?:i|we) {_CANNOT} (?:help|assist)(?: you)?"
     r"(?: (?:with|on) (?:it|(?:that|this|your)(?: (?:request|question|query))?))?"
@@ -99,7 +100,7 @@ _REFERS = re.compile(
     r"(?:desk|help ?desk|support|service|care|services|team|front desk|reception|website|helpline"
     rf"|hotline|administrator|department|representative|provider|staff)(?: directly)?(?: {_MORE})?"
 )
-"""Advice to ask somebody else. A number or an address would be a claim."""
+"""A sentence that advises to ask somebody else. A number or an address would make it a claim."""
 _OF_AI = re.compile(rf"(?:i|we) (?:{_NOT} have|{_CANNOT} (?:have|access|provide|give|offer))\b"
                     r".*\b(?:access|opinions?|emotions?|feelings?|beliefs?|preferences?|experiences?"
                     r"|information|data|ability)\b.*")
@@ -109,7 +110,8 @@ _BESIDE_TEXT = re.compile(
     rf"|.+ (?:is|are|was|were)(?: not|n't) {_HOW}{_TOLD}"
     r"|.+ (?:ca(?:n ?not|n't)) be (?:determined|answered|inferred|found)"
 )
-"""Says that there is no answer if the text is named nearby: "based on the passage, …"."""
+"""A phrase that says "no answer" only if the sentence also names the text: "based on the passage,
+…"."""
 _ENDING_OF_TEXT = re.compile(rf"(.+) {_IN} (?:{_TEXT})")
 
 

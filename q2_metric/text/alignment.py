@@ -1,8 +1,8 @@
-"""Lexical alignment of a query (hypothesis, question) with a text (premise, passage).
+"""Lexical alignment of a query (hypothesis or question) with a text (premise or passage).
 
-Each word gets a type that says whether it occurs on the other side. The bundled
-networks read these types in place of BERT's segment ids, so a small network does not
-have to learn which words match.
+Each word gets a type that says whether the word occurs on the other side. The bundled networks read
+these types in place of BERT's segment ids. So a small network does not have to learn which words
+match.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import lru_cache
 TEXT, TEXT_EXACT, TEXT_STEM = 0, 1, 2
 QUERY, QUERY_EXACT, QUERY_STEM, QUERY_FUNCTION, QUERY_NUMBER, QUERY_RUN = 3, 4, 5, 6, 7, 8
 N_TYPES = 9
-"""The types of words.
+"""Number of word types.
 
-TEXT_*: a word of the text that does not occur in the query, occurs exactly, or occurs by its stem.
-QUERY_*: the same three; a function word; an unmatched number; an exact match whose neighbour also
-matches at the same place (a run of two or more words).
+TEXT_* are words of the text: the word does not occur in the query, occurs exactly, or occurs by its
+stem. QUERY_* are words of the query: the same three types, a function word, an unmatched number,
+and an exact match that is part of a matching run of two or more words.
 """
 
 FUNCTION_WORDS = frozenset(
@@ -36,7 +36,8 @@ _SUFFIXES = ("ations", "ation", "ingly", "ness", "ment", "ings", "ies", "ing", "
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A crude stem: enough to match "founded" with "founder", "painting" with "painter".
+    """A crude stem of a word. It is enough to match "founded" with "founder", and "painting" with
+    "painter".
 
     >>> stem("paintings"), stem("painters"), stem("its")
     ('paint', 'paint', 'its')
@@ -50,7 +51,8 @@ def stem(word: str) -> str:
 
 
 def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Types for the lower-case words of a query and of a text, in order.
+    """The types of the query's words and of the text's words. Both texts are lists of lower-case
+    words.
 
     >>> align(["he", "painted", "rivers", "in", "1994"], ["bob", "paints", "rivers"])
     ([6, 5, 4, 6, 7], [0, 2, 1])

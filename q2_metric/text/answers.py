@@ -1,4 +1,4 @@
-"""Rules for yes/no questions and one-word answers. They need no model."""
+"""Rules about yes/no questions and short answers. They need no model."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from typing import Literal
 
 LONGEST = 14
-"""Maximum words of a short answer."""
+"""Maximum number of words of a short answer."""
 
 Verdict = Literal["yes", "no"]
-"""The answer of a response to a yes/no question."""
+"""What a response answers to a yes/no question."""
 
 _PRONOUN = r"(?:it|he|she|they|there|that|this)"
 _AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should|must)"
@@ -31,12 +31,12 @@ _ASKING = re.compile(
 
 
 def is_short(response: str) -> bool:
-    """Whether a response may be a short answer, which is read with its question."""
+    """Whether a response has at most :data:`LONGEST` words, so that it may be a short answer."""
     return len(response.split()) <= LONGEST
 
 
 def verdict_of(response: str) -> Verdict | None:
-    """The answer of a response that says only yes or no; ``None`` for any other response.
+    """"yes" or "no" if the response says only that; ``None`` for any other response.
 
     >>> verdict_of("Yes, it does."), verdict_of("No."), verdict_of("Yes, on Sundays.")
     ('yes', 'no', None)
@@ -46,7 +46,8 @@ def verdict_of(response: str) -> Verdict | None:
 
 
 def last_question(text: str) -> str:
-    """The last sentence of a question, without "and" or "please"; "" if it is no question.
+    """The question in the last sentence, without "and" or "please"; "" if that sentence asks
+    nothing.
 
     >>> last_question("I like towers. And when was it built?")
     'when was it built?'
@@ -58,7 +59,7 @@ def last_question(text: str) -> str:
 
 
 def decides(response: str, question: str | None) -> bool:
-    """Whether a response says only yes or no and the question asks for that.
+    """Whether a response says only yes or no, and the question is a yes/no question.
 
     >>> decides("No.", "Is the shop open?"), decides("No.", "When is it open?")
     (True, False)

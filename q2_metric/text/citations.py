@@ -1,4 +1,4 @@
-"""What a response cites, and which passage of the knowledge each citation names."""
+"""Finds the citations in a response, and the passage of the knowledge that each of them names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CITATION = re.compile(
     rf"|\(\s*(?:see\s+)?{_SOURCE}[\s.:#_-]*({_NAMES})\s*\)", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)|(\d+)")
 _MOST = 20
-"""Maximum number of passages in one citation. A longer range is not read as a citation."""
+"""Maximum number of passages in one citation. A longer range of numbers is no citation."""
 
 _LABEL = re.compile(rf"^\s*(?:\[\s*(?:{_SOURCE}[\s.:#_-]*)?({_NAME})\s*\]:?"
                     rf"|{_SOURCE}[\s.:#_-]*({_NAME})\s*[:.)])", re.IGNORECASE)
@@ -23,15 +23,16 @@ _BETWEEN = re.compile(r"[\s.,;:!?)\"'”’*_]*")
 
 
 def has_labels(knowledge: str) -> bool:
-    """Whether passages begin with a number of their own: "[2] …", "Source 2: …"."""
+    """Whether lines of the knowledge begin with a passage number: "[2] …", "Source 2: …"."""
     return _LABEL.match(knowledge.lstrip()) is not None
 
 
 def passages(knowledge: str) -> dict[str, tuple[int, int]]:
-    """The character range of each passage, by the name that citations use.
+    """The character range of each passage, keyed by the name that citations use.
 
-    If lines begin with a number of their own ("[2] …", "Source 2: …"), a passage extends to the
-    next such line. Otherwise each line that is not blank is a passage, counted from 1.
+    If lines begin with a passage number ("[2] …", "Source 2: …"), a passage extends to the next
+    such line. Otherwise each line that is not blank is a passage, and its name is its number, from
+    1.
 
     >>> passages("[4] One.\\nMore.\\n[7] Two.")
     {'4': (0, 14), '7': (15, 23)}
@@ -59,10 +60,10 @@ def passages(knowledge: str) -> dict[str, tuple[int, int]]:
 
 
 def cited(response: str, places: Sequence[tuple[int, int]]) -> list[list[str]]:
-    """The names that each of these claims cites. Claims are given by their place in the response.
+    """The names of the passages that each claim cites. Claims are character ranges of the response.
 
-    A claim cites the citations inside it. If it has none, it cites those that follow it in its
-    sentence or directly after the sentence.
+    A citation inside a claim belongs to that claim. A claim without a citation inside gets those
+    that follow it in its sentence or directly after the sentence.
 
     >>> cited("It is old [1], and tall. [2] It is red.", [(0, 9), (11, 24), (29, 39)])
     [['1'], ['2'], []]
@@ -100,5 +101,5 @@ def _names(text: str) -> list[str]:
 
 
 def texts(knowledge: str, names: Sequence[str], places: Mapping[str, tuple[int, int]]) -> list[str]:
-    """The passages with these names; unknown names are skipped."""
+    """The texts of the passages with these names. Unknown names are skipped."""
     return [knowledge[slice(*places[name])] for name in names if name in places]

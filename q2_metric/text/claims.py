@@ -1,8 +1,8 @@
 """Rules that decide whether a text makes a claim that could be checked. They need no model.
 
-Small talk has nothing that knowledge could support or refute, so a score for it would mean
-nothing. The rules prefer to find a claim: any word outside the lists of this module counts as
-a claim, unless the sentence is only a question.
+Small talk contains nothing that knowledge could support or refute, so a score for it would mean
+nothing. In doubt, the rules find a claim: any word outside the lists of this module counts as a
+claim, unless the sentence only asks a question.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _SOUND = re.compile(
     r"|ee+k|sh+|z+|so+|su+re|thank+s+|he+y+|hi+|ok+|x+d+|idk|imo|imho|btw|tbh|brb|pls|im|ive|id"
     r"|dont|cant|wont|didnt|doesnt|isnt|thats|its|whats|youre|theyre|ur|u|gotta|gonna|wanna|kinda"
 )
-"""Sounds and spellings of chats."""
+"""Matches the sounds and spellings of chats."""
 
 _AGAIN = re.compile(r"(.{1,4}?)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -87,22 +87,23 @@ _ABOUT_WHAT = frozenset(
     "what who whom whose which when where why how if whether about any anything much many of"
     .split()
 )
-"""After "did you know", these words make a real question and not a statement."""
+"""If one of these words follows "did you know", the sentence is a real question and states nothing.
+"""
 
 
 def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
-    """Whether a sentence, or a text of several, makes a claim.
+    """Whether a text of one or more sentences makes a claim.
 
     These texts claim nothing: texts without a word; sounds, greetings, thanks, feelings and
-    agreement ("i love it !"); questions; the same few words repeated in any order; texts with
-    each word twice; a word-for-word copy of an earlier turn; statements that the given text has
-    no answer (:mod:`q2_metric.text.abstention`); texts that are not in any language
+    agreement ("i love it !"); questions; the same few words repeated in any order; texts with each
+    word twice; a word-for-word copy of an earlier turn; statements that the given text has no
+    answer (:mod:`q2_metric.text.abstention`); texts that are not in any language
     (:mod:`q2_metric.text.language`); English words in random order
     (:mod:`q2_metric.text.word_order`).
 
     Args:
-        sentence: cased or not, tokenised ("do n't") or not.
-        history: the turns before it.
+        sentence: the text. It may be in lower case and may be tokenised ("do n't").
+        history: the dialogue's turns before the text.
 
     >>> has_claim("yes , it was built in 1889 .")
     True
@@ -110,7 +111,7 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
     False
     """
     said = {tuple(_words(part)) for turn in history for part in (turn, *sentences(plain(turn)))}
-    echoed = {words for words in said if len(words) > 2}  # a mere name may be said again
+    echoed = {words for words in said if len(words) > 2}  # a mere name may be repeated
     words = _words(sentence)
     if _repeats(words) or _stutters(words) or tuple(words) in echoed:
         return False
@@ -119,13 +120,13 @@ def has_claim(sentence: str, history: Sequence[str] = ()) -> bool:
 
 
 def plain(text: str) -> str:
-    """Lower-case, with contractions in one piece and no emoticons."""
+    """The text in lower case, with contractions in one piece and without emoticons."""
     text = text.lower().replace("’", "'").replace("`", "'").replace(" n't", "n't")
     return _HEART.sub(" ", _APART.sub(r"'\1", text))
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text. Cutting too often does no harm here."""
+    """The sentences of a text. A sentence that is cut in two does no harm here."""
     return [part for part in _ENDS.split(text) if part.strip()]
 
 
@@ -141,7 +142,7 @@ def _repeats(words: Sequence[str]) -> bool:
 
 
 def _stutters(words: Sequence[str]) -> bool:
-    """Whether a third of the words repeat the word before, and at least four words are repeated."""
+    """Whether at least four words, and a third of all words, are equal to the word before them."""
     again = [word for before, word in pairwise(words) if word == before]
     return len(set(again)) >= 4 and 3 * len(again) >= len(words)
 
@@ -167,10 +168,10 @@ def _is_content(word: str) -> bool:
 
 
 def _only_asks(part: str, words: Sequence[str]) -> bool:
-    """Whether a sentence only asks and states nothing.
+    """Whether a sentence only asks a question and states nothing.
 
-    "did you know (that) …" states something. So does a clause after a comma with a subject of
-    its own ("have you been there , it is in paris ?").
+    "did you know (that) …" states something. A clause after a comma with a subject of its own also
+    states something ("have you been there , it is in paris ?").
     """
     clauses = [clause for clause in re.split(r"[,;]|\s-+\s", part) if _words(clause)]
     while len(clauses) > 1 and not _any_content(_words(clauses[0])) and not _asks(clauses[0]):
@@ -188,7 +189,7 @@ def _only_asks(part: str, words: Sequence[str]) -> bool:
 
 
 def _opened(words: Sequence[str]) -> list[str]:
-    """The words after "so", "and", "oh", …"""
+    """The words after opening words such as "so", "and" or "oh"."""
     place = 0
     while place < len(words) - 1 and words[place] in _OPENERS:
         place += 1
@@ -202,7 +203,8 @@ def _asks(clause: str) -> bool:
 
 
 def _denies(clause: str) -> bool:
-    """ "isn't it the largest desert ?" expects a yes, so it states something."""
+    """Whether a question begins with a negation. "isn't it the largest desert ?" expects a yes, so
+    it states something."""
     words = _opened(_words(clause))
     return words[0].endswith("n't") and "you" not in words[:2]
 

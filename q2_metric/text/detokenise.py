@@ -1,14 +1,14 @@
 """Joins words that a tokenizer split: ``it ' s from the u . s .``, ``co - op``, ``$ 200``.
 
-Only blanks are deleted, so each remaining character maps to one place in the original.
+Only blanks are deleted, so each remaining character has one position in the original.
 """
 
 from __future__ import annotations
 
 import re
 
-# Each pattern's groups are the blanks to delete. The order matters: numbers and initials
-# are joined before full stops are attached to the word before them.
+# The groups of each pattern are the blanks to delete. The order of the patterns matters: numbers
+# and initials are joined before full stops are attached to the word before them.
 _NUMBERS_AND_INITIALS = (
     re.compile(r"(?<![\w.,])\d{1,3}( ),( )(?=\d{3}(?!\d))"),  # 947 , 890
     re.compile(r"(?<![\w.,])\d{1,3}( )\.( )(?=\d)"),  # 1 . 5
@@ -26,7 +26,7 @@ _TOKENISED_ONLY = (
     re.compile(r"[(\[]( )(?=\S)"),
     re.compile(r'"( ?)[^"]*?( ?)"'),
     re.compile(r"[“«]( )[^”»]{0,300}?( )[”»]"),
-    re.compile(r"^[^'’]*s( )['’] \w[^'’]*$"),  # the dogs ' tails, where no other quote is
+    re.compile(r"^[^'’]*s( )['’] \w[^'’]*$"),  # the dogs ' tails, if the text has no other quote
 )
 _ALWAYS = (
     re.compile(r"(?<=\S)( +)(?=[,.!?;:%…)\]]+(?:\s|$))"),
@@ -38,7 +38,7 @@ _LOOKS_TOKENISED = re.compile(
 
 
 def detokenise(text: str) -> tuple[str, list[int]]:
-    """The text without a tokenizer's blanks, and the original place of each character.
+    """The text without the blanks of a tokenizer, and each character's position in the original.
 
     Blanks around dashes and quotes are deleted only if the text looks tokenised.
 
@@ -53,7 +53,8 @@ def detokenise(text: str) -> tuple[str, list[int]]:
 
 
 def _delete(text: str, places: list[int], pattern: re.Pattern[str]) -> tuple[str, list[int]]:
-    """``text`` without what the pattern's groups match, and the places of the other characters."""
+    """``text`` without the characters that the pattern's groups match, and the original positions
+    of the remaining characters."""
     gone = {
         i
         for match in pattern.finditer(text)

@@ -12,28 +12,31 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.text.tables import read_tables
 
 PASSAGE = 900
-"""Characters of a passage, about 200 tokens. Sentences are joined until they reach this length."""
+"""Minimum characters of a passage, about 200 tokens. Sentences are joined until they reach this
+length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """A text made of pieces of another text.
 
-    It keeps where the pieces begin in both texts, and the other text if that is an excerpt too."""
+    It stores where each piece begins in both texts. If the other text is an excerpt too, it stores
+    that excerpt.
+    """
 
     text: str
     starts: tuple[tuple[int, int], ...] = ((0, 0),)
     of: Excerpt | None = None
 
     def place(self, start: int) -> int:
-        """Maps a place in the excerpt to its place in the original text."""
+        """The position in the original text of a position in the excerpt."""
         own, original = self.starts[bisect_right(self.starts, (start, 1 << 62)) - 1]
         there = original + start - own
         return self.of.place(there) if self.of else there
 
 
 def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
-    """The passages that share most words with ``about``, at most ``most``, in text order.
+    """Shortens a text to the passages that share most words with ``about``, in text order.
 
     The whole text is returned if ``most`` is 0 or the text has no more passages than that.
 
@@ -41,7 +44,7 @@ def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
         text: the text to shorten.
         about: a question or claim.
         most: maximum number of passages.
-        tables: read each cell of a table with its row and column.
+        tables: first write each table cell as a sentence with its row and column.
 
     >>> excerpt("All of it.", "it", 3).text
     'All of it.'
@@ -56,7 +59,7 @@ def excerpt(text: str, about: str, most: int, tables: bool = False) -> Excerpt:
 
 @functools.lru_cache(maxsize=64)
 def with_tables(text: str) -> Excerpt:
-    """The text with its tables and its JSON as sentences."""
+    """The text with its tables and its JSON rewritten as sentences."""
     return _joined([(piece.text, piece.start) for piece in read_tables(text)])
 
 

@@ -1,8 +1,8 @@
-"""Frames: words around a claim that say how the speaker knows it. They are not part of the claim.
+"""Finds frames: words before a claim that say how the speaker knows it, and are no part of it.
 
 "I'm not sure, but I do know that it is red", "according to the document, it is red" and "yes, it is
-red" make the same claim: it is red. A frame that denies ("I doubt that ...", "it is false that
-...") or asks ("do you know if ...") is not removed, because its content is not claimed.
+red" make the same claim, namely that it is red. If a frame denies ("I doubt that ...", "it is false
+that ...") or asks ("do you know if ..."), it is kept, because the words after it are not claimed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OPENING = re.compile(
     r"\b(?=\s*[,.!:;]|\s+(?:yes|yeah|no|but|and|i|it|they|he|she|there|the|that)\b)",
     re.IGNORECASE,
 )
-"""Answers and sounds before a claim: "yes,", "oh, that's true, but"."""
+"""Matches answers and sounds before a claim: "yes,", "oh, that's true, but"."""
 
 _FRAME = re.compile(
     # I do know that, as an AI assistant I can tell you that
@@ -49,7 +49,7 @@ _PRESENTING = re.compile(
 
 
 def opening(text: str) -> int:
-    """Number of characters at the start of a text that only answer or greet.
+    """The number of characters at the start of a text that only answer or greet.
 
     >>> opening("Yes, that's true, but it is red.")
     22
@@ -61,7 +61,7 @@ def opening(text: str) -> int:
 
 
 def frame(text: str) -> int:
-    """Number of characters at the start of a text that form its opening and its frame.
+    """The number of characters at the start of a text that form its opening and its frame.
 
     >>> text = "Well, I do know that it is red."
     >>> text[frame(text):]
@@ -77,7 +77,7 @@ def frame(text: str) -> int:
 
 
 def is_framed(text: str) -> bool:
-    """Whether a text starts with a frame, and not only with an opening."""
+    """Whether a text starts with a frame. An opening such as "yes," alone is no frame."""
     return frame(text) > opening(text)
 
 

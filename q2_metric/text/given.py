@@ -1,4 +1,4 @@
-"""Checks on the texts of rows: which texts can be scored, and how messages name other values."""
+"""Checks which texts of rows can be scored, and names the types of wrong values in messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from q2_metric.errors import InputError
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing in the text can be seen: only spaces, control and format characters.
+    """Whether a text has no visible character: only spaces, control and format characters.
 
     >>> is_blank(" \\u200b\\n"), is_blank("\\u200ba")
     (True, False)
@@ -18,7 +18,7 @@ def is_blank(text: str) -> bool:
 
 
 def missing(value: object) -> bool:
-    """Whether a value says that there is no text: ``None``, or NaN as pandas writes it.
+    """Whether a value stands for a missing text: ``None``, or NaN, which pandas uses.
 
     >>> missing(None), missing(float("nan")), missing("")
     (True, True, False)
@@ -28,10 +28,11 @@ def missing(value: object) -> bool:
 
 
 def encodable(text: str, where: str) -> str:
-    """The text unchanged. Lone surrogates are refused: they cannot be tokenised or written.
+    """Returns the text unchanged if it can be encoded. Lone surrogates can neither be tokenised nor
+    written.
 
     Raises:
-        InputError: the text is not valid Unicode; the message names it by ``where``.
+        InputError: the text has a lone surrogate; the message contains ``where``.
     """
     try:
         text.encode("utf-8")
@@ -43,7 +44,7 @@ def encodable(text: str, where: str) -> str:
 
 
 def kind(value: object) -> str:
-    """The type of a value in JSON's terms, for messages."""
+    """The type of a value in JSON's terms ("a number", "a list"), for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):

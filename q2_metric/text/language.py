@@ -1,10 +1,10 @@
-"""Decides whether a text is in any human language, by its letters and its common words.
+"""Decides whether a text is in any human language, by its groups of letters and its common words.
 
-Every language has three properties: it uses few of all possible letter sequences, it does not
-repeat one sequence endlessly, and its commonest words recur. A text that lacks one of them is
-keyboard noise ("asdf qwer zxcv"), a repeated syllable, letters in random order, or pieces of
-words. The table ``language.tsv`` holds the letter groups and the common words of 42 languages;
-``python -m tools.training.language`` counts it.
+Every language uses few of all possible groups of letters, does not repeat one group endlessly, and
+has common words that recur. A text without one of these properties is keyboard noise ("asdf qwer
+zxcv"), a repeated syllable, letters in random order, or pieces of words. The table ``language.tsv``
+holds the letter groups and the common words of 42 languages. ``python -m tools.training.language``
+makes this table.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ TABLE = "language.tsv"
 LATIN, HAN, HANGUL = "LATIN", "CJK", "HANGUL"
 
 LEAST = 10
-"""Minimum number of letter groups for a decision; a name has fewer."""
+"""Minimum number of letter groups for a decision. A single name has fewer."""
 KNOWN = 0.65
 """Minimum share of a text's letter groups that must occur in some language."""
 DISTINCT = 0.34
-"""Minimum share of distinct letter groups."""
+"""Minimum share of different groups among a text's letter groups."""
 READ = 300
-"""Groups examined for ``DISTINCT``. A long text repeats groups even if it is language."""
+"""Number of letter groups in which ``DISTINCT`` is checked, because every long text repeats groups.
+"""
 LONGEST = 60
 """Maximum number of letters examined in a word."""
 STRETCH = 10
-"""Minimum length, in words without a break, of a text that must have common words.
+"""Minimum number of words in a row, without a break, for which common words are required.
 
-Lists of names have breaks."""
+Lists of names have breaks.
+"""
 COMMON = 1 / 15
-"""Minimum share of common words in a text with such a stretch."""
+"""Minimum share of common words in a text with such a run of words."""
 
 _NOT_FOLDED = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae",
                              "œ": "oe", "þ": "th", "ð": "d", "ħ": "h", "ŋ": "n", "ə": "e"})
@@ -44,14 +46,14 @@ _SPELT = re.compile(
     r"\d|[@_\\/=<>{}|$#]|www\.|\w[.(]\w"  # XR-500, H2O, addresses, paths, code
     r"|[a-z][A-Z]|(?<![^\W\d_])[A-Z]{1,5}s?(?![^\W\d_])"  # NaCl, NATO
 )
-"""Marks a piece between blanks that has its own spelling. It is no evidence about the rest."""
+"""Matches a piece between blanks that is written unlike words. Such a piece is ignored."""
 _WORD = re.compile(
     r"\S*(?:://|www\.|[@_\\/=<>{}|$#])\S*"  # addresses, paths, code
     r"|\S*[^\W\d_][.(]\S*[^\W\d_]\S*"  # a.b, f(x)
     r"|\w*\d\w*(?:-\w+)*|\w+-\w*\d\w*"  # XR-500, H2O, 5th
     r"|\b[A-Z]{1,5}s?\b|\b[^\W\d_]+[a-z][A-Z]\w*|\b[A-Z][a-z]?(?:[A-Z][a-z]?)+\b"  # NATO, NaCl
 )
-"""Text with its own spelling. It is no evidence about the rest, for or against."""
+"""Matches one word."""
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0590-\u05ff\u064b-\u065f\u0670"
                    r"\u0900-\u0dff\u0e30-\u0e4e\u200c\u200d])*")
 _BREAK = re.compile(r"[^\w\s'’-]+")
@@ -74,10 +76,10 @@ class LanguageTables:
 
 
 def is_language(text: str) -> bool:
-    """Whether a text may be language.
+    """Whether a text could be natural language rather than gibberish.
 
-    The answer is yes for texts with too little evidence: short texts, texts of only names, numbers,
-    code or addresses, and texts in a script that is not in the table.
+    The answer is yes if the text has too little evidence: a short text, a text of only names,
+    numbers, code or addresses, or a text in a script that the table lacks.
 
     Args:
         text: in its original case, because capitals identify names and formulas.
@@ -102,7 +104,7 @@ def folded(text: str) -> str:
 
 
 def groups(word: str) -> Iterator[tuple[str, str]]:
-    """The groups of letters of a folded word, each with its script.
+    """The letter groups of a word, each with its script. The word must be :func:`folded`.
 
     >>> [group for group, _ in groups("tower")]
     [' to', 'tow', 'owe', 'wer', 'er ']
@@ -138,17 +140,18 @@ def _groups(word: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(1 << 16)
 def _counted(word: str) -> tuple[int, int, frozenset[str]]:
-    """The number of known groups in a word, the number of all groups, and unknown scripts."""
+    """The number of a word's known letter groups, the number of all its groups, and its unknown
+    scripts."""
     groups, table = _groups(word), _table()
     other = frozenset(script for _, script in groups if script not in table.scripts)
     return sum(group in table.groups for group, _ in groups), len(groups), other
 
 
 def _unknown(words: Sequence[str]) -> bool:
-    """Whether too few of the letter groups occur in any language."""
+    """Whether too few of the words' letter groups occur in any language."""
     counted = [_counted(word) for word in dict.fromkeys(words)]
     alone = len(frozenset().union(*(scripts for _, _, scripts in counted))) == 1
-    counted = [one for one in counted if not (alone and one[2])]  # an unknown script
+    counted = [one for one in counted if not (alone and one[2])]  # only unknown scripts
     total = sum(size for _, size, _ in counted)
     return total >= LEAST and sum(known for known, _, _ in counted) < KNOWN * total
 
@@ -192,4 +195,4 @@ def _table() -> LanguageTables:
 
 
 SIZES = {LATIN: 3, HAN: 1, HANGUL: 1}
-"""Letters of a group by script; other scripts use two."""
+"""Number of letters in a group, by script. Scripts that are not listed use two."""

@@ -1,4 +1,4 @@
-"""Items of lists and cells of tables in a response, each with the heading that it needs."""
+"""Finds list items and table cells in a response, each with the heading that it needs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ _BULLET = re.compile(r"[ \t]*(?:[-*•‣▪–+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ 
 _ROW = re.compile(r"[ \t]*\|(.+)\|[ \t]*$")
 _RULE = re.compile(r"[ \t|:-]+$")
 MOST_WORDS = 12
-"""Maximum words of an item that needs its heading. A longer item is a sentence of its own."""
+"""Maximum words of an item that needs its heading. A longer item is read as a sentence of its own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of a list or table with its claims, each as (text, start, end) in the response."""
+    """A line of a list or table, and its claims. Each claim is (text, start, end) with positions in
+    the response."""
 
     start: int
     end: int
@@ -28,8 +30,8 @@ class Item:
 def items(text: str) -> list[Item]:
     r"""The lines that make a claim only together with a heading.
 
-    If a heading ends with a colon, it is put before each item of its list. The first cell of the
-    row and the column's name are put before each cell of a table.
+    A heading that ends with a colon is put before each item of its list. The first cell of the row
+    and the name of the column are put before each table cell.
 
     >>> [claim[0] for one in items("The kit has:\n- a saw\n- two pens") for claim in one.claims]
     ['The kit has: a saw', 'The kit has: two pens']
@@ -59,13 +61,13 @@ def items(text: str) -> list[Item]:
 
 
 def _heading(line: str) -> str:
-    """The line without marks, if a list may follow it."""
+    """The line without marks if it can be a list's heading; otherwise ""."""
     said = " ".join(line.replace("*", " ").replace("#", " ").split())
     return said if said.endswith(":") else ""
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether the next line that is not blank is an item."""
+    """Whether the next line that is not blank is a list item."""
     return bool(_BULLET.match(text[end:].lstrip("\n")))
 
 

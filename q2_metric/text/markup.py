@@ -1,7 +1,7 @@
 """Removes marks that state nothing about the world: reasoning before an answer, citations, tags,
 emphasis, list numbers.
 
-They are overwritten with blanks, so every other character keeps its place.
+Marks are overwritten with blanks, so every other character keeps its position.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _NUMBERS = r"[\^#]?\d{1,3}(?:\s*[,;–-]\s*[\^#]?\d{1,3})*"
 
 _ATTRIBUTE = r"""\s+[a-z_:][\w:.-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
 
-# Text that a reader would see as a statement must not match: <the tower is tall>.
+# A text that a reader takes for a statement must not match: <the tower is tall>.
 _WHOLE = (
-    # A model's reasoning before its answer. The first tag may be missing because of the chat
-    # template, the last because of a token limit.
+    # A model's reasoning before its answer. The opening tag may be missing because the chat
+    # template contains it. The closing tag may be missing because of a token limit.
     re.compile(r"(?:<think(?:ing)?>|\A)(?:(?!</?think(?:ing)?>).)*+</think(?:ing)?>"
                r"|<think(?:ing)?>(?:(?!</?think(?:ing)?>).)*+\Z", re.DOTALL | re.IGNORECASE),
     re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL),
@@ -29,11 +29,11 @@ _WHOLE = (
     re.compile(r"【\d[^\s【】]{0,60}】"),
     re.compile(r"^[ \t]*#{1,6}(?=[ \t]+\S)", re.MULTILINE),
 )
-"""Matches are overwritten completely."""
+"""Patterns whose matches are overwritten completely."""
 
 
 def _around(sign: str, most: int) -> re.Pattern[str]:
-    """Signs on both sides of some words of a line."""
+    """A pattern for the sign on both sides of words of one line, as in "**bold**"."""
     return re.compile(rf"(?<![\w{sign}]){sign}{{1,{most}}}(?=\S)([^\n{sign}]{{1,300}})"
                       rf"(?<=\S){sign}{{1,{most}}}(?![\w{sign}])")
 
@@ -44,18 +44,18 @@ _AROUND = (
     _around("`", 3),
     _around("_", 2),
 )
-"""Matches are overwritten except for their group."""
+"""Patterns whose matches are overwritten except for the pattern's group."""
 
 _ENDING = re.compile(r"</(?:t[dh]|tr|li|p|h[1-6]|div|ul|ol|dt|dd|table)\s*>|<br\s*/?>",
                      re.IGNORECASE)
-"""Tags that end a cell, or a line."""
+"""Matches tags that end a cell or a line."""
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,5});")
 
 _GAP = re.compile(r"\s{2,}([.,;:!?)\]]?)")
-"""Blanks that removed marks leave behind."""
+"""Matches blanks that removed marks leave behind."""
 
 _ITEM = re.compile(r"^[ \t]*(\d{1,2})[.)](?=[ \t]+\S)", re.MULTILINE)
-"""How a line of a numbered list begins."""
+"""Matches the start of a numbered list item."""
 
 
 def unmarked(text: str) -> str:
@@ -72,13 +72,14 @@ def unmarked(text: str) -> str:
     for pattern in _AROUND:
         text = pattern.sub(_blank_around, text)
     items = _ITEM.findall(text)
-    if items[:2] == ["1", "2"]:  # one number alone may be part of what is said
+    if items[:2] == ["1", "2"]:  # a single number may be part of a statement
         text = _ITEM.sub(_blank, text)
     return text
 
 
 def laid_out(text: str) -> str:
-    """The text with the ends of HTML cells written as in Markdown and HTML line ends as newlines.
+    """Rewrites HTML tags that end cells or lines: the end of a cell becomes "|", a line end a
+    newline.
 
     The length stays the same.
 
@@ -89,7 +90,7 @@ def laid_out(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """The text without the blanks that marks left.
+    """The text without the blanks that removed marks left.
 
     >>> squeezed("It is    tall           .")
     'It is tall.'
@@ -100,19 +101,21 @@ def squeezed(text: str) -> str:
 
 
 def _end(match: re.Match[str]) -> str:
-    """The end of an HTML cell as Markdown writes it, or the end of a line as a newline."""
+    """The replacement for an HTML end tag: "|" for the end of a cell, a newline for the end of a
+    line."""
     sign = "|" if match.group()[2:4].lower() in ("td", "th") else "\n"
     return sign.ljust(len(match.group()))
 
 
 def _character(match: re.Match[str]) -> str:
-    """The character of an HTML entity, padded with blanks on the left to the entity's length."""
+    """The character that an HTML entity stands for, padded with blanks on the left to the entity's
+    length."""
     read = html.unescape(match.group()).replace("\u00a0", " ")
     return read.rjust(len(match.group())) if len(read) == 1 else match.group()
 
 
 def _blank(match: re.Match[str]) -> str:
-    # Line ends stay: they separate sentences.
+    # Line ends are kept, because they separate sentences.
     return re.sub(r"[^\n]", " ", match.group())
 
 

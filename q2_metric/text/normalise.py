@@ -8,13 +8,14 @@ from collections import Counter
 
 ARTICLES = frozenset({"a", "an", "the"})
 DROPPED = ARTICLES | {"in", "our"}
-"""Words that the authors' code drops: SQuAD's articles, and "in" and "our"."""
+"""Words that normalisation removes, as in the authors' code: SQuAD's articles, and "in" and "our".
+"""
 
 _PUNCTUATION = re.compile("[" + re.escape(string.punctuation) + "‘’“”«»–—…]")
 
 
 def normalise(text: str) -> str:
-    """Lower-case, strip punctuation, drop a/an/the/in/our, collapse blanks.
+    """Lower-cases a text, and removes punctuation, a/an/the/in/our and repeated blanks.
 
     >>> normalise("In the U.S., 1994")
     'us 1994'
@@ -24,7 +25,7 @@ def normalise(text: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a blank-separated list, as word lists are written."""
+    """The words of a blank-separated list. The word lists of this package are written so."""
     return frozenset(text.split())
 
 

@@ -12,17 +12,18 @@ from q2_metric.text.markup import unmarked
 
 _WORD = re.compile(r"[^\W\d_]+|\d[\d,.]*\d|\d")
 UNKNOWN = 0.5
-"""The share for a response without content words."""
+"""The share that is assumed for a response without content words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Shares in [0, 1] of a response's words that occur in the knowledge too.
+    """How much of a response's wording occurs in the knowledge, as shares in [0, 1].
 
     Attributes:
-        words: share of its content words, matched exactly or by stem; ``None`` if it has none.
-        numbers: share of its numbers; 1.0 if it has none.
-        phrases: share of its pairs of neighbouring words; 0.0 if it has none.
+        words: share of the response's content words, matched exactly or by stem; ``None`` if the
+            response has no content words.
+        numbers: share of the response's numbers; 1.0 if it has no numbers.
+        phrases: share of the response's pairs of neighbouring words; 0.0 if it has no pairs.
     """
 
     words: float | None
@@ -56,7 +57,7 @@ def stems(text: str) -> set[str]:
 
 
 def overlap(response: str, knowledge: str) -> Overlap:
-    """How much of the response's wording occurs in the knowledge.
+    """Measures how much of the response's wording occurs in the knowledge.
 
     >>> overlap("He painted in 1991.", "Bob paints; 1994.")
     Overlap(words=0.5, numbers=0.0, phrases=0.0)

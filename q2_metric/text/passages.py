@@ -1,8 +1,8 @@
-"""The part of a response that is read to ask a question about a span and to answer it.
+"""Finds the part of a response in which a question about a span is asked and answered.
 
-Over the whole response, both the cost of a question and the number of questions grow with the
-response's length, so the total cost would be quadratic. The span's sentence and its neighbours
-suffice.
+If each question were read with the whole response, the total cost would be quadratic, because both
+the cost of a question and the number of questions grow with the response's length. The span's
+sentence and its neighbours are enough.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Example, Span
 
 SENTENCES = 3
-"""Sentences of a passage: the span's own, one before and one after. At an end of the response, both
-neighbours are on one side, so a response of up to three sentences is its own passage."""
+"""Number of sentences of a passage: the span's own, one before and one after. At an end of the
+response, both neighbours are on one side. So a response of up to three sentences is one passage."""
 
 
 class Passages:
-    """The passages of a text."""
+    """The passages around spans of one text."""
 
     def __init__(self, text: str) -> None:
         sentences = split_sentences(text)
@@ -29,7 +29,7 @@ class Passages:
         self._ends = [end for _, end in sentences]
 
     def around(self, start: int, end: int) -> tuple[int, int]:
-        """(start, end) of the passage of the text's characters [start, end)."""
+        """The (start, end) of the passage around the characters [start, end) of the text."""
         first = bisect_right(self._starts, start) - 2
         last = bisect_left(self._ends, end) + 2
         first = max(0, min(first, len(self._starts) - SENTENCES))
@@ -41,10 +41,10 @@ class Passages:
 
 
 def in_passages(spans: Sequence[Span]) -> list[Span]:
-    """The spans, each in an example whose response is only the passage around it.
+    """Moves each span into an example whose response is only the passage around the span.
 
-    The response stays whole if it has up to three sentences, or if the span is not found at its
-    place.
+    The response stays whole if it has at most three sentences, or if it does not contain the span's
+    text at the span's position.
 
     >>> text = "Ann sings. Bob reads. Cid swims. Dan runs. Eve rows."
     >>> in_passages([Span(Example(text, ""), "Eve", 43)])[0].example.response

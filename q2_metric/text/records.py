@@ -1,4 +1,4 @@
-"""Reads JSON in a text: each value with its name and the record it belongs to."""
+"""Reads JSON in a text: each value with its field name and the record to which it belongs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[\],:]')
 _NAMES = ("name", "title", "label", "id")
-"""Fields that name a record; the first one present is used."""
+"""Fields whose value names a record. The first one that the record has is used."""
 _READ = {"true": "true", "false": "false, not true", "null": "unknown"}
 _HAS = re.compile(r"(has|have|with|includes|supports) (.+)")
 _IS = re.compile(r"(?:(?:is|are) (?P<state>.+)|(?:(?P<of>.+) )?(?P<done>[a-z]+ed|open|closed|free"
@@ -20,7 +20,8 @@ LONGEST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A value of a record: the words before it, the value as text, and its character range."""
+    """A value of a record: the words to put before it, the value as text, and its character range.
+    """
 
     before: str
     value: str
@@ -30,7 +31,8 @@ class Told:
 
 @dataclass(slots=True)
 class _Record:
-    """A JSON object during reading: the record it belongs to, and its plain fields."""
+    """A JSON object that is being read: the record it belongs to, and its fields with plain values.
+    """
 
     key: str = ""
     fields: list[tuple[str, str, int, int]] = field(default_factory=list)
@@ -87,7 +89,7 @@ def _of(record: _Record) -> Iterator[Told]:
 
 
 def _stated(name: str, owner: str, value: str) -> str:
-    """What a field that is true or false says, as a sentence; "" if its name has no known form.
+    """The sentence that a true or false field stands for; "" if the field's name has no known form.
 
     >>> _stated("has pool", "Hotel Mar", "false, not true"), _stated("pets allowed", "", "true")
     ('Hotel Mar has no pool. ', 'Pets are allowed. ')

@@ -1,9 +1,9 @@
 """Repairs tokenised, lower-case dialogue text so that a parser of edited English reads it.
 
-Dialogue systems trained on Wizard of Wikipedia write ``i ' m not sure , but it ' s from the
-u . s .``; a parser trained on edited English reads ``I'm not sure, but it's from the U.S.``
-far better. A repair only deletes blanks and changes the case of single characters, so
-every character of the repaired text has exactly one place in the original.
+Dialogue systems trained on Wizard of Wikipedia write ``i ' m not sure , but it ' s from the u . s
+.``. A parser trained on edited English parses ``I'm not sure, but it's from the U.S.`` far better.
+A repair only deletes blanks and changes the case of single characters. So every character of the
+repaired text has exactly one position in the original.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from q2_metric.text.truecase import capitalised, truecase
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A repaired text. Character ``i`` of ``text`` is at ``places[i]`` of ``original``.
+    """A repaired text. Character ``i`` of ``text`` is at position ``places[i]`` of ``original``.
 
-    ``raised`` are the characters of ``text`` that are capitals only because they start a sentence.
+    ``raised`` holds the positions of characters of ``text`` that are capitals only because they
+    start a sentence.
     """
 
     original: str
@@ -28,11 +29,12 @@ class Repaired:
     raised: frozenset[int] = frozenset()
 
     def to_original(self, start: int, end: int) -> tuple[int, int]:
-        """(start, end) in the original of the non-empty slice [start, end) of ``text``."""
+        """Maps a non-empty slice [start, end) of ``text`` to (start, end) in ``original``."""
         return self.places[start], self.places[end - 1] + 1
 
     def from_original(self, start: int, end: int) -> tuple[int, int] | None:
-        """(start, end) in ``text`` of what remains of the original's slice [start, end)."""
+        """Maps a slice [start, end) of ``original`` to (start, end) in ``text``; ``None`` if all
+        its characters were deleted."""
         left, right = bisect_left(self.places, start), bisect_left(self.places, end)
         return (left, right) if left < right else None
 

@@ -1,4 +1,4 @@
-"""Tree search for the unit that supports a sentence (SCALE, section 3.2)."""
+"""Tree search for the unit of the knowledge that supports a sentence (SCALE, section 3.2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class UnitRange:
-    """Units [first, last) of the knowledge in the search with number ``search``."""
+    """The units [first, last) of the search with the index ``search``."""
 
     search: int
     first: int
@@ -17,7 +17,7 @@ class UnitRange:
 
 
 def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
-    """[first, last) in at most ``branches`` parts whose sizes differ by at most one.
+    """Divides [first, last) into at most ``branches`` parts whose sizes differ by at most one.
 
     >>> divide(0, 5, 2)
     [(0, 3), (3, 5)]
@@ -32,7 +32,7 @@ def divide(first: int, last: int, branches: int) -> list[tuple[int, int]]:
 
 
 def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tuple[int, int]]:
-    """[first, last) halved until each part has at most ``limit`` tokens or is one unit."""
+    """Halves [first, last) until each part has at most ``limit`` tokens or is one unit."""
     if last - first <= 1 or sum(sizes[first:last]) <= limit:
         return [(first, last)]
     return [
@@ -45,11 +45,11 @@ def fitting(sizes: Sequence[int], first: int, last: int, limit: int) -> list[tup
 def search_each(
     counts: Sequence[int], judge: Callable[[Sequence[UnitRange]], Sequence[float]]
 ) -> list[int | None]:
-    """Like :func:`tree_search`, but judges each unit alone. It suits searches of a few units.
+    """Like :func:`tree_search`, but judges each unit alone. This suits searches over a few units.
 
     Args:
-        counts: how many units each search has.
-        judge: one score for each part, in order.
+        counts: the number of units of each search.
+        judge: returns one score for each range of units, in order.
     """
     parts = [UnitRange(i, n, n + 1) for i, count in enumerate(counts) for n in range(count)]
     best: dict[int, tuple[float, int]] = {}
@@ -65,17 +65,17 @@ def tree_search(
     branches: int = 2,
     limit: int = 512,
 ) -> list[int | None]:
-    """The best unit of each search, or ``None`` where there is no unit.
+    """The index of the best unit of each search; ``None`` for a search without units.
 
-    Each level divides the current best part into ``branches`` parts and keeps the best of
-    them: O(branches * log n) judgements per search. All searches share one call of ``judge``
-    per level. Parts over ``limit`` tokens are divided further first. The earlier part wins a
-    tie.
+    Each level divides the current part into ``branches`` parts and keeps the best of them. This
+    takes O(branches * log n) judgements per search. All searches share one call of ``judge`` per
+    level. A part of more than ``limit`` tokens is divided before it is judged. Of equal parts, the
+    earlier one is kept.
 
     Args:
-        sizes: the tokens of each unit (sentence, utterance), for each search.
-        judge: one score for each part, in order.
-        branches: parts a level, at least 2.
+        sizes: for each search, the number of tokens of each unit (sentence, utterance).
+        judge: returns one score for each range of units, in order.
+        branches: number of parts at each level, at least 2.
 
     Raises:
         ValueError: ``branches`` is below 2 (the search would never end).

@@ -1,6 +1,7 @@
 """Rules that cut text into sentences, including tokenised lower-case text. They need no model.
 
-On dialogue, rules beat a parser's own boundaries: a small model cuts at almost any "i".
+On dialogue, rules are better than a parser's boundaries, because a small model cuts at almost any
+"i".
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from collections.abc import Sequence
 from q2_metric.text.normalise import words
 
 MAX_SENTENCE = 2000
-"""Characters after which a sentence is cut at a blank, so that any text can be parsed."""
+"""Maximum characters of a sentence. A longer sentence is cut at a blank, so that any text can be
+parsed."""
 
-# Possessive, and never from the middle of a run of marks: backtracking would be exponential.
+# Possessive quantifiers, which start only at the beginning of a run of marks. Otherwise
+# backtracking would take exponential time.
 _ENDING = re.compile(
     r"(?:(?<![.!?…])[.!?…]++(?:\s[.!?…]++)*(?:\s?[\"'”’)\]»]+(?=\s|$))?(?=\s|$))|\n\s*"
-    r"|(?<=[^\W\d_]{2})\.(?=[^\W\d_]{2})"  # the blank is missing
+    r"|(?<=[^\W\d_]{2})\.(?=[^\W\d_]{2})"  # a full stop without a blank
 )
 _GLUED = re.compile(r"([^\W\d_]+)(?=[\s,;:'’!?]|\.?(?:\s|$))")
 _IN_ADDRESSES = words(
@@ -27,7 +30,7 @@ _TITLES = words(
     "mr mrs ms mx messrs mme mlle dr drs st ste prof gen maj col lt sgt cpl capt cmdr adm brig pvt "
     "rep reps sen sens gov rev hon pres supt insp fr br sr amb atty"
 )
-"""Titles before a name, after which no sentence ends."""
+"""Titles before a name. A full stop after a title does not end a sentence."""
 _ABBREVIATIONS = _TITLES | words(
     "jr esq vs ft mt mts ave blvd rd hwy sq approx dept dist div est al inc ltd co corp llc bros "
     "assn assoc intl natl univ inst govt mfg cf ca viz etc resp incl excl max min avg temp "
@@ -40,7 +43,8 @@ _ABBREVIATIONS = _TITLES | words(
 _CAPITAL_ABBREVIATIONS = words(
     "ark del ga ill ind la mass md miss mo ore pa wash mon wed sat sun mar sep me cal cir ct"
 )
-"""Abbreviations that are also words. Only the capital decides: "Ill." is a state, "ill." is not."""
+"""Abbreviations that are also words. They are abbreviations only with a capital: "Ill." is a state,
+"ill." is a word."""
 _APART = {("i", "e"), ("ph", "d")}
 """Abbreviations in tokenised text: "i . e ." and "ph . d ."."""
 _NUMBERED = words(
@@ -58,14 +62,14 @@ _LAST_WORD = re.compile(r"(?:\b[a-zA-Z] ?\. ?)*[\w-]+\s?$")
 
 
 def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
-    """Whether this run of full stops, marks or newlines ends a sentence."""
+    """Whether the matched full stops, marks or newlines end a sentence."""
     if match.group().isspace():
         return True
     if match.end() < len(text) and text[match.end()].isalnum():
         return _is_glued(text, match.start(), lower)
     following = text[match.end() : match.end() + 40].split(None, 1)
     if not following or match.group().strip("\"'”’)]» ") != ".":
-        # "!", "?" and "..." end a sentence, unless the next word is in lower case.
+        # "!", "?" and "..." end a sentence, unless the next word begins with a lower-case letter.
         return lower or not following or not following[0][0].islower()
     nearby = _LAST_WORD.search(text[max(0, match.start() - 24) : match.start()])
     last = nearby.group().replace(" ", "").lower() if nearby else ""
@@ -78,7 +82,7 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
         starters = _STARTERS if capital else _SUBJECT_STARTERS if lower else frozenset[str]()
         return last not in _TITLES and word.strip(",.").lower() in starters
     if _INITIALS.fullmatch(last) and last != "i":
-        # An initial ("j . r . r . tolkien"), unless a sentence plainly starts.
+        # An initial ("j . r . r . tolkien"), unless a new sentence clearly starts.
         return word.lower() in _STARTERS - {"a", "i"}
     if last.isdigit() and len(last) <= 3 and word[0].isdigit():
         return False  # "1 . 5"
@@ -86,7 +90,7 @@ def _ends(text: str, match: re.Match[str], lower: bool) -> bool:
 
 
 def _is_glued(text: str, stop: int, lower: bool) -> bool:
-    """Whether a full stop between two words ends a sentence and the blank is missing.
+    """Whether a full stop between two words ends a sentence although no blank follows.
 
     Examples: "a business.Global sales", and in a text without capitals "a business.global sales",
     but not "example.com" or "Mrs.Smith".
@@ -105,7 +109,8 @@ def _is_glued(text: str, stop: int, lower: bool) -> bool:
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """(start, end) characters of the sentences of ``text``: blanks are trimmed, none are empty.
+    """The character range (start, end) of each sentence, without blanks at the ends. No range is
+    empty.
 
     Every character that is not blank lies in exactly one sentence.
 
@@ -134,7 +139,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """[start, end) in pieces of at most ``MAX_SENTENCE`` characters, cut at blanks."""
+    """Cuts [start, end) at blanks into pieces of at most ``MAX_SENTENCE`` characters."""
     pieces = []
     while end - start > MAX_SENTENCE:
         blank = text.rfind(" ", start + 1, start + MAX_SENTENCE)
@@ -145,8 +150,9 @@ def _at_most(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 class RuleSentences:
-    """A sentence splitter that uses these rules. It needs no parse, so its time is linear."""
+    """A sentence splitter that uses these rules. Its time is linear in the text, because it needs
+    no parse."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """(start, end) characters of the sentences of each text."""
+        """The character range (start, end) of each sentence, for each text."""
         return [split_sentences(text) for text in texts]

@@ -1,7 +1,8 @@
-"""Reads tables in a text: each cell with its row and its column.
+"""Rewrites tables in a text, so that each cell is read with its row and its column.
 
 Markdown tables and lines of cells separated by tabs or commas become sentences that a model can
-read: "The Population of Brena is 18,400." So does JSON (:mod:`q2_metric.text.records`).
+read: "The Population of Brena is 18,400." JSON also becomes sentences
+(:mod:`q2_metric.text.records`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from q2_metric.text.records import told
 
 LEAST_LINES = 3
-"""Minimum lines of a table with commas, since prose has commas too. Other tables need two."""
+"""Minimum lines of a table with commas, because prose contains commas too. Other tables need two
+lines."""
 LONGEST_CELL = 60
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
@@ -21,7 +23,7 @@ _NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,]*\s?%?")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of the text as models read it, with its place in the original text."""
+    """A piece of the text as models read it, with its position in the original text."""
 
     text: str
     start: int
@@ -37,7 +39,7 @@ _Line = list[_Cell]
 
 
 def read_tables(text: str) -> list[Piece]:
-    """The text in pieces. The pieces of a table form its sentences.
+    """Cuts a text into pieces. The pieces of a table together form the table's sentences.
 
     >>> [piece.text for piece in read_tables("|City|River|\\n|--|--|\\n|Aldo|Irr|")]
     ['The River of Aldo is ', 'Irr', '.\\n']
@@ -69,7 +71,7 @@ def _sentences(table: list[_Line]) -> Iterator[Piece]:
 
 
 def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
-    """Where each table begins and ends, and its lines: the header and the rows."""
+    """The start and end of each table, and its lines: the header and the rows."""
     lines = [(match.start(), match.end(), match[0]) for match in re.finditer(r"[^\n]+", text)]
     at = 0
     while at < len(lines):
@@ -85,7 +87,7 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
 
 
 def _last_line(lines: list[tuple[int, int, str]], first: int, sign: str) -> int:
-    """The index after the last line with as many of the signs as the first line."""
+    """The index after the last line that has as many separators ``sign`` as the first line."""
     count, last = lines[first][2].count(sign), first
     while count and last < len(lines) and lines[last][2].count(sign) == count:
         last += 1
@@ -105,7 +107,7 @@ def _cells(line: str, start: int, sign: str) -> _Line:
 
 
 def _is_table(table: list[_Line], sign: str) -> bool:
-    """Whether lines of cells are a table: a header of words over rows of short cells."""
+    """Whether lines of cells are a table, that is, a header of words above rows of short cells."""
     if len(table) < (LEAST_LINES if sign == "," else 2) or len(table[0]) < 2:
         return False
     cells = [cell for line in table for cell in line]
@@ -115,6 +117,6 @@ def _is_table(table: list[_Line], sign: str) -> bool:
         return False
     if any(not cell.text or _NUMBER.fullmatch(cell.text) for cell in table[0]):
         return False
-    # Lines with commas may be prose or verse. In a table, each row has figures.
+    # Lines with commas may be prose or verse. In a table, each row contains digits.
     return sign != "," or all(
         any(_NUMBER.fullmatch(cell.text) for cell in row) for row in table[1:])

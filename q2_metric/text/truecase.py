@@ -1,4 +1,4 @@
-"""Capitals for lower-case text: "I", starts of sentences, names."""
+"""Gives lower-case text its capitals: "I", starts of sentences, names."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from functools import lru_cache
 from q2_metric.text.normalise import words
 from q2_metric.text.sentences import split_sentences
 
-# Function words that titles capitalise ("The Lord of the Rings"): never raised by a hint.
+# Function words that titles capitalise ("The Lord of the Rings"). The knowledge's capitals never
+# capitalise them.
 _NEVER_RAISED = words(
     "a an and are as at be but by for from had has have he her his if in into is it its not "
     "of on or our out she so than that the their them then there these they this to was we "
     "were what when which who will with would you your my no yes do does did can all one two "
     "also after before first new most some many more other such"
 )
-# Words that English always writes with a capital and whose lower-case form has no other meaning
-# ("may", "march", "turkey", "china", "polish" are left to the hint).
+# Words that English always writes with a capital and whose lower-case form has no other meaning.
+# For "may", "march", "turkey", "china" and "polish", the knowledge's capitals decide.
 _ALWAYS_RAISED = words(
     "monday tuesday wednesday thursday friday saturday sunday january february april june "
     "july august september october november december christmas american americans british "
@@ -37,7 +38,7 @@ _NAME_GOES_ON = re.compile(r" [A-Z][a-z]")  # "Bob Ross" at the start of a sente
 
 @lru_cache(maxsize=1024)
 def capitalised(knowledge: str) -> dict[str, str]:
-    """Words that ``knowledge`` capitalises inside a sentence, keyed by their lower-case form.
+    """The words that ``knowledge`` capitalises inside a sentence, keyed by their lower-case form.
 
     >>> capitalised("The painter Bob Ross had red hair.")
     {'bob': 'Bob', 'ross': 'Ross'}
@@ -59,9 +60,9 @@ def capitalised(knowledge: str) -> dict[str, str]:
 
 
 def truecase(text: str, hints: dict[str, str]) -> tuple[str, frozenset[int]]:
-    """Capitalises "I", sentence starts and names in a lower-case text; the length is kept.
+    """Capitalises "I", sentence starts and names in a lower-case text. The length does not change.
 
-    Also returns which characters are capitals only because they start a sentence.
+    The second result has the positions of capitals that only mark the start of a sentence.
     """
     letters = list(text)
     starts = {start for start, _ in split_sentences(text)}

@@ -1,6 +1,7 @@
-"""Cuts long token sequences into windows, for chunks and for models' rows.
+"""Cuts long token sequences into windows, for chunks and for the inputs of models.
 
-All callers use :func:`window_bounds`. The windows of scale-score, which leave gaps, are kept too.
+:func:`window_bounds` computes all windows, except those of the package scale-score, which leave
+gaps (:func:`authors_windows`).
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ import math
 from collections.abc import Sequence
 
 PAPER_CHUNK_SIZE = 512
-"""Tokens of a chunk (SCALE, section 4.1; the authors' later code uses 1000)."""
+"""Number of tokens of a chunk (SCALE, section 4.1). The authors' later code uses 1000."""
 
 
 def window_bounds(
     count: int, size: int, step: int, *, full_last: bool = False
 ) -> list[tuple[int, int]]:
-    """[first, last) of windows of at most ``size`` that cover ``count`` tokens.
+    """The range [first, last) of each window of at most ``size`` tokens; together they cover
+    ``count`` tokens.
 
-    Each window begins ``step`` after the one before. The last window ends with the tokens and is
-    never inside the one before; with ``full_last`` it begins earlier, so that it is as long as the
-    others. For no tokens there is one empty window.
+    Each window begins ``step`` tokens after the window before. The last window ends with the last
+    token and never lies inside the window before. With ``full_last``, the last window begins
+    earlier, so that it is as long as the others. If ``count`` is 0, the result is one empty window.
 
     >>> window_bounds(9, 4, 3), window_bounds(9, 4, 3, full_last=True)
     ([(0, 4), (3, 7), (6, 9)], [(0, 4), (3, 7), (5, 9)])
@@ -32,10 +34,12 @@ def window_bounds(
 
 
 def authors_windows(count: int, size: int, overlap: float) -> list[tuple[int, int]]:
-    """[first, last) of the windows of ``size`` over ``count`` tokens in the package scale-score.
+    """The range [first, last) of each window that the package scale-score makes of ``count``
+    tokens.
 
-    Their number is computed with the exact step, but they are placed with the rounded step. So a
-    last window may lie inside the one before, and the end of a very long text may be in no window.
+    scale-score computes the number of windows with the exact step, but places them with the rounded
+    step. So a last window may lie inside the window before, and the end of a very long text may be
+    in no window.
 
     >>> authors_windows(10, 8, overlap=0.25)
     [(0, 8), (6, 10)]
@@ -50,13 +54,13 @@ def chunks(
 ) -> list[tuple[int, int]]:
     """Character ranges of chunks of at most ``size`` tokens.
 
-    Neighbours share ``overlap`` of their tokens, in [0, 1). Every token is covered, and
-    the last chunk ends with the text and is never inside the one before.
+    Neighbouring chunks share the fraction ``overlap`` of their tokens. Every token is in a chunk.
+    The last chunk ends with the text and never lies inside the chunk before.
 
     Args:
         offsets: (start, end) characters of the text's tokens, in order.
-        size: tokens of a chunk, at least 1.
-        overlap: share of a chunk that the next repeats.
+        size: number of tokens of a chunk, at least 1.
+        overlap: share of a chunk that the next chunk repeats, in [0, 1).
 
     Raises:
         ValueError: ``size`` or ``overlap`` is out of range.
@@ -82,7 +86,7 @@ def sentence_chunks(
 ) -> list[tuple[int, int]]:
     """Character ranges of chunks of whole sentences, each of at most ``size`` words.
 
-    A longer sentence is a chunk of its own.
+    A sentence of more than ``size`` words is a chunk of its own.
 
     >>> sentence_chunks("A b. C d. E.", [(0, 4), (5, 9), (10, 12)], size=4)
     [(0, 9), (10, 12)]

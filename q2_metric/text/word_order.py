@@ -1,10 +1,11 @@
-"""Detects shuffled English words, by how likely each word is after the word before it.
+"""Detects shuffled English words by how likely each word is after the word before.
 
-The knowledge's words in random order overlap with it completely and state nothing. The test is a
-likelihood ratio of two models of a text: each word depends on the word before it, as in English,
-or is independent of it, as after a shuffle. Words are replaced by classes, so that the topic does
-not matter: a function word is its own class, any other word is represented by its ending.
-``python -m tools.training.word_order`` counts the table of log ratios (``word_order.tsv``).
+A response could consist of the knowledge's words in random order. It would overlap with the
+knowledge completely and state nothing. The test is the likelihood ratio of two models of a text. In
+the first, each word depends on the word before, as in English. In the second, each word is
+independent of it, as after a shuffle. Words are replaced by classes, so that the topic does not
+matter. A function word is a class of its own. Any other word is represented by its ending. ``python
+-m tools.training.word_order`` makes the table of log ratios (``word_order.tsv``).
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ from itertools import pairwise
 TABLE = "word_order.tsv"
 ENDINGS = ("ing", "ed", "ly", "s", "er", "ion", "al", "y")
 BREAK = "|"
-"""The class of punctuation and of a text's start and end."""
+"""The class of punctuation, and of the start and the end of a text."""
 CLIP = 4.0
-"""Maximum size of one log ratio, in nats, so that one slip does not decide."""
+"""Maximum absolute value of one log ratio, in nats, so that a single error does not decide."""
 STEP = 0.1
-"""Resolution of the table's numbers; each is written as one character."""
+"""Step between the table's numbers. Each number is written as one character."""
 
 LEAST = 8
-"""Minimum number of neighbouring pairs for a decision."""
+"""Minimum number of neighbouring pairs of words for a decision."""
 SUM, MEAN = -6.0, -0.3
-"""In a shuffled text, the sum of the log ratios is below ``SUM`` and their mean below ``MEAN``, in
-nats. Lists of names, headlines and other languages have low sums and means near 0."""
+"""A text counts as shuffled if the sum of its log ratios is below ``SUM`` and their mean below
+``MEAN``, in nats. Lists of names, headlines and other languages have low sums, but means near 0."""
 
 _WORD = re.compile(r"[^\W_]+(?:['&/.-][^\W_]+)*|[.,;:!?…–—]+|-+(?!\w)")
 _NO_WORD = re.compile(r"\S*(?:://|www\.|@)\S*|(?<!\w)[\"“‘']\w+[\"”’'](?!\w)")
-"""An address, or a quoted word that the text is about: "the"."""
+"""Matches an address, or a quoted word that the text is about: "the"."""
 CONTRACTED = re.compile(r"(?:n't|'(?:s|m|re|ve|ll|d|t))$")
-"""The ending that a contraction adds to its word."""
+"""Matches the ending that a contraction adds to its word."""
 
 
 def in_no_order(text: str) -> bool:
@@ -43,7 +44,7 @@ def in_no_order(text: str) -> bool:
     Short texts have too little evidence, so the answer for them is no.
 
     Args:
-        text: lower-case, contractions in one piece ("it's").
+        text: in lower case, with contractions in one piece ("it's").
 
     >>> in_no_order("the 1889 it paris in is opened the in tower and of symbol a paris")
     True
@@ -57,9 +58,9 @@ def in_no_order(text: str) -> bool:
 def classes(text: str, known: Container[str]) -> list[str | None]:
     """The class of each word and break of a lower-case text.
 
-    Words in ``known`` are classes of their own. Words that may stand anywhere have no class: a
-    number, a single letter, an address, a word in quotes, and a word alone between breaks, as
-    in a list.
+    Each word in ``known`` is a class of its own. A word that may stand anywhere has no class
+    (``None``): a number, a single letter, an address, a word in quotes, or a word alone between two
+    breaks, as in a list.
     """
     row: list[str | None] = [BREAK]
     for word in _WORD.findall(_NO_WORD.sub(" 0 ", text)):
@@ -85,7 +86,7 @@ def _class(word: str, known: Container[str]) -> str | None:
 
 
 def _ratios(text: str) -> list[float]:
-    """The log ratio of each word and the word before it, if both have a class."""
+    """The log ratio of each word after the word before, if both words have a class."""
     table = _table()
     return [table[one][other] for one, other in pairwise(classes(text, table))
             if one is not None and other is not None]
@@ -93,7 +94,7 @@ def _ratios(text: str) -> list[float]:
 
 @cache
 def _table() -> dict[str, dict[str, float]]:
-    """log P(class | class before) - log P(class), clipped."""
+    """The table by class before and class: log P(class | class before) - log P(class), clipped."""
     text = files(__package__).joinpath(TABLE).read_text(encoding="ascii")
     rows = [line.split("\t") for line in text.splitlines()]
     names = [name for name, _ in rows]
@@ -101,7 +102,7 @@ def _table() -> dict[str, dict[str, float]]:
 
 
 def letter(number: float) -> str:
-    """How the table writes a number."""
+    """The character by which the table writes a number."""
     return chr(round((max(-CLIP, min(CLIP, number)) + CLIP) / STEP) + ord("!"))
 
 

@@ -1,11 +1,11 @@
-"""Values in texts: numbers, shares, money, quantities, dates, times of day; and their comparison.
+"""Finds and compares values in texts: numbers, shares, money, quantities, dates, times of day.
 
 One value has many notations ("25", "twenty-five"; "3 km", "3,000 metres"; "4 May 2021",
-"2021-05-04"). :func:`values_in` finds the values of a text, :func:`compare_values` says whether two
-values agree, :func:`compare_answers` compares two answers to one question, and
+"2021-05-04"). :func:`values_in` finds the values of a text. :func:`compare_values` says whether two
+values agree. :func:`compare_answers` compares two answers to one question.
 :func:`contradicted_values` compares a claim with a passage. :func:`follows`, :func:`by_row`,
 :func:`ranks`, :func:`of_another`, :func:`respectively`, :func:`mispaired`, :func:`changed`,
-:func:`share_of` and :func:`worked_out` say what values decide about a claim as a whole.
+:func:`share_of` and :func:`worked_out` decide about a whole claim by its values.
 """
 
 from q2_metric.text.values.arithmetic import changed, combines, share_of, worked_out

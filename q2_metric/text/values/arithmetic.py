@@ -1,7 +1,7 @@
 """Checks sums, differences and directions that a claim derives from values of the knowledge.
 
-A claim is checked only if the sentences have no other values of the same kind. All other claims
-are left to the network.
+A claim is checked only if the sentences have no other values of the same kind. The network judges
+all other claims.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ DAY_SECONDS = 86_400
 def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> bool | None:
     """Whether arithmetic over the values of the sentences agrees with the claim.
 
-    ``None`` if the claim derives nothing that can be checked. A sum that is stated anywhere in
-    the ``knowledge`` is not refuted.
+    ``None`` if the claim derives nothing that can be checked. A sum that the ``knowledge`` states
+    anywhere is not refuted.
 
     >>> shops = ["The first shop sold 12 lamps and the second sold 8 lamps."]
     >>> worked_out("Together they sold 20 lamps.", shops), worked_out("They sold 28 lamps.", shops)
@@ -67,8 +67,8 @@ def worked_out(claim: str, sentences: Sequence[str], knowledge: str = "") -> boo
 
 
 def changed(claim: str, sentence: str) -> bool:
-    """Whether a sentence has the claimed change in the other direction, or "to" a value and not
-    "by" it.
+    """Whether a sentence contradicts a claimed change: the direction is the other one, or the
+    change is "to" a value and not "by" this value.
 
     >>> changed("Sales fell to 8 million.", "Sales of 8 million, up from 7 million, were reported.")
     True
@@ -89,7 +89,7 @@ def changed(claim: str, sentence: str) -> bool:
 
 
 def _way(text: str) -> str:
-    """The only direction of change in a text: "up", "down" or ""."""
+    """"up" or "down" if the text names only this direction of change; otherwise ""."""
     up, down = _ROSE.search(text), _FELL.search(text)
     return "" if bool(up) == bool(down) else "up" if up else "down"
 
@@ -120,14 +120,14 @@ def share_of(claim: str, sentences: Sequence[str]) -> bool | None:
 
 
 def combines(claim: str) -> bool:
-    """Whether a claim states a sum or a mean, which the knowledge need not state."""
+    """Whether a claim states a sum or a mean. The knowledge need not state this value itself."""
     return bool(_TOTAL.search(claim) or _MEAN.search(claim))
 
 
 def _combined(
     claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
 ) -> bool | None:
-    """Whether the claim's sum or mean agrees with the values that count the same things."""
+    """Whether the claim's sum or mean agrees with the known values of the same things."""
     claimed = [value for value in own if value.kind in ("number", "money", "quantity")
                and not _few(value, claim)]
     if len(claimed) != 1:
@@ -138,7 +138,7 @@ def _combined(
              and one.low == one.high and not _few(one, text)]
     if value.kind == "number":
         said = [_counted(text, one) for one in parts]
-        # "72, 80 and 88 points": what is counted is named once.
+        # "72, 80 and 88 points": the counted thing is named only once.
         if not counted or not said or not (said[-1] & counted) or any(
             of and not of & counted for of in said
         ):
@@ -155,7 +155,8 @@ def _combined(
 
 
 def _few(value: Value, text: str) -> bool:
-    """Whether a number only counts things, as in "the two shops", and is not their sum."""
+    """Whether a number only says how many things there are, as in "the two shops", and is not their
+    sum."""
     before = text[max(0, value.start - 4) : value.start].lower()
     told = before.endswith(("the ", "all ")) or not text[value.start].isdigit()
     return value.kind == "number" and value.low <= 10 and told
@@ -167,7 +168,8 @@ def _counted(text: str, value: Value) -> set[str]:
 
 
 def _compared(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Checks "Lake Bor is deeper than Lake Ana", where each of the two has one value."""
+    """Checks a comparison such as "Lake Bor is deeper than Lake Ana". Each of the two must have one
+    value."""
     match = _THAN.search(claim)
     if match is None or values_in(claim) or match[1].lower() in ("older", "younger"):
         return None
@@ -187,7 +189,8 @@ CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
 
 
 def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:
-    """The only value in the parts that have these words and none of the other words."""
+    """The value in those parts that contain these words and none of the other words, if there is
+    only one."""
     if not words or not others:
         return None
     values = [value for part in parts if words <= stems(part) and not others & stems(part)
@@ -196,7 +199,7 @@ def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Valu
 
 
 def _lasted(claim: str, own: Sequence[Value], known: Sequence[Value]) -> bool | None:
-    """Checks "for 20 years" if something began in 1990 and ended in 2010."""
+    """Checks a duration such as "for 20 years" against a beginning in 1990 and an end in 2010."""
     if len(own) != 1 or own[0].kind != "quantity" or "time" not in own[0].unit:
         return None
     years = sorted(_year(value) for value in known if _is_year(value))
@@ -222,8 +225,8 @@ def _year(value: Value) -> int:
 def _direction(
     claim: str, own: Sequence[Value], text: str, known: Sequence[Value]
 ) -> bool | None:
-    """Checks "lost members between 2020 and 2022" against "In 2020 it had 300 members; in 2022 it
-    had 240"."""
+    """Checks a direction such as "lost members between 2020 and 2022" against "In 2020 it had 300
+    members; in 2022 it had 240"."""
     up, down = bool(_UP.search(claim)), bool(_DOWN.search(claim))
     years = [value for value in known if _is_year(value)]
     numbers = [value for value in known if value.kind in ("number", "money")

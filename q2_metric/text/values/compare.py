@@ -1,4 +1,4 @@
-"""Compares values: whether two values agree."""
+"""Decides whether two values agree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from q2_metric.text.values.times import NOON, plain_year, yearless
 from q2_metric.text.values.value import Value
 
 _SLACK = 0.006
-"""Share by which two amounts in different units may differ, because conversions are rounded."""
+"""Share by which two amounts in different units may differ, because people round conversions."""
 _PAPER = 1e-9
 _HEDGES = frozenset(
     "about around approximately approx roughly circa some nearly almost just over under more less "
@@ -28,7 +28,7 @@ _COUNTED = re.compile(r"[ \u00a0-]+((?:[A-Za-z]+[ -]){0,2}[A-Za-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A value of a claim as written, and the passage's different value for the same thing."""
+    """A claim's value as written, and the passage's different value of the same thing."""
 
     claimed: str
     known: str
@@ -37,8 +37,9 @@ class Disagreement:
 def compare_values(claimed: Value, known: Value) -> bool | None:
     """Whether a claimed value agrees with a known one; ``None`` if this cannot be decided.
 
-    It agrees if it is the known value in another notation, or contains it: "in the 1970s" contains
-    1972, "more than 300" 412, "about 42 km" 41.9 km. It disagrees if the two do not overlap.
+    The claimed value agrees if it is the known value in another notation or contains the known
+    value. "in the 1970s" contains 1972, "more than 300" contains 412, and "about 42 km" contains
+    41.9 km. The two values disagree if they do not overlap.
 
     >>> one = lambda text: values_in(text)[0]
     >>> compare_values(one("3,000 metres"), one("3 km")), compare_values(one("8 pm"), one("18:00"))
@@ -65,7 +66,7 @@ def compare_values(claimed: Value, known: Value) -> bool | None:
     if other.low < other.high and one.kind in ("clock", "date") and one.low in (
         other.low, other.high
     ):
-        return True  # "starts at 9", of "9 to 12"
+        return True  # "starts at 9" agrees with "9 to 12"
     if own[0] <= others[1] and others[0] <= own[1]:
         return None
     return _rounded(one, other)
@@ -79,7 +80,7 @@ def _weekdays(claimed: Value, known: Value) -> bool | None:
 
 
 def _rounded(claimed: Value, known: Value) -> bool | None:
-    """Whether the claimed value is the known value rounded; both are exact and differ."""
+    """Whether the claimed value is the known value rounded. Both values are exact and differ."""
     rounds = claimed.kind in ("number", "money", "quantity", "share") and claimed.near is None
     if not rounds or claimed.low != claimed.high:
         return False
@@ -87,17 +88,17 @@ def _rounded(claimed: Value, known: Value) -> bool | None:
     if not step:
         return False
     while value and step < abs(value) and math.isclose(value / (step * 10) % 1, 0, abs_tol=1e-9):
-        step *= 10  # trailing zeros are not precision
+        step *= 10  # trailing zeros do not show precision
     if known.low != known.high or not value or abs(value - exact) > step / 2 * (1 + _PAPER):
         return False
     digits = math.log10(abs(value) / step)
     if known.step >= step - _PAPER * step and claimed.kind != "share":
-        return False  # the known one is not more exact
+        return False  # the known value has no more digits
     return True if digits >= 1 else None
 
 
 def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """Both values converted to one kind; ``None`` if they have no kind in common."""
+    """Both values converted to one kind; ``None`` if no kind suits both."""
     kinds = {claimed.kind, known.kind}
     if len(kinds) == 1:
         if claimed.kind == "quantity" and claimed.unit != known.unit:
@@ -113,7 +114,7 @@ def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
         in_units = bool(small) and any(
             math.isclose(large / small, factor) for factor in (1e3, 1e6, 1e9))
         return None if in_units else (claimed, known)
-    if kinds == {"number", "date"}:  # "1200" may be either
+    if kinds == {"number", "date"}:  # "1200" may be a number or a year
         one, other = (plain_year(each) if each.unit == "year" else each
                       for each in (claimed, known))
         return (one, other) if one.kind == other.kind else None
@@ -121,7 +122,7 @@ def _in_one_kind(claimed: Value, known: Value) -> tuple[Value, Value] | None:
 
 
 def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
-    """Both dates with a year, or both without one."""
+    """Makes two dates comparable: both with a year, or both without one."""
     if claimed.unit == known.unit == "century":
         return replace(claimed, near=None), replace(known, near=None)
     if "yearless" not in (claimed.unit, known.unit):
@@ -131,7 +132,7 @@ def _dates(claimed: Value, known: Value) -> tuple[Value, Value] | None:
 
 
 def _folded(value: Value) -> Value:
-    """The time of day on a dial of twelve hours."""
+    """The time of day on a twelve-hour clock."""
     low = value.low % NOON
     return replace(value, low=low, high=low + value.high - value.low, near=None)
 
@@ -148,7 +149,7 @@ def _holds(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
 def compare_answers(claimed: str, known: str) -> bool | None:
     """Whether two answers to one question agree by their values.
 
-    ``None`` if values do not decide: the answers have no values, or say more than their values.
+    ``None`` if values do not decide: an answer has no value, or says more than its value.
 
     >>> compare_answers("Twenty-five people", "25 people"), compare_answers("€120", "45 euros")
     (True, False)
@@ -180,7 +181,8 @@ def stated(values_of: str, text: str) -> bool:
 
 
 def _best(value: Value, others: Sequence[Value]) -> bool | None:
-    """True if one of the others agrees; False if others have its kind and all disagree."""
+    """Compares a value with others. True if one of them agrees; false if some are of its kind and
+    all of these disagree."""
     verdicts = [compare_values(value, other) for other in others]
     if True in verdicts:
         return True
@@ -188,7 +190,7 @@ def _best(value: Value, others: Sequence[Value]) -> bool | None:
 
 
 def _beside(text: str, values: Sequence[Value]) -> set[str]:
-    """Stems of the content words outside the values."""
+    """The stems of the content words outside the values."""
     for value in values:
         text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
     return {stem(word) for word in content_words(text)
@@ -201,9 +203,10 @@ _AROUND = re.compile(r"(?: has| have|['’]s|['’]ve)? been around since(?= (?:
 
 @functools.lru_cache(maxsize=1024)
 def in_notation_of(knowledge: str, claim: str) -> str:
-    """The claim with its values in the knowledge's notation, for models that read only texts.
+    """Rewrites the values of a claim in the knowledge's notation, for models that compare only
+    texts.
 
-    What "has been around since" a year also "started in" it, which networks of this size can read.
+    "has been around since" a year becomes "started in" that year, which a small network can judge.
 
     >>> in_notation_of("It leaves at 23:10.", "The bus leaves at 11:10 pm.")
     'The bus leaves at 23:10.'
@@ -221,22 +224,24 @@ def in_notation_of(knowledge: str, claim: str) -> str:
 
 
 def _one_value(value: Value, other: Value) -> bool:
-    """Whether two values are equal. It is not enough that one contains the other."""
+    """Whether two values are equal. A value that only contains the other is not equal to it."""
     alike = value.kind == other.kind and (value.low == value.high) == (other.low == other.high)
     return alike and compare_values(value, other) is True and compare_values(other, value) is True
 
 
 def _one_of_days(value: Value, other: Value) -> bool:
-    """Whether a day of the week is one of a range of days: "Monday to Friday"."""
+    """Whether one value is a day of the week and the other a range that contains it: "Monday to
+    Friday"."""
     return value.kind == other.kind == "weekday" and compare_values(value, other) is True
 
 
 def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[Disagreement]:
-    """The values of a claim that differ in a passage on the same subject.
+    """The values of a claim that a passage on the same subject contradicts.
 
-    A value is returned only if it is clear which value it contradicts: claim and passage each have
-    one value of that kind and of the thing counted, the two disagree, and the claimed value occurs
-    nowhere else in the passage or in the ``knowledge`` around it.
+    A value is returned only if it is clear which value of the passage it must agree with. Claim and
+    passage must each have one value of this kind for the same counted thing, and the two must
+    disagree. The claimed value must occur nowhere else in the passage or in the ``knowledge``
+    around it.
 
     >>> contradicted_values("The trail is 24 km long.", "The trail is 41.9 km long.")
     [Disagreement(claimed='24 km', known='41.9 km')]
@@ -250,7 +255,7 @@ def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[D
         if len(others) != 1 or sum(may_be_meant(value, one) for one in own) > 1:
             continue
         if value.kind == "weekday" and others[0].low < others[0].high:
-            continue  # "closed on Sunday" does not contradict "open Monday to Friday"
+            continue  # "open Monday to Friday" does not contradict "closed on Sunday"
         if compare_values(value, others[0]) is False and not _elsewhere(
             claim, value, passage) and not _elsewhere(claim, value, knowledge):
             found.append(Disagreement(
@@ -260,7 +265,8 @@ def contradicted_values(claim: str, passage: str, knowledge: str = "") -> list[D
 
 
 def _elsewhere(claim: str, value: Value, text: str) -> bool:
-    """Whether a text has the value, and of the same thing if the text names one."""
+    """Whether a text has the value. If the text says what its value counts, the claim must count
+    the same."""
     counted = _counted(claim, value) if value.kind == "number" else set()
     return any(
         compare_values(value, other)
@@ -270,18 +276,18 @@ def _elsewhere(claim: str, value: Value, text: str) -> bool:
 
 
 def may_be_meant(value: Value, other: Value) -> bool:
-    """Whether two values are of one kind and one dimension."""
+    """Whether two values have the same kind and dimension."""
     return value.kind == other.kind and (value.kind != "quantity" or value.unit == other.unit)
 
 
 def of_one_thing(claim: str, value: Value, text: str, other: Value) -> bool:
-    """Whether two numbers count the same thing. A claimed number that counts nothing may count
+    """Whether two numbers count the same thing. A claimed number without a counted thing may count
     anything."""
     counted = _counted(claim, value) if value.kind == "number" else set()
     return not counted or bool(counted & _counted(text, other))
 
 
 def _counted(text: str, value: Value) -> set[str]:
-    """Stems of the words after a value: "60 cars"."""
+    """The stems of the words after a value, which name the counted thing: "60 cars"."""
     match = _COUNTED.match(text, value.end)
     return stems(match[1]) if match else set()

@@ -16,7 +16,7 @@ from q2_metric.text.values.words import Number, numbers_in
 _CODE = re.compile(
     r"\+\d[\d ()/-]{6,}\d|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\bv?\d+\.\d+\.\d+\b"
     r"|\b\d+(?:[ -]\d+){3,}\b|\b(?=\w*\d)(?=\w*[A-Z])[A-Z\d]{5,}\b")
-"""Telephone numbers, addresses, versions: digits that are not an amount."""
+"""Matches digits that are no amount: telephone numbers, addresses, versions."""
 _PERCENT = re.compile(r"[ \u00a0]{0,8}(?:%|(?:percent(?:age points?)?|per cent|pct)\b)",
                       re.IGNORECASE)
 _OUT_OF = re.compile(r" (?:out of(?: every)?|in(?: every)?) $", re.IGNORECASE)
@@ -89,7 +89,8 @@ _WORDED = re.compile(
     r"|an? (?:hour|day|week|month|year|decade|century|minute)|dozen|hundred|thousand|illion"
     r"|first|second|third|half|quarter|noon|midday|midnight|ninth|tenth|twelfth|[½¼¾⅓⅔⅕]",
     re.IGNORECASE)
-"""Matches any value without a digit. Most texts do not match and are skipped."""
+"""Matches any value that is written without digits. Texts without digits and without a match are
+skipped."""
 
 
 def _codes(text: str) -> Iterator[Value]:
@@ -99,7 +100,8 @@ def _codes(text: str) -> Iterator[Value]:
 
 
 def _shares(text: str) -> Iterator[Value]:
-    """Finds "half of", "two thirds", "3/4", "two out of five". Percentages are read as numbers."""
+    """Finds shares: "half of", "two thirds", "3/4", "two out of five". Percentages are found as
+    numbers."""
     for match in _FRACTION.finditer(text):
         count, parts = _PARTS[match[1].lower()], _FRACTIONS[match[2].lower()]
         alone = not _NOUN.match(text, match.end())
@@ -132,7 +134,7 @@ def _share(share: float, start: int, end: int, step: float = 0.01) -> Value:
 
 
 def _numbers(text: str) -> Iterator[Value]:
-    """Percentages, money, quantities, centuries, ordinals and plain numbers."""
+    """Finds percentages, money, quantities, centuries, ordinals and plain numbers."""
     for number in numbers_in(text):
         value, start, end = number.value, number.start, number.end
         sign = _SIGN.search(text[max(0, start - 10) : start])
@@ -162,7 +164,7 @@ def _numbers(text: str) -> Iterator[Value]:
 
 
 def _durations(text: str) -> Iterator[Value]:
-    """Finds "half an hour" and "a decade" if they say how long something takes."""
+    """Finds "half an hour" and "a decade" where they say how long something takes."""
     for match in _A_TIME.finditer(text):
         count = (0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0)
         dimension, base = in_base(count, UNITS[match[2].lower()])
@@ -174,7 +176,7 @@ def _is_century(text: str, number: Number) -> bool:
 
 
 def _ranges(text: str, values: list[Value]) -> list[Value]:
-    """The values, with ranges such as "9 to 12", "between 5 and 7", "2010-2012" joined."""
+    """Joins the two values of each range, such as "9 to 12", "between 5 and 7" or "2010-2012"."""
     found: list[Value] = []
     for value in values:
         last = found[-1] if found else None
@@ -210,7 +212,7 @@ def _joined(text: str, one: Value, other: Value) -> Value | None:
 
 
 def _hedged(text: str, value: Value) -> Value:
-    """The value with the tolerance that the words beside it allow ("about")."""
+    """Adds to a value the tolerance that the words beside it allow ("about")."""
     if value.kind in ("code", "ordinal") or value.near:
         return value
     before = text[max(0, value.start - 24) : value.start]
@@ -237,7 +239,7 @@ def _hedged(text: str, value: Value) -> Value:
 
 
 def without_values(text: str) -> str:
-    """The text without its values. In "no more than 5" all words belong to the value."""
+    """The text without its values. In "no more than 5", all words belong to the value."""
     for value in reversed(values_in(text)):
         text = text[: value.start] + " " + text[value.end :]
     return text

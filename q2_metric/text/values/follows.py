@@ -1,8 +1,8 @@
 """Decides claims by their values, independently of the network.
 
 A claim follows from a sentence with the same words in the same order and the same values in any
-notation. It is contradicted if its value belongs to another row of a table. These rules do not
-apply to sentences that deny something or leave it open.
+notation. It is contradicted if its value belongs to another row of a table. Sentences that deny
+something or leave it open are not used.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ OPEN = re.compile(
     r"|false\w*|untrue|wrong\w*|incorrect\w*|myth|hoax|plan(?:s|ned|ning)?|hop(?:e|ed|es|ing)"
     r"|intend\w*|expect\w*|aim\w*|propos\w*|claim\w*|only|except|until|instead|former\w*|rather"
     r"|other|another|respectively|half|than)\b|n['’]t\b|\?", re.IGNORECASE)
-"""Words that may change the meaning of a sentence although its other words match in order."""
+"""Matches words that may change a sentence's meaning although its other words match in order."""
 _DATING = re.compile(r"(?:\b(?:in|of|since|from|by|until|till|during|before|after|to|and|year|early"
                      r"|late|mid|summer|winter|spring|autumn|fall|[a-z]*ember|october|january"
                      r"|february|march|april|may|june|july|august)|[-–(,/])[ ]?$", re.IGNORECASE)
-"""Text before a year."""
+"""Matches the words before a year."""
 _CELL = re.compile(r"The (?P<column>.{1,60}?) of (?P<row>.{1,60}) is (?P<cell>.+?)\.?\s*",
                    re.DOTALL)
-"""A cell of a table as :mod:`q2_metric.text.tables` reads it."""
+"""Matches a table cell in the form that :mod:`q2_metric.text.tables` writes."""
 _SUPERLATIVE = re.compile(
     r"\bthe (?:(?P<least>smallest|lowest|least|fewest|shortest|lightest)"
     r"|(?P<price>cheapest|most expensive|dearest|priciest)"
@@ -44,14 +44,15 @@ _ASIDE = frozenset("about around approximately roughly circa nearly almost just 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A content word's stem, or a value."""
+    """A token to compare: the stem of a content word, or a value."""
 
     word: str
     value: Value | None = None
 
 
 def follows(claim: str, sentence: str) -> bool:
-    """Whether a sentence has the claim's content words in the same order, and its values.
+    """Whether a sentence contains the claim's content words in the same order, and the claim's
+    values.
 
     >>> follows("The trail is about 42 kilometres long.", "The trail is 41.9 km long.")
     True
@@ -70,14 +71,14 @@ def follows(claim: str, sentence: str) -> bool:
     if "code" in kinds:
         return False
     of_kinds = [token for token in known if token.value and token.value.kind in kinds]
-    if len(of_kinds) == len(values):  # no other value can be meant
+    if len(of_kinds) == len(values):  # only this value can be meant
         return (_in_order([t for t in own if not t.value], [t for t in known if not t.value])
                 and _in_order(values, of_kinds))
     return any(_matches(own, known[first:], kinds) for first in range(len(known)))
 
 
 def _may_count(text: str, value: Value) -> bool:
-    """Whether a number read as a year may count things: "1968 rooms"."""
+    """Whether a number that was read as a year may count things: "1968 rooms"."""
     return value.unit == "year" and not _DATING.search(text[: value.start])
 
 
@@ -87,7 +88,8 @@ def _in_order(own: Sequence[_Token], known: Sequence[_Token]) -> bool:
 
 
 def _matches(own: Sequence[_Token], known: Sequence[_Token], kinds: set[Kind]) -> bool:
-    """Whether all tokens occur in order from the first on, with no other value between them."""
+    """Whether all tokens of ``own`` occur in ``known`` in the same order. No other value of these
+    kinds may stand between them."""
     at = 0
     for other in known:
         if at < len(own) and _same(own[at], other):
@@ -106,7 +108,7 @@ def _same(token: _Token, other: _Token) -> bool:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Content words and values, in order."""
+    """The stems of the content words and the values of a text, in order."""
     found: list[_Token] = []
     done = 0
     for value in values_in(text):
@@ -123,9 +125,9 @@ def _words(text: str) -> list[_Token]:
 def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
     """Whether the cells of a table agree with a claim about one of its rows.
 
-    False if only another row has the claim's value. True if the row has one value of the kind, in
-    the column that the claim names if it names one, and it agrees. ``None`` if there is no such row
-    or value.
+    True if the row has exactly one value of the claim's kind and that value agrees. If the claim
+    names a column, only that column counts. False if only another row has the claim's value.
+    ``None`` if there is no such row or value.
 
     >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
     >>> by_row("The circle costs £40.", rows), by_row("The circle costs £25.", rows)
@@ -159,7 +161,7 @@ def by_row(claim: str, sentences: Sequence[str]) -> bool | None:
 
 
 def ranks(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether a row of a table has the largest or smallest value of a column, as a claim says.
+    """Checks a claim that a row of a table has the largest or smallest value of a column.
 
     >>> rows = ["The Price of Stalls is £40.", "The Price of Circle is £25."]
     >>> ranks("The circle has the lowest price.", rows), ranks("Stalls are the cheapest.", rows)

@@ -1,7 +1,8 @@
 """Decides which of several things a value belongs to.
 
 "The Keck telescope has a mirror of 10 metres. The Hale telescope has a mirror of 5.1 metres." does
-not say that the Hale telescope has a mirror of 10 metres, though all words of that claim are there.
+not say that the Hale telescope has a mirror of 10 metres, although the text contains all words of
+that claim.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from q2_metric.text.values.follows import OPEN
 from q2_metric.text.values.value import Value
 
 _MEASURES = ("number", "quantity", "money", "share")
-"""Kinds of values of which one thing has one. One thing may have many dates."""
+"""Kinds of values of which a thing usually has one. A thing may have many dates."""
 REFERRING = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them|this|that|these|those|there"
                       r"|which|who|former|latter)\b", re.IGNORECASE)
-"""Words by which a sentence may mean what another sentence names."""
+"""Matches words that may refer to a thing named in another sentence."""
 _RESPECTIVELY = re.compile(r",? respectively\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z]\w+")
 _AND = re.compile(r"(?:, )?\band |, ")
@@ -32,9 +33,9 @@ _UNIT = re.compile(r"[\d.,]+(\D.*)")
 def of_another(claim: str, sentences: Sequence[str]) -> bool:
     """Whether the claim's value belongs to another thing.
 
-    This is so if all sentences with the claimed value name something else in place of a word of the
-    claim, and either a sentence has all words of the claim and one other value, or what takes the
-    place of a name is another name.
+    Every sentence with the claimed value must name something else in place of a word of the claim.
+    In addition, one of two conditions must hold. Either a sentence has all words of the claim and a
+    single, different value, or the replaced word is a name and another name takes its place.
 
     >>> of_another("The hotel has 12 rooms.", ["The inn has 12 rooms.", "The hotel has 80 rooms."])
     True
@@ -65,7 +66,8 @@ def of_another(claim: str, sentences: Sequence[str]) -> bool:
 
 
 def _has_another_name(claim: str, said: set[str], holder: tuple[str, Value], text: str) -> bool:
-    """Whether a sentence has all of the claim but for one name, and another name in its place."""
+    """Whether a sentence contains the whole claim except for one name, and has another name in its
+    place."""
     sentence, value = holder
     if REFERRING.search(sentence) or OPEN.search(sentence[: value.end]):
         return False
@@ -79,7 +81,7 @@ def _has_another_name(claim: str, said: set[str], holder: tuple[str, Value], tex
 
 
 def _names_another(said: set[str], own: tuple[str, Value], holder: tuple[str, Value]) -> bool:
-    """Whether the sentence of the equal value names something else before the value."""
+    """Whether the sentence with the equal value names something else before the value."""
     sentence, value = holder
     missing = said - stems(sentence)
     rivals = stems(sentence[: value.start]) - said
@@ -89,7 +91,7 @@ def _names_another(said: set[str], own: tuple[str, Value], holder: tuple[str, Va
 
 
 def mispaired(claim: str, sentence: str) -> bool:
-    """Whether a claim gives an amount the date of another amount of the sentence.
+    """Whether a claim combines one amount of the sentence with the date of another amount.
 
     >>> told = "It drew 20,000 people in 2019 and 30,000 in 2020."
     >>> mispaired("It drew 30,000 people in 2019.", told)
@@ -105,7 +107,7 @@ def mispaired(claim: str, sentence: str) -> bool:
 
 
 def _dated(text: str) -> list[tuple[Value, Value]]:
-    """The amounts of a text with their dates, if amounts and dates take turns in it."""
+    """The amounts of a text with their dates, if amounts and dates alternate in the text."""
     values = [value for value in values_in(text)
               if value.kind in (*_MEASURES, "date", "weekday") and value.kind != "ordinal"]
     dated = [value.kind in ("date", "weekday") for value in values]
@@ -116,7 +118,8 @@ def _dated(text: str) -> list[tuple[Value, Value]]:
 
 
 def respectively(claim: str, sentences: Sequence[str]) -> bool | None:
-    """Whether a claim agrees with a sentence that lists things and their values "respectively".
+    """Whether a claim agrees with a sentence that lists things and then their values
+    "respectively".
 
     >>> told = ["Ana and Ben are 31 and 34 years old, respectively."]
     >>> respectively("Ana is 31 years old.", told), respectively("Ben is 31 years old.", told)
@@ -141,7 +144,7 @@ def respectively(claim: str, sentences: Sequence[str]) -> bool | None:
 
 
 def _listed(text: str) -> list[tuple[set[str], Value]]:
-    """The stems of each listed thing's name, with its value."""
+    """Each listed thing with its value: the stems of the thing's name, and the value."""
     run: list[Value] = []
     for value in values_in(text):
         if run and not _BETWEEN.fullmatch(text[run[-1].end : value.start]):
@@ -158,14 +161,15 @@ def _listed(text: str) -> list[tuple[set[str], Value]]:
 
 
 def _name(part: str, last: bool) -> set[str]:
-    """The stems of a name in a part of a list: its capitals, or else the word next to "and"."""
+    """The stems of the name in one part of a list. A name is the capitalised words or, without
+    capitals, the word next to "and"."""
     words = [word for word in part.split() if stems(word)]
     capital = [word for word in words if word[0].isupper()]
     return stems(" ".join(capital or (words[:1] if last else words[-1:])))
 
 
 def _with_unit(value: Value, last: Value, text: str) -> Value:
-    """A value with the unit that only the last value of its list names: "31 and 34 years"."""
+    """Adds to a value the unit that only the last value of its list has: "31 and 34 years"."""
     unit = _UNIT.fullmatch(text[last.start : last.end])
     if value.kind == last.kind or unit is None:
         return value

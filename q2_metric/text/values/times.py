@@ -1,8 +1,8 @@
-"""Dates and times of day, with their places.
+"""Finds dates and times of day, with their character ranges.
 
-A date is a range of days (of the proleptic calendar, as :meth:`datetime.date.toordinal` counts
-them), so that "July 1968" holds "7 July 1968". What is written as a date is read by the library
-python-dateutil.
+A date is a range of days, so that "July 1968" contains "7 July 1968". Days are counted as by
+:meth:`datetime.date.toordinal` (proleptic calendar). The library python-dateutil reads whatever is
+written as a date.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _CENTURY = re.compile(r"[ -]centur(?:y|ies)\b(?: (bce?))?", re.IGNORECASE)
 _ERA = re.compile(r"\b(\d{1,4}) ?(b\.?c\.?(?:e\.?)?)(?!\w)", re.IGNORECASE)
 _BARE_YEAR = re.compile(rf"(?<![\w.,£$€-])({_YEAR})(?![\w%]|[.,:]\d|-\d)")
 _YEARLESS = -1_000_000
-"""Days without a year are counted from here, so they match only other days without a year."""
+"""Days without a year are counted from this number, so they match only other days without a year.
+"""
 _FULL = range(1, 9999)
-"""Years that Python's calendar covers."""
+"""The years that Python's calendar covers."""
 
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])(?:(?::|h)([0-5]\d)(?::[0-5]\d)?)?"
@@ -62,7 +63,7 @@ NOON = 720
 
 
 def dates_in(text: str) -> Iterator[Value]:
-    """Days, months, decades, and years before our era."""
+    """Finds days, months, decades, and years before our era."""
     for match in _ISO.finditer(text):
         yield from _days(match, (int(match[1]), int(match[2]), int(match[3])))
     for match in _FIGURES.finditer(text):
@@ -79,7 +80,7 @@ def dates_in(text: str) -> Iterator[Value]:
 
 
 def year(text: str, start: int, end: int) -> Value | None:
-    """The year written at [start, end), or ``None``."""
+    """The year that is written at [start, end); ``None`` if there is none."""
     match = _BARE_YEAR.match(text, start)
     if match is None or match.end() != end:
         return None
@@ -87,14 +88,15 @@ def year(text: str, start: int, end: int) -> Value | None:
 
 
 def century(text: str, start: int, end: int, number: float) -> Value | None:
-    """The century whose number is written at [start, end), or ``None``."""
+    """The century that is written at [start, end) and has this number; ``None`` if there is none.
+    """
     match = _CENTURY.match(text, end)
     if match is None or not 1 <= number <= 21:
         return None
     last = int(number) * 100
     if match[1]:
         return _years(start, match.end(), -last, -last + 99)
-    # Usage differs for the last year of a century: 1300 counts as 13th and as 14th.
+    # Usage differs for the last year of a century: 1300 can belong to the 13th and to the 14th.
     low = float(date(last - 99, 1, 1).toordinal())
     high = float(date(last - 1, 12, 31).toordinal())
     return Value("date", low, high, start, match.end(), unit="century",
@@ -102,7 +104,8 @@ def century(text: str, start: int, end: int, number: float) -> Value | None:
 
 
 def _years(start: int, end: int, first: int, last: int) -> Value:
-    """A range of years in days. Before the calendar's first year, the mean year is used."""
+    """The days of a range of years. Before the calendar's first year, days are computed with the
+    mean year."""
     low = float(date(first, 1, 1).toordinal()) if first in _FULL else first * 365.25
     high = float(date(last, 12, 31).toordinal()) if last in _FULL else last * 365.25 + 365
     return Value("date", low, high, start, end)
@@ -119,7 +122,8 @@ def _days(match: re.Match[str], *readings: tuple[int, int, int]) -> Iterator[Val
 
 
 def _figures(match: re.Match[str]) -> Iterator[Value]:
-    """Reads "04/03/2021" as March or April; "25/12/2021" has only one reading."""
+    """Reads dates in digits. "04/03/2021" can be in March or in April; "25/12/2021" has only one
+    reading."""
     one, two, year = int(match[1]), int(match[3]), int(match[4])
     try:
         first = date(year, two, one).toordinal()
@@ -134,7 +138,7 @@ def _figures(match: re.Match[str]) -> Iterator[Value]:
         other = first
     if first == other:
         yield Value("date", float(first), float(first), match.start(), match.end())
-    else:  # neither reading contradicts it, neither equals it
+    else:  # the range covers both readings
         low, high = sorted((first, other))
         yield Value("date", float(first), float(first), match.start(), match.end(),
                     near=(float(low), float(high)))
@@ -169,7 +173,7 @@ def plain_year(value: Value) -> Value:
 
 
 def yearless(value: Value) -> Value:
-    """A day, or the days of a month, in a year of no number."""
+    """A day, or the days of a month, without its year."""
     if value.unit == "yearless":
         return value
     low, high = (
@@ -179,7 +183,7 @@ def yearless(value: Value) -> Value:
 
 
 def weekdays_in(text: str) -> Iterator[Value]:
-    """Days of the week, and ranges of them, counted from Monday."""
+    """Finds days of the week and ranges of them. Monday is 0."""
     for match in _WEEK.finditer(text):
         first, last = _weekday(match[1]), _weekday(match[2])
         yield _of_week(match, first, last if first <= last else last + 7)
@@ -198,7 +202,7 @@ def _of_week(match: re.Match[str], first: int, last: int) -> Value:
 
 
 def clocks_in(text: str) -> Iterator[Value]:
-    """Times of day, in minutes after midnight."""
+    """Finds times of day, in minutes after midnight."""
     for match in _SPOKEN.finditer(text):
         aside, way = (group.lower() for group in match.groups()[:-2] if group)
         minutes = _MINUTES.get(aside) or int(aside)

@@ -36,7 +36,7 @@ UNITS |= {f"{name}s": unit for name, unit in list(UNITS.items()) if len(name) > 
 UNITS |= {"feet": "foot", "inches": "inch", "centuries": "century", "days": "day"}
 _SQUARE = {"square": "({})**2", "sq": "({})**2", "cubic": "({})**3"}
 _LETTERS = words("m g l h s ha min")
-"""Spellings that are units only in lower case: "3 M" is not a length."""
+"""Spellings that are units only in lower case: "3 M" is no length."""
 _UNIT = re.compile(
     r"(?:-|[ \u00a0\u202f]{0,8})(?:(square|sq|cubic)\.?[ -])?(?:(?:degrees?|deg)[ ])?"
     r"(°[ ]?[CF]\b|[℃℉]|km/h|m/s|k?m[²³]|k?m[23]\b|[A-Za-z]+)", re.IGNORECASE)
@@ -54,11 +54,11 @@ _SIGN = re.compile(r"(?:\b(?:US|C|A|R)\$|[$€£¥₹₩₽₺₪]|\b(?:USD|EUR|
                    r"|CAD|AUD|PLN))[ \u00a0]?$")
 _AFTER = re.compile(r"(?:-|[ \u00a0]{0,8})([$€£¥₹₩₽₺₪]|(?:(?:US|American)[ ])?[A-Za-z]+)")
 SHORT = {"m": 1e6, "b": 1e9}
-"""Magnitudes that need a currency sign: "$3m"."""
+"""Letters for magnitudes, which are read only beside a currency sign: "$3m"."""
 
 
 def unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """The unit named at a place, in pint's spelling, and where it ends."""
+    """The unit that is named after a number, in pint's spelling, and where the unit's name ends."""
     match = _UNIT.match(text, end)
     if match is None:
         return None
@@ -73,8 +73,11 @@ def unit_after(text: str, end: int) -> tuple[str, int] | None:
 
 
 def currency_around(text: str, start: int, end: int) -> tuple[str, int, int, float] | None:
-    """The currency of the number at [start, end), where both together begin and end, and the
-    factor of a letter after the number ("$3m")."""
+    """The currency of the number at [start, end).
+
+    Returns the currency, the start and end of number and currency together, and the factor of a
+    letter after the number (1e6 in "$3m"). ``None`` without a currency.
+    """
     sign = _SIGN.search(text, max(0, start - 5), start)
     if sign:
         short = re.compile(r"([mb])\b", re.IGNORECASE).match(text, end)
@@ -97,13 +100,13 @@ def _registry() -> UnitRegistry[float]:
     from pint import UnitRegistry
 
     registry: UnitRegistry[float] = UnitRegistry(autoconvert_offset_to_baseunit=True)
-    registry.define("ten_years = 10 * year")  # pint's own decade is a step of a logarithm
+    registry.define("ten_years = 10 * year")  # pint's own "decade" is a logarithmic unit
     return registry
 
 
 @functools.cache
 def _line(unit: str) -> tuple[str, float, float]:
-    """The dimension of a unit, and the (factor, shift) that converts it to the base unit."""
+    """The dimension of a unit, and the (factor, shift) that converts values to the base unit."""
     registry = _registry()
     zero = registry.Quantity(0.0, unit).to_base_units()
     one = registry.Quantity(1.0, unit).to_base_units()
@@ -112,7 +115,7 @@ def _line(unit: str) -> tuple[str, float, float]:
 
 
 def in_base(value: float, unit: str) -> tuple[str, float]:
-    """The dimension, and the value in its base unit.
+    """The dimension of the unit, and the value converted to the base unit.
 
     >>> in_base(3.0, "km")
     ('[length]', 3000.0)
@@ -122,5 +125,5 @@ def in_base(value: float, unit: str) -> tuple[str, float]:
 
 
 def step_in_base(step: float, unit: str) -> float:
-    """The length of a step of this unit in the base unit."""
+    """A difference of ``step`` in this unit, converted to the base unit."""
     return step * _line(unit)[1]

@@ -15,15 +15,15 @@ class Value:
     """A value in a text, as a range of numbers.
 
     Attributes:
-        kind: only values of one kind are compared.
-        low, high: the bounds in the kind's base unit; equal if the value is exact. A date or a
-            decade is a range of days. A weekday counts from Monday, which is 0.
-        start, end: its characters in the text.
-        unit: currency, dimension of a quantity, or digits of a code; "" if it is not stated.
+        kind: the kind of value. Only values of the same kind are compared.
+        low, high: the bounds in the kind's base unit. They are equal if the value is exact. A date
+            or a decade is a range of days. A weekday counts from Monday, which is 0.
+        start, end: the value's character range in the text.
+        unit: the currency, the dimension of a quantity, or the digits of a code; "" if not stated.
         near: the wider range that the text's words allow: "about 300" has (270, 330), "more than
             300" (300, inf).
-        step: the last written digit's place, in base units: 0.1 million for "2.1 million".
-        folded: whether a time of day may be before or after noon.
+        step: the size of the last written digit in base units: 0.1 million for "2.1 million".
+        folded: true if the text does not say whether a time of day is before or after noon.
     """
 
     kind: Kind
@@ -38,10 +38,10 @@ class Value:
 
     @property
     def reach(self) -> tuple[float, float]:
-        """The range that the text's words allow."""
+        """The range (low, high) that the text's words allow."""
         return self.near or (self.low, self.high)
 
     @property
     def open_ended(self) -> bool:
-        """Whether the words set a bound on one side only ("more than 300")."""
+        """Whether the text sets a bound on one side only ("more than 300")."""
         return self.near is not None and math.inf in map(abs, self.near)

@@ -1,4 +1,4 @@
-"""Finds numbers in digits and in words, with their places.
+"""Finds numbers in digits and in words, with their character ranges.
 
 The library text2num reads number words.
 """
@@ -15,7 +15,7 @@ DIGITS = re.compile(
     rf"(?<![\w.])(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:\.\d{{3}}){{2,}}"
     r"|\d+(?:\.\d+)?|\.\d+)(?![\d])"
 )
-"""A number in digits: "1,250", "1 250", "1.250.000", "3.5"."""
+"""Matches a number in digits: "1,250", "1 250", "1.250.000", "3.5"."""
 MAGNITUDES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
               "lakh": 1e5, "crore": 1e7, "dozen": 12, "dozens": 12, "score": 20, "mn": 1e6,
               "mln": 1e6, "bn": 1e9, "tn": 1e12, "mio": 1e6, "k": 1e3}
@@ -38,8 +38,8 @@ _NUMBER_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number and its characters. ``step`` is the last written digit's place; ``worded`` says
-    whether it is written in words."""
+    """A number and its character range. ``step`` is the size of its last written digit. ``worded``
+    is true if the number is written in words."""
 
     value: float
     start: int
@@ -50,7 +50,7 @@ class Number:
 
 
 class _NumberToken:
-    """A token as text2num takes it."""
+    """A token in the form that text2num requires."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -67,7 +67,7 @@ class _NumberToken:
 
 @functools.lru_cache(maxsize=64)
 def numbers_in(text: str) -> tuple[Number, ...]:
-    """The numbers of a text, in order, with magnitudes such as "million" included.
+    """The numbers of a text, in order. Each includes a magnitude such as "million".
 
     >>> [n.value for n in numbers_in("Twenty-five of 1.25 million, half a dozen, the 13th")]
     [25.0, 1250000.0, 6.0, 13.0]
@@ -83,10 +83,10 @@ def numbers_in(text: str) -> tuple[Number, ...]:
 
 
 def _scaled(text: str) -> Iterator[Number]:
-    """Finds "a dozen", "half a million", "a hundred"."""
+    """Finds numbers with a magnitude word: "a dozen", "half a million", "a hundred"."""
     for match in _SCALED.finditer(text):
         if _NUMBER_WORD.match(text, match.end() + 1) or _MAGNITUDE.match(text, match.end()):
-            continue  # "a hundred and five": text2num reads it from "hundred"
+            continue  # "a hundred and five": text2num reads this from "hundred" on
         part = {"half": 0.5, "quarter": 0.25}.get((match[1] or "").lower(), 1.0)
         value = part * MAGNITUDES[match[2].lower()]
         yield Number(value, match.start(), match.end(), value, worded=True)
@@ -108,7 +108,8 @@ def _in_digits(text: str) -> Iterator[Number]:
 
 
 def _times_magnitude(text: str, value: float, step: float, end: int) -> tuple[float, float, int]:
-    """The number multiplied by "million" after it, with "and a half" added."""
+    """Applies words after a number: multiplies by "million", adds "and a half". Returns value, step
+    and end."""
     half = _HALF.match(text, end)
     if half:
         part = 0.5 if half[1].lower() == "half" else 0.25
