@@ -241,8 +241,8 @@ def check_free(path: str | Path, what: str = "") -> None:
 
     Args:
         path: path of the file.
-        what: a kind of file that may be replaced, in words. The error says that the existing file
-            is not of this kind.
+        what: the kind of file that the command may replace, in words. The error says that the
+            existing file is not of this kind.
 
     Raises:
         InputError: the file exists.
@@ -252,8 +252,7 @@ def check_free(path: str | Path, what: str = "") -> None:
 
 
 def has_mark(path: str | Path, mark: bytes) -> bool:
-    """Whether the bytes ``mark`` occur at the beginning of a file. We write such marks into our
-    files."""
+    """Whether ``mark``, which we write into a kind of file, occurs at the beginning of a file."""
     try:
         with open(path, "rb") as file:
             return mark in file.read(_HEAD)

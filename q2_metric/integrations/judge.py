@@ -47,8 +47,8 @@ class Judge:
         evidence: find the passage that decides each claim, which takes longer.
 
     Attributes:
-        names: names of a row's values. The metrics' columns come first, each in [0, 1]. Those of
-            the shares ``coverage``, ``fallback`` and ``no_claim`` that the metrics have follow.
+        names: names of a row's values. The metrics' columns come first, each in [0, 1]. Then come
+            the shares that the metrics have: ``coverage``, ``fallback`` or ``no_claim``.
         signature: a line for each metric that says how its mean is computed: models, settings,
             version, ``no_claim``.
 

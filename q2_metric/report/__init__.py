@@ -1,1 +1,1 @@
-"""The scores as one HTML page, with the evidence for each of them."""
+"""Shows the scores as one HTML page, with the evidence for each score."""

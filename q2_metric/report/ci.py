@@ -1,6 +1,6 @@
 """The outputs of a gate for CI: JUnit XML, a summary and annotations for GitHub, JSON.
 
-Texts come from users: each format escapes them.
+The texts come from users, so each format escapes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ SHOWN = 20
 def junit(gate: Gate) -> bytes:
     """The cases as JUnit XML, which CI systems read.
 
-    Each response is a test case. It is skipped if it also failed in the baseline or has no score.
+    Each response is a test case. The test case is skipped if the response also failed in the
+    baseline or has no score.
     """
     failed, errors = gate.of("failed"), gate.of("error")
     suite = ElementTree.Element(
@@ -50,7 +51,7 @@ def junit(gate: Gate) -> bytes:
 
 
 def is_junit(path: str | Path) -> bool:
-    """Whether :func:`junit` wrote a file."""
+    """Whether :func:`junit` wrote the file."""
     return has_mark(path, b'<testsuites><testsuite name="q2 gate ')
 
 
@@ -88,7 +89,7 @@ def _number(value: float | None) -> str:
 
 
 def workflow_commands(gate: Gate) -> list[str]:
-    """The workflow commands that make GitHub show each failure beside the run."""
+    """The workflow commands that make GitHub show each failure as an annotation of the run."""
     messages = [(f"{gate.metric}: row {case.id}", " | ".join([case.why, *case.findings]))
                 for case in gate.of("failed", "error")[:SHOWN]]
     if gate.worse:
@@ -98,13 +99,13 @@ def workflow_commands(gate: Gate) -> list[str]:
 
 
 def _command(text: str, *, value: bool = False) -> str:
-    """The text as GitHub's workflow commands escape it."""
+    """The text, escaped as GitHub's workflow commands require."""
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if value else text
 
 
 def as_json(gate: Gate) -> dict[str, Any]:
-    """The decision and all cases."""
+    """The gate's decision and all cases as a JSON object."""
     return {
         "passed": gate.passed, "headline": gate.headline, "file": gate.name,
         "metric": gate.metric, "threshold": gate.threshold, "matched": gate.matched,

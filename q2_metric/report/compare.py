@@ -1,4 +1,4 @@
-"""Two systems side by side: which rows belong together, and how their scores differ."""
+"""Compares two systems: which rows belong together, and how their scores differ."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SAME = 0.0005
 class PairedDifference:
     """The mean difference of a metric between two systems, second minus first, over pairs of rows.
 
-    ``interval`` is its 95 % bootstrap percentile interval over pairs. ``better``, ``worse`` and
-    ``same`` count pairs and add up to ``n``. A pair with a missing score is left out.
+    ``interval`` is the 95 % bootstrap percentile interval over pairs. ``better``, ``worse`` and
+    ``same`` are numbers of pairs and add up to ``n``. A pair with a missing score is left out.
     """
 
     metric: str
@@ -42,7 +42,7 @@ class PairedDifference:
 
 @dataclass(slots=True)
 class SystemValues:
-    """The values of a system's rows, in order, that are needed to match and compare them."""
+    """The values of a system's rows that are needed to match and compare the rows, in order."""
 
     ids: list[str] = field(default_factory=list)
     contexts: list[int | None] = field(default_factory=list)
@@ -65,9 +65,10 @@ def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[in
 
     The first way that works is used:
 
-    1. by id, if ids are unique and some are shared. Ids that are only row numbers count if most
-       rows that share one also share their knowledge, question and history;
-    2. by these texts, duplicates in order;
+    1. by id, if the ids of each system are unique and both systems share some. Ids that are only
+       row numbers are used only if most rows that share an id also share their knowledge,
+       question and history;
+    2. by knowledge, question and history; rows with equal texts are matched in order;
     3. by order, if all texts are unknown and both systems have equally many rows.
     """
     if len(set(first.ids)) == len(first.ids) and len(set(second.ids)) == len(second.ids):

@@ -1,4 +1,4 @@
-"""The page's data, as JSON that is safe inside a script element and for HTML parsers."""
+"""Encodes the page's data as JSON that is safe inside a script element and for HTML parsers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ _IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
 
 
 def safe(text: str) -> str:
-    """The text with each character that HTML does not allow replaced by one character, so that
-    positions stay the same."""
+    """Replaces each character that HTML does not allow by one character.
+
+    So positions in the text stay the same.
+    """
     return _UNSAFE.sub("�", text)
 
 
 class Flag(IntFlag):
-    """The properties of a row that the page filters by; ``browse.js`` has the same numbers."""
+    """The properties of a row that the page filters by. ``browse.js`` uses the same values."""
 
     ERROR = 1
     ASKED = 2
@@ -44,7 +46,7 @@ class Flag(IntFlag):
 
 
 def flags(row: OutputRow) -> Flag:
-    """The flags of a row from :func:`~q2_metric.report.view.view`."""
+    """The flags of a row that :func:`~q2_metric.report.view.view` returned."""
     states = [question["state"] for question in row["questions"]]
     claims = row.get("claims") or ()
     unanswered = any(question["how"] == "no_answer" for question in row["questions"])
@@ -65,11 +67,11 @@ def json_rows(
     rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
     measured: Sequence[Collection[str]], groupings: Sequence[Grouping] = (),
 ) -> Iterator[str]:
-    """Each row as one line of JSON: the numbers that the list needs, and the whole row.
+    """Each row as one line of JSON: the values that the list of responses needs, and the whole row.
 
-    The page parses the numbers of all rows, but whole rows only when it shows them. The numbers
-    are: index of the system, flags, people's label (1, 0 or null), lowest support of an unsupported
-    claim (null without one), scores, and values of the groupings as bits.
+    The page parses the values of all rows, but it parses a whole row only when it shows the row.
+    The values are: index of the system, flags, people's label (1, 0 or null), lowest support of an
+    unsupported claim (null without one), scores, and the row's groups as bits.
 
     Args:
         rows: rows of the output.
@@ -96,19 +98,19 @@ def json_rows(
 
 
 def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item without what the page does not need: nulls, and sentences that the row also has."""
+    """An item without nulls and without ``plain``, whose sentence the row repeats."""
     return {name: value for name, value in item.items() if value is not None and name != "plain"}
 
 
 def to_json(value: object) -> str:
-    """The value as JSON that can stand in a script element."""
+    """The value as JSON that may stand in a script element."""
     return json.dumps(
         _clean(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
     ).translate(_IN_SCRIPT)
 
 
 def _clean(value: object) -> object:
-    """The value with all its texts safe."""
+    """The value with all texts in it made :func:`safe`."""
     if isinstance(value, str):
         return safe(value)
     if isinstance(value, dict):

@@ -1,10 +1,11 @@
 """The findings behind a score, and how often people agree with such findings.
 
-A finding is the result of one question of Q² or one claim of SCALE, such as "contradiction, 0.60
-to 0.80". ``reliability.json`` has, for each kind of finding, the share of responses with it that
-people call supported. It was measured on human-labelled sets with the bundled models
-(``python -m tools.training.reliability``), and the marks on the page follow it. For other models or
-settings nothing was measured: there the marks follow the finding itself, and the page says so.
+A finding is the result of one question of Q² or one claim of SCALE, such as "contradiction, 0.60 to
+0.80". For each kind of finding, ``reliability.json`` contains the share of the responses with such
+a finding that people call supported. The shares were measured on human-labelled sets with the
+bundled models (``python -m tools.training.reliability``). The marks on the page follow these
+shares. For other models or settings there are no measured shares: the marks then follow the finding
+itself, and the page says so.
 """
 
 from __future__ import annotations
@@ -45,11 +46,12 @@ NO_SUPPORT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of the responses with a finding, the share that people call supported.
+    """The share of responses with a kind of finding that people call supported.
 
-    A response with k findings counts as 1/k for each. ``low`` and ``high`` are the ends of the 95 %
-    interval, ``n`` is the number of responses. All sets have the same weight. Within a set,
-    supported and other responses have the same weight, so that 0.5 carries no information.
+    A response with k findings counts as 1/k for each finding. ``low`` and ``high`` are the ends of
+    the 95 % interval, ``n`` is the number of responses. All sets have the same weight. Within a
+    set, supported and other responses have the same total weight, so that a share of 0.5 carries no
+    information.
     """
 
     share: float
@@ -59,13 +61,13 @@ class Share:
 
     @property
     def state(self) -> State:
-        """What the finding suggests; "open" if the interval contains 0.5."""
+        """What the finding suggests about the response; "open" if the interval contains 0.5."""
         return "supported" if self.low > 0.5 else "differs" if self.high < 0.5 else "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """The shares by kind of finding, and the metrics that they were measured for.
+    """The shares by kind of finding, and the metrics for which they were measured.
 
     Attributes:
         signatures: signatures of the measured metrics.
@@ -79,7 +81,7 @@ class Reliability:
     ranked: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, signature: str) -> bool:
-        """Whether scores with this signature were measured.
+        """Whether shares were measured for scores with this signature.
 
         Models and settings must be the same; the version of the package may differ.
         """
@@ -92,7 +94,8 @@ class Reliability:
         return {**settings, "version": ""} == {**measured, "version": ""}
 
     def covers(self, signatures: Iterable[str]) -> set[str]:
-        """Which details ("questions", "sentences") of these scores were measured."""
+        """The kinds of evidence ("questions", "sentences") of these scores for which shares were
+        measured."""
         kinds = {entry(signature.partition("|")[0]).details
                  for signature in signatures if self.of(signature)}
         return {details for details in kinds if details is not None}
@@ -132,17 +135,17 @@ def of_question(question: Mapping[str, Any]) -> str:
 
 
 def of_sentence(sentence: Mapping[str, Any]) -> str:
-    """The kind of a claim, by its support."""
+    """The kind of a claim's finding, by its support."""
     return _banded("sentence", sentence["support"], SENTENCE_EDGES)
 
 
 def of_fallback(row: Mapping[str, Any]) -> str:
-    """The kind of a response without questions, by the score of the whole response."""
+    """The kind of finding for a response without questions, by the score of the whole response."""
     return _banded("fallback", whole(row), SENTENCE_EDGES)
 
 
 def whole(row: Mapping[str, Any]) -> float | None:
-    """The score of the whole response, for a response without questions."""
+    """The row's Q² score. For a response without questions, it is the score of the whole response."""
     columns = [column.name for metric in METRICS.values() if metric.details == "questions"
                for column in metric.columns]
     # A calibration does not change the last column, so it is tried first.
@@ -150,7 +153,7 @@ def whole(row: Mapping[str, Any]) -> float | None:
 
 
 def state_of(kind: str) -> State:
-    """What a kind of finding suggests by its name alone, if nothing was measured."""
+    """What a kind of finding suggests by its name, if no shares were measured."""
     name, _, band = kind.partition(", ")
     if name in ("equal", "entailment"):
         return "supported"
@@ -176,7 +179,10 @@ def _banded(name: str, value: float | None, edges: tuple[float, ...]) -> str:
 
 
 def kinds_of(row: Mapping[str, Any]) -> dict[str, float]:
-    """The kinds of a row's findings, each with its share of the findings of its metric."""
+    """The kinds of a row's findings.
+
+    Each kind has its share of all findings of the same metric.
+    """
     asked = Counter(map(of_question, row.get("questions") or ()))
     if row.get("fallback"):
         asked[of_fallback(row)] += 1

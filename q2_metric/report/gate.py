@@ -1,4 +1,4 @@
-"""A release gate: which responses fail, and which of them did not fail in an earlier run."""
+"""A release gate decides which responses fail, and which of them passed in an earlier run."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Case:
 
     Attributes:
         id: id of the row.
-        response: its text; "" if the file has no texts.
-        score: its score in [0, 1], if it has one.
-        before: the score of the same row in the baseline, if it has one.
+        response: text of the response; "" if the file has no texts.
+        score: score of the response in [0, 1], if it has one.
+        before: score of the same row in the baseline, if it has one.
         outcome: see :data:`Outcome`.
-        why: one line for people.
+        why: the reason for the outcome, in one line.
         findings: one line for each claim that is not supported, if the file has claims.
     """
 
@@ -45,14 +45,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What the gate decided.
+    """The decision of the gate.
 
     Attributes:
         name: name of the scored file.
         metric, threshold: a response whose score is below ``threshold`` fails.
         cases: the responses, in the order of the rows.
-        allowed: the most failures with which the gate still passes.
-        change: the paired change of the mean since the baseline, if there is one.
+        allowed: the highest number of failures with which the gate still passes.
+        change: the change of the mean since the baseline over paired rows, if there is a baseline.
         matched: number of rows that are also in the baseline.
     """
 
@@ -71,7 +71,7 @@ class Gate:
 
     @property
     def worse(self) -> bool:
-        """Whether the mean fell: the 95 % interval of the paired change is below 0."""
+        """Whether the mean fell: the 95 % interval of the change over paired rows is below 0."""
         change = self.change
         return change is not None and change.interval is not None and change.interval[1] < 0
 
@@ -114,10 +114,10 @@ def gate(
 ) -> Gate:
     """Decides on the responses of one scored file.
 
-    Without a baseline, every response below ``threshold`` fails. With a baseline, it fails only if
-    it passed there or is not in it; a response also fails if it had a score there and claims
-    nothing now. In the change of the mean, a response that claims nothing counts as in the files
-    (``no_claim``).
+    Without a baseline, every response whose score is below ``threshold`` fails. With a baseline,
+    such a response fails only if it passed in the baseline or is not in it. A response also fails
+    if it claims nothing now but had a score in the baseline. ``no_claim`` of the files says how
+    responses that claim nothing count in the change of the mean.
 
     Raises:
         InputError: a file has no such metric or has several systems, the files were scored by

@@ -23,7 +23,7 @@ USUAL = ("model", "system")
 
 @dataclass(slots=True)
 class _Group:
-    """The rows of one system that have a value."""
+    """The rows of one system with the same value in a column."""
 
     aggregate: Aggregate
     rows: int = 0
@@ -32,10 +32,11 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A column with its sorted values, and the results of their rows.
+    """A column, its sorted values, and the results of the rows with each value.
 
-    For each system and value, ``lines`` has the indexes of both, the number of rows, of judged
-    rows, of rows with an unsupported claim and of rows with a contradicted claim, and the means.
+    ``lines`` has an entry for each system and value. An entry contains: index of the system, index
+    of the value, number of rows, of judged rows, of rows with an unsupported claim, of rows with a
+    contradicted claim, and the means.
     """
 
     column: str
@@ -43,7 +44,7 @@ class Grouping:
     lines: tuple[tuple[Any, ...], ...]
 
     def bits(self, row: Mapping[str, Any]) -> int:
-        """The values of a row, as one bit for each value."""
+        """The values of a row in this column, as a bit mask with one bit for each value."""
         return sum(1 << self.values.index(value) for value in _values(row, self.column))
 
     def as_json(self) -> dict[str, Any]:
@@ -54,10 +55,11 @@ class Grouping:
 def groupings(
     runs: Sequence[SystemRun], rows: Iterable[OutputRow], names: Sequence[str],
 ) -> list[Grouping]:
-    """The columns that rows can be grouped by.
+    """The columns by which the page can group rows.
 
-    They have short values: at least two, fewer than there are rows, and at most :data:`MOST`. A
-    column that a run was grouped by may also have one value, or a different one in each row.
+    A column qualifies if its values are short, and if there are at least two, fewer than rows, and
+    at most :data:`MOST` values. A column that a run was grouped by may also have a single value, or
+    a different value in each row.
 
     Args:
         runs: the systems.
@@ -99,7 +101,10 @@ def groupings(
 def _names_systems(
     values: Mapping[str, Mapping[int, _Group]], runs: Sequence[SystemRun]
 ) -> bool:
-    """Whether each value is the name of the only system that has it."""
+    """Whether the values of a column are only the names of the systems.
+
+    Each value must be the name of the one system whose rows have it.
+    """
     names = {runs[place].name: place for place in range(len(runs))}
     return len(runs) > 1 and all(list(there) == [names.get(value)]
                                  for value, there in values.items())

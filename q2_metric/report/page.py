@@ -1,17 +1,15 @@
 """Writes the page: one HTML file that needs no other file.
 
-The systems' scores come first, and the rows follow as JSON. The scripts show them:
+The file contains the systems' scores and then the rows, as JSON. These scripts show them:
 
-- ``marks.js`` marks passages in texts;
-- ``explain.js`` shows a response with the evidence of its scores;
-- ``browse.js`` lists the responses;
-- ``agree.js`` shows agreement with people's labels;
-- ``label.js`` keeps the reader's own labels, and saves rows;
-- ``groups.js`` compares the values of a column;
-- ``runs.js`` shows how numbers change over the checkpoints of a run.
+- ``marks.js`` marks passages in texts; - ``explain.js`` shows a response with the evidence of its
+scores; - ``browse.js`` lists the responses; - ``agree.js`` shows agreement with people's labels; -
+``label.js`` keeps the reader's own labels, and saves rows; - ``groups.js`` compares the values of a
+column; - ``runs.js`` shows how the scores change over the checkpoints of a run.
 
-Rows wait on disk in a :class:`~q2_metric.report.spool.Spool` and are written one by one, so that
-memory does not grow with their number. Only a comparison of systems keeps all ids and scores.
+Rows wait on disk in a :class:`~q2_metric.report.spool.Spool` and are written one by one, so memory
+does not grow with the number of rows. Only a comparison of systems keeps all ids and scores in
+memory.
 """
 
 from __future__ import annotations
@@ -63,11 +61,12 @@ _CHUNK = 64
 
 @contextmanager
 def open_page(path: str | Path, results: Sequence[FileResult]) -> Iterator[Spool]:
-    """Collects rows, and writes the page at the end if there was no error.
+    """Collects rows, and writes the page when the block ends without an error.
 
     Args:
         path: file to write.
-        results: the results of the files. They are read at the end, so the caller can add to them.
+        results: the results of the files. They are read when the block ends, so the caller can add
+            results until then.
 
     Raises:
         InputError: the file cannot be written.
@@ -84,7 +83,7 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
 
     Args:
         path: file to write.
-        runs: the systems; the others are compared with the first.
+        runs: the systems; each later system is compared with the first.
         rows: rows of all systems, one system after the other; iterated several times.
 
     Raises:
@@ -124,7 +123,7 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
 
 
 def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
-    """The page in pieces. Each row is read when it is written."""
+    """The page in pieces. Each row is read only when it is written."""
     steps = series([run.name for run in runs], [run.date for run in runs])
     comparisons = compare_runs(runs, rows, neighbours=steps is not None)
     with_first = [comparison for comparison in comparisons if comparison.against == 0]
@@ -173,9 +172,9 @@ def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[Verd
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:
-    """Titles of columns, and their metrics in the registry's order.
+    """The titles of the columns, and their metrics in the registry's order.
 
-    Each metric has its columns, its own column first, and its kind of evidence.
+    Each metric has its columns, with its main column first, and its kind of evidence.
     """
     known = columns()
     names = [*(name for name in known if name in shown),
@@ -192,9 +191,10 @@ def _named(shown: Sequence[str]) -> dict[str, Any]:
 
 
 def _measured(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
-    """How often people agree with findings of these systems, and the words for the findings.
+    """How often people agree with the findings of these systems, and the descriptions of the
+    findings.
 
-    ``measured`` is false for a system whose findings are not covered by the table.
+    ``measured`` is false for a system if no shares were measured for its models or settings.
     """
     table = shipped()
     return {
@@ -260,7 +260,7 @@ def _mixed(runs: Sequence[SystemRun]) -> list[str]:
 
 
 def _reach(comparisons: Sequence[SideBySide]) -> float:
-    """The end of the axis of differences, so that all intervals fit."""
+    """The end of the axis of differences. All intervals fit on the axis."""
     ends = [abs(end) for c in comparisons for d in c.differences for end in d.interval or ()]
     return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
 
@@ -270,7 +270,7 @@ def _number(value: float | None) -> str:
 
 
 def _signed(value: float | None) -> str:
-    """The number with a typographic sign: −0.120."""
+    """A number with its sign as a typographic character: −0.120."""
     if value is None:
         return _NONE
     text = f"{value:+.3f}".replace("-", "−")

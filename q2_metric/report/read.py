@@ -44,7 +44,7 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ScoreFiles:
-    """The systems of some files of scores, and their rows, one system after the other."""
+    """The systems of one or several files of scores, and their rows, one system after the other."""
 
     runs: tuple[SystemRun, ...]
     rows: tuple[Spool, ...]
@@ -62,20 +62,20 @@ def read_scores(
     form: str | None = None,
     systems_by: str | None = None,
 ) -> ScoreFiles:
-    """The systems of these files: one for each file that was scored.
+    """Reads the systems of these files, one system for each file that was scored.
 
     Args:
         paths: outputs of ``q2 score --out`` (.jsonl, .csv, .parquet; ``-`` for stdin).
         open_files: closes the temporary files that hold the rows.
         texts: the scored files, in the same order, for outputs without texts.
-        columns: column names of those files.
-        form: format of the files whose suffix does not determine it, one of
+        columns: column names of the files in ``texts``.
+        form: format of the files in ``texts`` whose suffix does not determine it, one of
             :data:`q2_metric.rows.formats.FORMS`.
         systems_by: a kept column whose values name the systems.
 
     Raises:
-        InputError: a file cannot be read or is no output, ``texts`` do not fit it, or a row lacks
-            the column ``systems_by``.
+        InputError: a file cannot be read or is not an output, ``texts`` do not fit the outputs, or
+            a row lacks the column ``systems_by``.
         MissingExtra: a parquet file needs pyarrow.
     """
     systems: dict[tuple[str, str], _System] = {}
@@ -143,7 +143,7 @@ class _System:
 
 
 def _system_of(row: OutputRow, column: str, where: str) -> str:
-    """The value of a column, which names the row's system."""
+    """The name of the row's system: the row's value in the column ``column``."""
     other = row.get(OTHER.name) or {}
     if column not in other and row.get("error") is None:
         kept = ", ".join(map(repr, other)) or "none"
@@ -152,7 +152,7 @@ def _system_of(row: OutputRow, column: str, where: str) -> str:
 
 
 def day(path: str) -> str:
-    """The day on which the run ended; "" if the manifest beside its output has none."""
+    """The day on which the run ended, from the manifest beside its output; "" if unknown."""
     date = (read_manifest(beside(path)) or {}).get("date")
     try:
         return datetime.fromisoformat(str(date)).date().isoformat()
@@ -167,7 +167,10 @@ def _group_by(path: str) -> tuple[str, ...]:
 
 
 def _recorded(path: str) -> tuple[dict[str, str], bool]:
-    """The signatures beside the scores (empty if unknown), and whether the run has ended."""
+    """The signatures recorded beside the scores, and whether the run has ended.
+
+    The signatures are empty if they are unknown.
+    """
     manifest = read_manifest(beside(path)) or {}
     signatures: Any = manifest.get("signatures")
     complete = manifest.get("complete") is not False
@@ -210,7 +213,10 @@ def _no_claim(path: str) -> NoClaim:
 
 
 def _strangers(path: str) -> list[str]:
-    """The metrics of the run, also those that are not registered here, without reserved names."""
+    """The metrics of the run, including metrics that are not registered in this process.
+
+    Names that are reserved for fields are left out.
+    """
     recorded = _setting(path, "metrics")
     if not isinstance(recorded, list):
         return []
@@ -224,10 +230,10 @@ def _setting(path: str, name: str) -> object:
 
 
 def _value(value: object, field: Field, where: str) -> Any:
-    """The value of a field. In csv files it is parsed from text.
+    """The value of a field. In csv files, it is parsed from text.
 
     Raises:
-        InputError: the value has another type; ``where`` names its place.
+        InputError: the value has another type; ``where`` names the row and file.
     """
     wanted, words = _KINDS[field.form]
     wrong = InputError(f"{where}: the field {field.name!r} is not {words}")
@@ -250,7 +256,7 @@ def _value(value: object, field: Field, where: str) -> Any:
 
 
 def _items(values: list[object], field: Field, where: str) -> list[Any]:
-    """The items of a list: texts, or objects with all their fields."""
+    """The items of a list field: texts, or objects that have all their fields."""
     if field.form == "texts":
         if not all(isinstance(item, str) for item in values):
             raise InputError(f"{where}: the field {field.name!r} is not a list of strings")
@@ -279,7 +285,7 @@ def _sources(
 def _add_texts(
     row: OutputRow, where: str, source: tuple[str, Example | BadRow] | None
 ) -> OutputRow:
-    """The row with the texts of what was scored."""
+    """The row with the texts that were scored."""
     if source is None:
         raise InputError(f"{where}: --texts has no such row")
     file, scored = source

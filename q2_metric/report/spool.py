@@ -13,13 +13,13 @@ from q2_metric.rows.fields import OutputRow
 
 
 class Spool:
-    """Rows of the output, in order, in a file that is open for writing and reading."""
+    """The rows of an output, in order, in a file that is open for writing and reading."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
 
     def write(self, rows: Iterable[OutputRow]) -> None:
-        """Appends rows as :func:`q2_metric.rows.fields.output_row` makes them, with their texts."""
+        """Appends rows that :func:`q2_metric.rows.fields.output_row` returned, with their texts."""
         with _errors():
             self._file.writelines(json.dumps(row) + "\n" for row in rows)
 

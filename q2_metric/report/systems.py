@@ -1,4 +1,4 @@
-"""The systems on a page, and their comparisons with the first one."""
+"""The systems on a page, and the comparison of each later system with the first."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class SystemRun:
     """A system on the page.
 
     Attributes:
-        name: its file, or the value of the column that names systems.
-        rows: number of its rows.
+        name: the system's file, or the value of the column that names systems.
+        rows: number of rows.
         failed: rows that could not be scored.
-        scores: its scores by metric; a signature of "" means that it is unknown.
+        scores: scores by metric; an unknown signature is "".
         without_texts: scored rows whose texts are unknown.
         complete: whether the run has ended.
-        group_by: columns that its means were also grouped by.
+        group_by: columns by which the run also grouped its means.
         date: the day on which the run ended (ISO 8601); "" if unknown.
     """
 
@@ -53,7 +53,10 @@ class SystemRun:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """A comparison of two systems, given by index; ``pairs`` are indexes among all rows."""
+    """A comparison of two systems. The systems are given by index, ``pairs`` by indexes of rows.
+
+    The indexes of rows count the rows of all systems together.
+    """
 
     system: int
     how: How
@@ -65,12 +68,12 @@ class SideBySide:
 def compare_runs(
     runs: Sequence[SystemRun], rows: Iterable[OutputRow], *, neighbours: bool = False
 ) -> list[SideBySide]:
-    """Compares each later system with the first, if their rows can be matched.
+    """Compares each later system with the first if their rows can be matched.
 
     Args:
         runs: the systems.
         rows: rows of all systems, one system after the other.
-        neighbours: also compare each system after the second with the one before it.
+        neighbours: also compare each system after the second with the system before it.
     """
     if len(runs) < 2:
         return []
@@ -93,7 +96,7 @@ def compare_runs(
 
 @dataclass(frozen=True, slots=True)
 class RunSeries:
-    """Runs of one system over time: the rising ``steps`` and a label for each."""
+    """Runs of one system over time: rising step numbers ``steps``, and a label for each step."""
 
     kind: Literal["checkpoint", "date"]
     steps: list[int]
@@ -101,10 +104,10 @@ class RunSeries:
 
 
 def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
-    """The series that at least three runs form: checkpoints, whose names differ in one number, or
-    runs that ended on different days.
+    """The series that at least three runs form, or ``None``.
 
-    ``None`` for other runs, and for runs that are not in this order (see :func:`in_order`).
+    The runs are checkpoints, whose names differ in one number, or runs that ended on different
+    days. They must be in this order (see :func:`in_order`).
 
     >>> series(["runs/step-500.jsonl", "runs/step-1000.jsonl", "runs/step-1500.jsonl"]).steps
     [500, 1000, 1500]
@@ -124,7 +127,10 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
 
 
 def _checkpoints(names: Sequence[str]) -> list[int] | None:
-    """The numbers of the names, if the names differ in one number only and it rises."""
+    """The step number in each name, if the names differ only in this number and the number rises.
+
+    ``None`` otherwise.
+    """
     cut = [re.split(r"(\d+)", name) for name in names]
     if len({len(parts) for parts in cut}) > 1:
         return None
@@ -153,9 +159,11 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
 def curves(
     runs: Sequence[SystemRun], verdicts: Sequence[VerdictCounts]
 ) -> list[tuple[str, list[Point]]]:
-    """A curve for each column: the [mean, low, high] of each system, with ``None`` for no score.
+    """A curve for each column. A point is [mean, low, high] of a system, or ``None`` without a
+    score.
 
-    The first curve, named "", is the share of judged responses with an unsupported claim.
+    The first curve has the name "". It shows the share of judged responses with an unsupported
+    claim.
     """
     by_column: dict[str, list[Point]] = {}
     if any(verdict.judged for verdict in verdicts):

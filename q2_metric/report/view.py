@@ -1,8 +1,7 @@
-"""Adds to a row of the output what people read: its findings in words, and the words that no
-question is about.
+"""Adds to an output row what people read: findings in words, and words that no question is about.
 
-It works on rows, not on scores, so that the page and ``q2 explain`` show a file and a response that
-was just scored in the same way.
+The functions take output rows, not scores. So the page and ``q2 explain`` show a row of a file and
+a response that was just scored in the same way.
 """
 
 from __future__ import annotations
@@ -45,20 +44,23 @@ WHOLE = {
 
 
 def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
-    """The row with what its findings suggest. These fields are added:
+    """The row with its findings in words. These fields are added:
 
     - to a question: ``kind`` and ``state`` of its finding, and ``plain``, a sentence;
     - to a claim: ``kind`` and ``state`` of its finding, ``form`` (the kind of claim), ``verdict``,
-      and ``against``, the [start, end] in the knowledge that contradicts it, or ``None``;
+      and ``against``, the [start, end] of the sentence in the knowledge that contradicts the claim,
+      or ``None``;
     - to a part of a combined score: ``title`` and ``plain``;
-    - to the row: ``plain``, sentences, and ``unasked``, the [start, word] of the content words that
-      no question is about; without questions also ``kind``, ``state`` and ``whole``, the score of
-      the whole response.
+    - to the row: ``plain``, sentences, and ``unasked``, the [start, word] of each content word that
+      no question is about;
+    - to a row without questions also: ``kind``, ``state`` and ``whole``, the score of the whole
+      response.
 
     Args:
         row: a row of the output.
-        measured: the details ("questions", "sentences") whose states follow the shipped table
-            (:meth:`~q2_metric.report.findings.Reliability.covers`). Other states follow the kind.
+        measured: the kinds of evidence ("questions", "sentences") whose states follow the measured
+            shares (:meth:`~q2_metric.report.findings.Reliability.covers`). Other states follow the
+            kind.
     """
     questions = [{**question, **_mark(of_question(question), "questions" in measured)}
                  for question in row.get("questions") or ()]
@@ -96,7 +98,7 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
     """Sentences about the response: what is wrong with it, or that nothing is wrong.
 
     Args:
-        row: a row with the states of :func:`view`.
+        row: a row that :func:`view` returned.
     """
     if row.get("reason") in REASONS and all(row.get(name) is None for name in columns()):
         words = REASONS[row["reason"]]
@@ -139,11 +141,11 @@ def supported(claim: Mapping[str, Any]) -> bool:
 
 
 def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-    """[start, word] of each content word whose stem is in no question and no answer.
+    """[start, word] of each content word whose stem occurs in no question and no answer.
 
     Args:
-        response: the text.
-        questions: the questions that were asked about it.
+        response: the text of the response.
+        questions: the questions that were asked about the response.
     """
     asked = {stem(word.lower()) for question in questions
              for text in (question["span"], question["question"])
@@ -160,8 +162,10 @@ def unasked(response: str, questions: Sequence[Mapping[str, Any]]) -> list[list[
 def _against(
     sentence: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], knowledge: str | None
 ) -> list[int] | None:
-    """Where the knowledge contradicts this claim: the place that SCALE found, or the sentence with
-    the contradicting answer."""
+    """[start, end] of the text in the knowledge that contradicts a claim; ``None`` without one.
+
+    It is the sentence that SCALE found, or the sentence with the answer that contradicts the claim.
+    """
     place = sentence.get("passage_start")
     if sentence.get("verdict") == "contradicted" and place is not None:
         return [place, place + len(sentence["passage"])]

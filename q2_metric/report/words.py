@@ -1,4 +1,4 @@
-"""What the numbers of a system mean, in the same words in the terminal, page and docs."""
+"""Explains the numbers of a system, with the same words in the terminal, the page and the docs."""
 
 from __future__ import annotations
 

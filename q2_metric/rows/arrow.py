@@ -1,6 +1,6 @@
-"""Reader of Arrow files, and of the folders that ``datasets`` writes with ``save_to_disk``.
+"""Reads Arrow files, and folders that ``datasets`` writes with ``save_to_disk``.
 
-Neither needs ``datasets``: a folder's ``state.json`` names its Arrow files.
+``datasets`` need not be installed: ``state.json`` in a folder names the Arrow files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
     """The rows of an Arrow file or Arrow stream.
 
     Raises:
-        InputError: (on reading) it is neither, or it is damaged.
+        InputError: (on reading) the file is neither, or it is damaged.
         MissingExtra: pyarrow is not installed.
     """
     pa, _ = pyarrow("Arrow files")
@@ -39,7 +39,7 @@ def read_arrow(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
-    """The batches, each one checked, because their memory offsets come from the file."""
+    """The batches of a file. Each is checked, because its memory offsets come from the file."""
     batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if is_file else opened
     for batch in batches:
         batch.validate(full=True)
@@ -47,7 +47,7 @@ def _checked(opened: Any, is_file: bool) -> Iterator[Any]:
 
 
 def arrow_files(folder: Path) -> list[Path]:
-    """The Arrow files of a folder of ``save_to_disk``, in order.
+    """The Arrow files of a folder that ``save_to_disk`` wrote, in order.
 
     Raises:
         InputError: the folder is of another kind, or has several splits.

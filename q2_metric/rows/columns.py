@@ -1,4 +1,4 @@
-"""Which column of a file holds which field, by the usual names or by those that were given."""
+"""Finds the column of each field, by the usual names or by names that the caller gave."""
 
 from __future__ import annotations
 
@@ -69,10 +69,11 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Names of the columns to read; ``None`` for the usual ones (:data:`ALIASES`).
+    """Names of the columns to read; ``None`` for the usual names (:data:`ALIASES`).
 
-    ``history=""`` reads no history; ``knowledge=""`` no knowledge: it is then chosen later.
-    ``outputs.answer`` names a field of an object.
+    ``history=""`` means that no history is read. ``knowledge=""`` means that the rows have no
+    knowledge and it is chosen later. ``outputs.answer`` names the field "answer" of the object
+    "outputs".
     """
 
     response: str | None = None
@@ -91,7 +92,10 @@ LABELS: Mapping[str, bool] = {
 
 
 def as_label(value: object) -> bool | None:
-    """Whether a label says supported; ``None`` for an unknown label."""
+    """True for a label that says supported, False for one that says unsupported.
+
+    ``None`` for an unknown label.
+    """
     return LABELS.get(str(value).strip().lower())
 
 
@@ -102,7 +106,7 @@ def resolve(
     aliases: Mapping[str, Sequence[str]],
     needed: Sequence[str],
 ) -> dict[str, str | None]:
-    """The column of each field, chosen from the columns of the first rows."""
+    """The name of the column of each field. It is looked up among the columns of the first rows."""
     present = list(dict.fromkeys(key for record in records for key in record.fields))
     if not present:  # nothing readable yet: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
@@ -128,7 +132,7 @@ def resolve(
 
 
 def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
-    """Words that suggest the column with the most similar name; "" if there is none."""
+    """Words that suggest the column with the most similar name; "" if no name is similar."""
     for key in keys:
         lower = key.strip().lower()
         if any(name in re.split(r"[\W_]+", lower) for name in names) or difflib.get_close_matches(
@@ -138,10 +142,16 @@ def _perhaps(keys: Sequence[str], names: Sequence[str]) -> str:
 
 
 def check_column(column: str, records: Sequence[Record], name: str, purpose: str = "") -> None:
-    """Checks that one of the first rows has the column.
+    """Checks that at least one of the first rows has the column.
+
+    Args:
+        column: name of the column.
+        records: the first rows.
+        name: name of the file, for the error.
+        purpose: what the column is for, for the error.
 
     Raises:
-        InputError: no row has it; ``purpose`` says what it is for.
+        InputError: no row has the column.
     """
     names = list(dict.fromkeys(key for record in records for key in record.fields))
     if names and column not in names and all(
@@ -157,8 +167,10 @@ _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue",
 
 def _from_chat(resolved: dict[str, str | None], columns: Columns,
                records: Sequence[Record]) -> None:
-    """Reads fields without a column of their own from a column of whole chats: the response, the
-    history, and the knowledge if tools found some."""
+    """Finds a column of whole chats for fields that have no column of their own.
+
+    The chats give the response, the history and, if tools returned some, the knowledge.
+    """
     named = {key.strip().lower(): key for record in records for key in record.fields}
     chats = (named[name] for name in _CHATS if name in named)
     chat = next((key for key in chats
@@ -178,14 +190,14 @@ def _from_chat(resolved: dict[str, str | None], columns: Columns,
 
 def unsure(resolved: Mapping[str, str | None], columns: Columns, present: Sequence[str],
            aliases: Mapping[str, Sequence[str]]) -> str:
-    """A warning if another column could also have been meant; otherwise "".
+    """A warning if the file has another column that could also be meant; otherwise "".
 
     Args:
         resolved: result of :func:`resolve`.
-        columns: the requested columns. A column that the caller named is never doubted.
+        columns: the requested columns. There is no warning for a column that the caller named.
         present: the columns of the file.
-        aliases: the usual names of each field's column. A column with the first name is never
-            doubted.
+        aliases: the usual names of each field's column. There is no warning for a column with the
+            first of these names.
     """
     read, others = resolved["knowledge"], []
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
@@ -206,7 +218,10 @@ _NO_RIVALS = ("reference", "references", "source", "sources")
 
 
 def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> str:
-    """Says which field is read from which column; "" if all columns are named like their fields."""
+    """Says for each field from which column it is read.
+
+    "" if all columns have the names of their fields.
+    """
     words = [f"{field} from {column!r}{_form(field, column, records)}"
              for field, column in resolved.items() if column]
     others = [repr(key) for key in dict.fromkeys(key for record in records for key in record.fields)
@@ -219,7 +234,10 @@ def described(resolved: Mapping[str, str | None], records: Sequence[Record]) -> 
 
 
 def _form(field: str, column: str, records: Sequence[Record]) -> str:
-    """The kind of a field's values, if they are not plain texts."""
+    """The form of a field's values, in words for a message; "" for plain texts.
+
+    For a column of whole chats, the words name the part of the chat that is read.
+    """
     values = [value_of(record.fields, column) for record in records]
     if any(map(is_chat, values)):
         return {"response": " (the last turn of the assistant)",

@@ -16,8 +16,8 @@ _LONGEST_FIELD = 2**31 - 1
 def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
     """The rows of a table. The first line is the header, and blank lines are skipped.
 
-    In place of commas, semicolons may separate the fields: spreadsheets write them where the comma
-    is the decimal sign.
+    The separator may also be a semicolon: spreadsheets write semicolons in countries where the
+    decimal sign is a comma.
 
     Raises:
         InputError: the header cannot be read, the file is UTF-16, or a line has no end.
@@ -63,7 +63,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
 
 
 def _separator(header: str) -> str:
-    """The sign between the fields of a header: a semicolon if there are only semicolons.
+    """The separator of a header: a semicolon if the header has semicolons and no comma.
 
     >>> _separator("question;answer"), _separator("question,answer;1"), _separator("answer")
     (';', ',', ',')
@@ -72,11 +72,11 @@ def _separator(header: str) -> str:
 
 
 class _Lines:
-    """The lines of a table. Lines that a stray quote swallowed can be put back.
+    """The lines of a table. Lines that a stray quotation mark made part of a row can be put back.
 
-    After a quoting error, the row is only its first line, and the following lines are read again.
-    Each line is read again at most once or twice, because an overlong row ends at the next
-    stray quote.
+    After a quoting error, the row consists of its first line only, and the following lines are read
+    again. Each line is read again at most twice, because an overlong row ends at the next stray
+    quotation mark.
     """
 
     def __init__(self, lines: Iterator[str]) -> None:
@@ -95,7 +95,7 @@ class _Lines:
         return line
 
     def peek(self) -> str:
-        """The next line, which is read again; "" at the end."""
+        """The next line, without moving past it; "" at the end."""
         line = next(self, "")
         if line:
             self._waiting.appendleft(line)

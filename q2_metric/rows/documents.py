@@ -1,4 +1,4 @@
-"""Reader of .json: an array of rows, an object that holds one, or columns; also jsonl."""
+"""Reads .json: an array of rows, an object that contains such an array, or columns; also jsonl."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ _ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "
 def read_document(
     file: IO[bytes], name: str, lines: Callable[[IO[bytes], str], Iterator[Record]]
 ) -> Iterator[Record]:
-    """The rows of a document.
+    """The rows of a JSON document.
 
     Args:
         file: a UTF-8 file.
         name: name of the file in messages.
-        lines: reads the file if it is really jsonl: its first line is a complete object.
+        lines: reads the file if it is jsonl in spite of its name: its first line is a complete
+            object.
 
     Raises:
-        InputError: (on reading) it is not JSON, holds no rows, or is too large.
+        InputError: (on reading) the file is not JSON, contains no rows, or is too large.
     """
     given = text_lines(file, name)
     first = next((line for line in given if line.strip()), b"")
@@ -66,10 +67,10 @@ def _one(line: bytes) -> object:
 
 
 def _rows(value: Any, name: str) -> Iterable[Any]:
-    """The rows of a document.
+    """The rows of a JSON document.
 
     Raises:
-        InputError: it holds none.
+        InputError: the document contains no rows.
     """
     if isinstance(value, list):
         return value
@@ -92,7 +93,10 @@ def _rows(value: Any, name: str) -> Iterable[Any]:
 
 
 def _column(value: object) -> list[Any] | None:
-    """The values of a column: a list, or an object with their numbers (``to_json`` of pandas)."""
+    """The values of a column; ``None`` if the value is not a column.
+
+    A column is a list, or an object with row numbers as keys (``to_json`` of pandas).
+    """
     if isinstance(value, Mapping) and value and all(str(key).isdigit() for key in value):
         return list(value.values())
     return value if isinstance(value, list) else None

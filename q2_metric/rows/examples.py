@@ -1,4 +1,4 @@
-"""Makes an example of a record, or a bad row if it cannot be scored."""
+"""Converts records into examples. A record that cannot be scored becomes a bad row."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from q2_metric.types import Example, Passage
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be scored, and why.
+    """A row that cannot be scored, and the reason.
 
-    ``index`` counts the rows of the file from 0; ``error`` names file and line.
+    ``index`` is the row's index in the file, from 0. ``error`` names file and line.
     """
 
     index: int
@@ -31,15 +31,15 @@ Row = Example | BadRow
 
 @dataclass(frozen=True, slots=True)
 class ExampleReader:
-    """Makes rows from records.
+    """Converts records into rows.
 
     Attributes:
         columns: the column of each field; ``None`` for a field without a column.
         needs: for "response" and "knowledge", whether each row must have it.
         blank: whether a response or knowledge may be blank.
-        named_label: whether the caller named the label's column. If not, it was recognised by its
-            name, and unknown labels are no error.
-        group_by: columns that are kept in ``other`` even if they hold a field.
+        named_label: whether the caller named the label's column. If not, the column was recognised
+            by its name, and unknown labels are no error.
+        group_by: columns that are kept in ``other`` even if they contain a field.
     """
 
     columns: Mapping[str, str | None]
@@ -49,7 +49,7 @@ class ExampleReader:
     group_by: Sequence[str] = ()
 
     def row(self, index: int, record: Record) -> Row:
-        """The row of a record; ``index`` counts from 0."""
+        """Converts a record into a row. ``index`` is the row's index in the file, from 0."""
         id_ = _id(record.fields, self.columns["id"], index)
         if record.problem:
             return BadRow(index, id_, f"{record.where}: {record.problem}")
@@ -125,7 +125,7 @@ class ExampleReader:
         return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
 
     def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
-        """The columns that hold no field, and the columns to group by."""
+        """The values of columns that contain no field, and of the columns to group by."""
         read = {name for name in self.columns.values() if name}
         names = [name for name in fields if name not in read]
         values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
@@ -147,11 +147,14 @@ _BEFORE = ("history", "chat_history")
 
 
 def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:
-    """The joined text of several passages, and the place of each passage in it.
+    """Joins several passages into one text.
 
     Args:
-        passages: text and id of each. A missing text stays in the list, so that the numbers of
-            the others do not change.
+        passages: text and id of each passage. A missing text counts as a passage, so that the
+            numbers of the other passages do not change.
+
+    Returns:
+        The joined text, and the start, end and id of each passage in it.
 
     >>> joined([("Rome.", "a"), (None, None), ("Oslo.", None)])[0]
     'Rome.\\nOslo.'
@@ -166,12 +169,12 @@ def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tupl
 
 
 def no_label(value: object) -> bool:
-    """Whether a row has no label. Text files write NaN as a word."""
+    """Whether a value is a missing label. In text files, NaN is a word."""
     return missing(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
 
 
 def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) -> bool | None:
-    """People's label; an unknown label is an error if the caller named the column."""
+    """The human label of a row. An unknown label is an error only if ``needed`` is true."""
     value = value_of(fields, column) if column else None
     if no_label(value):
         return None
@@ -182,9 +185,10 @@ def _label(fields: Mapping[str, object], column: str | None, *, needed: bool) ->
 
 
 def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
-    """A row's id; ``None`` if the file has no ids.
+    """The id of a row; ``None`` if the file has no ids.
 
-    If only this row lacks an id, it gets "(row 3)": a plain number could be another row's id.
+    If only this row lacks an id, its id becomes "(row 3)". A plain number could be another row's
+    id.
     """
     value = value_of(fields, column) if column else None
     if missing(value) or value == "":
@@ -193,7 +197,7 @@ def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | N
 
 
 def _there(fields: Mapping[str, object], field: str, column: str | None) -> object:
-    """The value of a required field; "" for a null value.
+    """The value of a required field; "" if the value is null.
 
     Raises:
         InputError: the row has no such field.
