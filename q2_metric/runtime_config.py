@@ -1,4 +1,4 @@
-"""How models run, as one value. Only ``dtype`` changes what they compute."""
+"""Settings that say where and how models run. Only ``dtype`` changes the results of the models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RuntimeConfig:
         device: where the models run: "auto", "cpu", "cuda", "cuda:1" or "mps".
         dtype: number format of the models: "float32", "bfloat16" or "float16"; bundled models on a
             CPU also run in "int8", or in the faster of float32 and int8 ("auto"). On the command
-            line, "auto" means float32 if a stage has another model.
+            line, "auto" means float32 if the models of a stage are not bundled.
         batch_size: rows in one model call; ``None`` takes as many as fit into memory (on a CPU, as
             many as are fast).
         attn_implementation: attention of transformers models: "sdpa", "flash_attention_2", …
@@ -41,7 +41,7 @@ class RuntimeConfig:
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> RuntimeConfig:
-        """Takes its fields from keywords. A missing or ``None`` keyword means the default."""
+        """Takes the fields from keywords. A missing or ``None`` keyword means the default."""
         given = {name: keywords.get(name) for name in RUNTIME_FIELDS}
         return cls(**{name: value for name, value in given.items() if value is not None})
 

@@ -1,12 +1,12 @@
 """The nouns (frozen dataclasses) and the verbs (protocols) of the package.
 
-A response travels one way::
+From a response, each metric builds these objects in turn::
 
     Example -> Span -> Question -> Comparison -> Score      (Q²)
     Example -> Claim -> Judgement -> Score                  (SCALE)
 
-Each item carries its parent, so a stage may flatten the items of many responses into one batch and
-regroup them afterwards. Nothing here imports a model.
+Each object holds the object before it. So a stage may put the objects of many responses into one
+batch and group them by response afterwards. This module imports no model.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Example:
 
     ``history`` holds the turns before the response, oldest first; a list becomes a tuple.
     ``question`` is the question that the response answers. ``id`` names the row. ``label`` is the
-    human label (supported or not). ``passages`` gives the place of each passage, if the knowledge
-    was a list. ``other`` holds the other columns. The last four change no score: examples that
-    differ only in them are equal, so that a stage computes equal work once.
+    human label (supported or not). If the knowledge was a list, ``passages`` gives the characters
+    of each item. ``other`` holds the other columns. Examples that differ only in ``id``, ``label``,
+    ``passages`` and ``other`` are equal, because these change no score: equal work is done once.
     """
 
     response: str
@@ -61,7 +61,7 @@ class Example:
             object.__setattr__(self, "history", tuple(turns))
 
     def passage_at(self, start: int) -> tuple[int, Passage] | None:
-        """The passage at a character of the knowledge, with its number (from 1)."""
+        """The passage that contains character ``start`` of the knowledge, and its number from 1."""
         return next(((number, one) for number, one in enumerate(self.passages, start=1)
                      if one.start <= start < one.end), None)
 
@@ -70,8 +70,8 @@ class Example:
 class Span:
     """An informative span of a response: ``response[start:start + len(text)] == text``.
 
-    ``start`` is in characters of the text that was searched (the response, or its
-    coreference-resolved form). ``label`` is the entity type, or "" for a noun chunk.
+    ``start`` counts characters of the text that was searched: the response, or the response after
+    coreference resolution. ``label`` is the entity type, or "" for a noun chunk.
     """
 
     example: Example
@@ -92,8 +92,8 @@ class Question:
 class Dropped:
     """A question that was not asked of the knowledge; its span has no other question.
 
-    ``reason`` is "personal" if the question is about the speakers, or "round_trip" if the response
-    answers it with ``answer`` (``None``: not at all) instead of its span.
+    ``reason`` is "personal" if the question is about the speakers. It is "round_trip" if the
+    response answers the question with ``answer`` (``None``: not at all) instead of the span.
     """
 
     question: Question
@@ -103,11 +103,11 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reader's answer, taken from the context by offsets.
+    """A reader's answer, cut out of the context at character offsets.
 
     ``context[start:start + len(text)] == text``. ``start`` is ``None`` if the text was built from
-    tokens. ``score`` is the logit sum of the best span minus that of no answer; a higher score
-    means a more certain answer.
+    tokens. ``score`` is the logit sum of the best span minus the logit sum of "no answer"; a higher
+    score means a more certain answer.
     """
 
     text: str
@@ -128,7 +128,7 @@ class Verdict:
 
     @property
     def label(self) -> Label:
-        """The most probable class. Of equal classes, the first in the order of the fields."""
+        """The most probable class. If classes are equally probable, the first field wins."""
         best = max(self.entailment, self.neutral, self.contradiction)
         if self.entailment == best:
             return "entailment"
@@ -137,12 +137,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One question of a response, answered from both sides and compared.
+    """One question of a response, answered from both texts and compared.
 
-    ``knowledge_answer`` is ``None`` if the knowledge has no answer. ``knowledge_start`` is its
-    first character in the knowledge (``None`` if unknown). ``f1`` is the token F1 of the two
-    answers, which is the question's score in "Q² without NLI". ``verdict`` is ``None`` if no NLI
-    model was asked.
+    ``knowledge_answer`` is ``None`` if the knowledge has no answer. ``knowledge_start`` is the
+    answer's first character in the knowledge (``None`` if unknown). ``f1`` is the token F1 of the
+    two answers, which is the question's score in "Q² without NLI". ``verdict`` is ``None`` if no
+    NLI model was asked.
     """
 
     question: Question
@@ -171,8 +171,8 @@ cited."""
 class Claim:
     """A part of a response that is true or false by itself.
 
-    ``text`` is what the judge reads: with its subject ("The inn allows pets." from "The inn has 12
-    rooms and allows pets.") and without its frame ("I know that ..."). ``start`` and ``end`` are
+    ``text`` is what the judge reads: with the subject ("The inn allows pets." from "The inn has 12
+    rooms and allows pets.") and without the frame ("I know that ..."). ``start`` and ``end`` are
     characters of the response as written. Claims are ordered by their ends and may be nested.
     """
 
@@ -187,11 +187,11 @@ class Judgement:
     """How far the knowledge supports a claim.
 
     ``support`` is in [0, 1]. ``passage`` is the sentence of the knowledge that decides (``None``
-    before the search). ``passage_start`` is its first character in the knowledge,
-    ``passage_number`` its line (from 1, without blank lines), and ``passage_support`` how far it
-    alone supports the claim. ``questions`` are Q²'s questions about the claim. ``cites`` names the
-    passages that it cites. ``citation`` is ``None`` if the response cites nothing. ``rule`` is the
-    rule that decided, or ``None``.
+    before the search). ``passage_start`` is the first character of ``passage`` in the knowledge,
+    ``passage_number`` is its line (from 1, without blank lines), and ``passage_support`` says how
+    far it alone supports the claim. ``questions`` are Q²'s questions about the claim. ``cites``
+    names the passages that the claim cites. ``citation`` is ``None`` if the response cites nothing.
+    ``rule`` is the rule that decided, or ``None``.
     """
 
     claim: Claim
@@ -209,9 +209,9 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the numbers that a combined score is made of.
+    """One of the parts that a combined score is computed from.
 
-    ``contribution`` is its contribution: how far it moved the score's logit, up (positive) or down,
+    ``contribution`` says how far the part moved the logit of the score, up (positive) or down,
     compared with an average value.
     """
 
@@ -224,12 +224,12 @@ class Part:
 class Score:
     """A response's score and its evidence.
 
-    ``value`` is in [0, 1]; it is ``None`` if the metric does not apply, or for a ``reason``.
-    ``evidence`` holds the evidence: Q²'s questions, SCALE's judged claims, or the parts of a
-    combined score and its claims. ``fallback`` marks a Q² score by end-to-end NLI. ``no_nli`` is
-    "Q² without NLI" (token F1 only), ``None`` for other metrics. ``consistent`` is the decision of
-    a calibration's threshold, ``None`` without one. ``dropped`` holds Q²'s rejected questions, at
-    most one for each span.
+    ``value`` is in [0, 1]. It is ``None`` if the metric does not apply or failed; ``reason`` says
+    why. ``evidence`` holds Q²'s questions, SCALE's judged claims, or the parts and claims of a
+    combined score. ``fallback`` is true if the value is end-to-end NLI, because Q² had no question.
+    ``no_nli`` is "Q² without NLI" (token F1 only), ``None`` for other metrics. ``consistent`` is
+    the decision of a calibration's threshold, ``None`` without a calibration. ``dropped`` holds
+    Q²'s rejected questions, at most one for each span.
     """
 
     example: Example
@@ -248,10 +248,10 @@ class SystemScore:
     """A system's score: the mean of its responses' scores.
 
     ``interval`` is the 95 % bootstrap percentile interval of the mean. ``coverage`` is the share of
-    responses with a valid question, ``fallback`` the share scored by end-to-end NLI instead, and
-    ``no_claim`` the share that claims nothing, including blank ones. ``no_answer_rate`` is the
-    share of questions that the knowledge does not answer. A share is ``None`` for metrics that do
-    not have it. ``signature`` names the models and settings, and how the mean was taken.
+    responses with a valid question, and ``fallback`` the share scored by end-to-end NLI instead.
+    ``no_claim`` is the share of responses that claim nothing or are blank. ``no_answer_rate`` is
+    the share of questions that the knowledge does not answer. A share is ``None`` for metrics that
+    do not have it. ``signature`` names the models and settings, and how the mean was computed.
     """
 
     name: str
@@ -277,7 +277,7 @@ class SpanFinder(Protocol):
     name: str
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
-        """One list of spans for each example, in text order, unique by position."""
+        """The spans of each example, in text order. No two spans have the same position."""
         ...
 
 
@@ -294,12 +294,12 @@ class QuestionGenerator(Protocol):
 
 @runtime_checkable
 class Reader(Protocol):
-    """Extractive question answering with "no answer"."""
+    """Answers questions with a span of a text, or with "no answer"."""
 
     name: str
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context); ``None`` without an answer."""
+        """An answer for each (question, context); ``None`` if the context has no answer."""
         ...
 
 
@@ -316,7 +316,7 @@ class Entailment(Protocol):
 
 @runtime_checkable
 class Backbone(Entailment, Protocol):
-    """An entailment model that SCALE can cut chunks for."""
+    """An entailment model whose tokens SCALE can count, to cut chunks of equal length."""
 
     prompt: str
     """The prompt around chunk and sentence; "" for a cross-encoder."""
@@ -328,19 +328,19 @@ class Backbone(Entailment, Protocol):
 
 @runtime_checkable
 class PromptBackbone(Backbone, Protocol):
-    """A backbone that can also cut a document itself, by the length of its prompts."""
+    """A backbone that can also cut a document into chunks itself, by the length of its prompts."""
 
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
     ) -> list[Verdict]:
-        """A verdict for each (document, sentence), from the document's best chunk."""
+        """A verdict for each (document, sentence), from the chunk that supports it best."""
         ...
 
 
 @runtime_checkable
 class SentenceSplitter(Protocol):
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """(start, end) characters of the sentences of each text, blanks trimmed."""
+        """(start, end) of each sentence of each text, in characters, without blanks at the ends."""
         ...
 
 
@@ -351,14 +351,14 @@ class ClaimFinder(Protocol):
     name: str
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """The claims of each response, in order. A response that claims nothing has none."""
+        """The claims of each response, in order; empty if a response claims nothing."""
         ...
 
 
 @runtime_checkable
 class PersonalFilter(Protocol):
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """Whether each question is about the speakers: its subject is I/you, or my/your owns it."""
+        """For each question, whether its subject is "I" or "you", or belongs to one of them."""
         ...
 
 
@@ -369,11 +369,11 @@ class Stances(Protocol):
     name: str
 
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """Whether the claim and the sentence of the knowledge disagree, for each pair."""
+        """For each pair, whether the claim and the sentence of the knowledge disagree."""
         ...
 
     def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """Whether the sentence states the claim, for each pair."""
+        """For each pair, whether the sentence states the claim."""
         ...
 
 
@@ -384,7 +384,7 @@ class CoreferenceResolver(Protocol):
     name: str
 
     def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
-        """The last turn of each dialogue, resolved with the turns before it."""
+        """The last turn of each dialogue. Its mentions are resolved with the turns before it."""
         ...
 
 

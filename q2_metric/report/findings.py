@@ -145,7 +145,7 @@ def of_fallback(row: Mapping[str, Any]) -> str:
 
 
 def whole(row: Mapping[str, Any]) -> float | None:
-    """The row's Q² score. For a response without questions, it is the score of the whole response."""
+    """The row's Q² score, which judges the whole response if the row has no questions."""
     columns = [column.name for metric in METRICS.values() if metric.details == "questions"
                for column in metric.columns]
     # A calibration does not change the last column, so it is tried first.

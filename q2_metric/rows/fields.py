@@ -1,6 +1,6 @@
-"""The table of an output row's fields: their names, their types and where they come from.
+"""The table of an output row's fields: their names, their types and where their values come from.
 
-The jsonl rows, the csv header, the parquet schema and the readers of outputs all follow it.
+The jsonl rows, the csv header, the parquet schema and the readers of outputs all use this table.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ with any names.
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of an output row, or of an object in it.
+    """A field of an output row, or of an object inside an output row.
 
     Attributes:
         name: name in the row.
         form: type of the value if it is not null.
-        of: returns the value, given the object that the field describes.
+        of: returns the field's value from the object that the row describes.
         fields: fields of an object, or of each object in a list.
         kind: class of the items in a list of objects.
     """
@@ -62,7 +62,7 @@ def _verdict_p(item: Comparison) -> float | None:
 
 
 def _own(**forms: Form) -> tuple[Field, ...]:
-    """Fields that are read from attributes of the same name, each with its form."""
+    """Fields whose values are attributes of the same name. ``forms`` gives each field's form."""
     return tuple(Field(name, form, attrgetter(name)) for name, form in forms.items())
 
 
@@ -160,12 +160,12 @@ def _decision(metric: str) -> Field:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which fields the rows of an output have.
+    """The fields that the rows of an output have.
 
     Attributes:
         metrics: the requested metrics.
-        with_file: whether rows say which file they are of.
-        decided: metrics that have a calibration, and with it a field ``METRIC_consistent``.
+        with_file: whether each row names its file.
+        decided: metrics with a calibration; their rows have a field ``METRIC_consistent``.
         texts: whether rows repeat their texts, their other columns, and people's label.
         group_by: columns that rows have in :data:`OTHER` even without their texts.
         selected: whether rows say which snippet was chosen as their knowledge.
@@ -193,7 +193,7 @@ class Layout:
         return list({field.name: field for field in fields}.values())
 
     def of_scores(self) -> list[tuple[str, Field]]:
-        """The fields that scores fill, each with its metric."""
+        """All fields that contain scores, each with its metric."""
         return [*self._numbers(), *self._marks(), *self._details()]
 
     def _numbers(self) -> list[tuple[str, Field]]:
@@ -225,7 +225,7 @@ def output_row(
     *,
     file: str | None = None,
 ) -> OutputRow:
-    """One row of the output, every field of the layout present.
+    """One row of the output. It has every field of the layout.
 
     Args:
         index: index of the row in its file, from 0. In a file without ids, the row's number from 1
@@ -267,9 +267,9 @@ def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
 
 
 def with_texts(row: OutputRow, scored: Example | BadRow) -> OutputRow:
-    """The row with the :data:`TEXTS` that were scored, if they could be read.
+    """The output row with the :data:`TEXTS` that were scored. A bad row is returned unchanged.
 
-    Knowledge that was chosen for the row is in ``selected``.
+    If knowledge was chosen for the row, it is taken from ``selected``.
     """
     if isinstance(scored, BadRow):
         return row

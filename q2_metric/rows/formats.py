@@ -1,4 +1,4 @@
-"""Readers of all formats: a file, a folder or standard input -> its rows, unchanged."""
+"""Reads files of all formats, folders and standard input as rows, unchanged."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from q2_metric.text.given import kind
 def read_fields(
     path: str | Path, form: str | None = None
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The unchanged rows of a file, each with words that say where it is.
+    """The unchanged rows of a file, each with words that say where the row is.
 
-    Formats are as for :func:`q2_metric.rows.read.read_rows`. It is for files that hold something
-    other than responses and knowledge, such as labels or scores.
+    Formats are as for :func:`q2_metric.rows.read.read_rows`. The function is for files that contain
+    something other than responses and knowledge, such as labels or scores.
 
     Raises:
         InputError: the file or one of its rows cannot be read.
@@ -39,7 +39,7 @@ def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str
     """The same as :func:`read_fields`, from records that were already read.
 
     Raises:
-        InputError: one of them cannot be read.
+        InputError: a record cannot be read.
     """
     for record in records_read:
         if record.problem:
@@ -53,14 +53,17 @@ def shown(path: str | Path) -> str:
 
 
 def tells(path: str | Path) -> bool:
-    """Whether a file's suffix determines its format."""
+    """Whether the suffix of a file determines its format."""
     return Path(path).suffix.lower() in _READERS or os.path.isdir(path)
 
 
 def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
-    """The rows of a file; ``name`` stands for it in messages.
+    """The rows of a file.
 
-    ``form`` is one of :data:`FORMS`; it is needed if the suffix does not determine the format.
+    Args:
+        path: the file.
+        name: name of the file in messages.
+        form: one of :data:`FORMS`, if the suffix does not determine the format.
 
     Raises:
         InputError: (on reading) the file cannot be read or its suffix is unknown.
@@ -114,7 +117,7 @@ def _jsonl(file: IO[bytes], name: str) -> Iterator[Record]:
 
 
 def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Builds an object and adds its repeated keys to ``twice``."""
+    """Builds an object from its pairs. Keys that occur more than once are added to ``twice``."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]

@@ -1,9 +1,10 @@
-"""Reader of parquet, whose memory is bounded by the size of the file, not by its unpacked size.
+"""Reads parquet in memory that depends on the size of the file, not on its unpacked size.
 
-A file of 1 KB can say "this text of 1 MB, a million times". Text columns are read as dictionaries,
-so that rows with the same text share it. If the dictionaries are large, the longest text determines
-how many rows are read at a time. A row that is longer than the longest line of jsonl is not
-returned. A file is refused if a column unpacks to far more than its size.
+A parquet file of 1 KB can say "this text of 1 MB, a million times". Text columns are therefore read
+as dictionaries, so that rows with the same text share one copy. If the dictionaries are large, the
+length of the longest text limits how many rows are read at a time. A row that is longer than the
+longest line of jsonl becomes an unreadable record. A file is refused if a column unpacks to far
+more than the size of the file.
 """
 
 from __future__ import annotations
@@ -57,7 +58,14 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
 def rows_of(
     pa: Any, batches: Iterable[Any], names: Sequence[str], name: str
 ) -> Iterator[Record]:
-    """The rows of batches; ``names`` are the columns, ``name`` stands for the file in messages."""
+    """The rows of batches.
+
+    Args:
+        pa: the module pyarrow.
+        batches: batches of rows.
+        names: names of the columns.
+        name: name of the file in messages.
+    """
     twice = next((one for one in names if names.count(one) > 1), None)
     note = twice and f"the file has the column {twice!r} twice; the last counts"
     number = 0
@@ -104,7 +112,7 @@ def _batches(parquet: Any, opened: Any, file: IO[bytes], name: str) -> Iterator[
 
 
 def _unpacked(chunk: Any, column: Any, name: str) -> int:
-    """The bytes that a column of a row group unpacks to, before texts are repeated.
+    """The number of bytes that a column of a row group unpacks to, with each distinct text once.
 
     Raises:
         InputError: the bytes are far more than the file's size.
@@ -121,7 +129,7 @@ def _unpacked(chunk: Any, column: Any, name: str) -> int:
 
 
 def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int:
-    """Bytes of the longest text in a row group; several rows may repeat it."""
+    """The number of bytes of the longest text in a row group."""
     compute = import_module("pyarrow.compute")
     opened = parquet.ParquetFile(file, read_dictionary=texts)
     first = next(opened.iter_batches(batch_size=1, row_groups=[group]))
@@ -138,7 +146,7 @@ def _longest(parquet: Any, file: IO[bytes], texts: list[str], group: int) -> int
 
 
 def _values(pa: Any, array: Any) -> list[Any]:
-    """The values of a column; rows that repeat a text share it."""
+    """The values of a column. Rows with the same text share one copy."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         used = array.indices.dictionary_encode()  # only the used values of the group
@@ -189,7 +197,11 @@ def _problem(row: tuple[Any, ...]) -> str | None:
 
 
 def pyarrow(feature: str = "parquet") -> tuple[Any, Any]:
-    """pyarrow and its parquet module, which have no types; ``feature`` is what needs them."""
+    """pyarrow and its parquet module, which have no types.
+
+    Args:
+        feature: the feature that needs pyarrow, for the error.
+    """
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:

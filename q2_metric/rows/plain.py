@@ -1,6 +1,7 @@
-"""A comparison in the words that a person would write: "Says 1991; the knowledge says 1994.".
+"""Describes a comparison in the words of a person: "Says 1991; the knowledge says 1994.".
 
-Rules write it from the two answers and how they compare; no model is used.
+Rules write the sentence from the two answers and the way in which they were compared. No model is
+used.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
 
 
 def contribution_words(contribution: float | None) -> str:
-    """How a part of a combined score moves it, in words.
+    """Says in words how far a part of a combined score moves the score, and in which direction.
 
     >>> contribution_words(-0.9)
     'lowers the score a lot'
@@ -56,13 +57,13 @@ def contribution_words(contribution: float | None) -> str:
 
 
 def plain(said: str, known: str | None, how: str, verdict: str | None) -> str:
-    """One sentence that says what a question found.
+    """One sentence about the result of a question.
 
     Args:
-        said: the response's answer.
-        known: the knowledge's answer; ``None`` if it has none.
+        said: the answer that the response gives.
+        known: the answer that the knowledge gives; ``None`` if it gives none.
         how: how the answers were compared (:data:`q2_metric.types.How`).
-        verdict: the label of the entailment model, if it was asked.
+        verdict: the label of the entailment model, if the model was used.
 
     >>> plain("1991", "1994", "nli", "contradiction")
     'Says 1991; the knowledge says 1994.'

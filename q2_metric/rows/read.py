@@ -1,6 +1,6 @@
-"""Rows in: examples to score, one at a time.
+"""Reads rows as examples to score, one at a time.
 
-Rows are streamed. A row that cannot be scored becomes a :class:`BadRow` in the same place.
+A row that cannot be scored becomes a :class:`BadRow` in the same position.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def read_rows(
     The suffix determines the format (:mod:`q2_metric.rows.formats`); ``-`` is jsonl on standard
     input. All text is UTF-8. Words such as "nan" and "null" are text.
 
-    :mod:`q2_metric.rows.shapes` describes the possible values. Passages are joined by a newline.
-    If no column holds the response, it is taken from a column of whole chats.
+    :mod:`q2_metric.rows.shapes` describes the values that a cell may have. Passages are joined by a
+    newline. If no column holds the response, it is taken from a column of whole chats.
 
     Args:
         path: file to read, or ``-``.
@@ -59,16 +59,16 @@ def read_rows(
         blank: whether a row with a blank or missing (null) response or knowledge is valid.
         on_columns: called before the first row, if there is one, with the columns that are read
             (``None`` for a field without a column).
-        on_note: called with doubts about what was read: duplicate columns, another column that
+        on_note: called with a warning about doubtful input: duplicate columns, another column that
             could be the knowledge, unknown labels.
-        on_read: called once with words that say which columns are read, and as what.
+        on_read: called once with a line that says which column is read for each field.
         group_by: columns that are also kept in ``Example.other``.
         form: one of :data:`q2_metric.rows.formats.FORMS`, if the suffix does not determine it.
         given: the file's records, if they were already read.
 
     Raises:
         InputError: (on reading) the file cannot be read or lacks a column that it needs.
-        MissingExtra: parquet without pyarrow.
+        MissingExtra: a parquet file needs pyarrow.
     """
     name = shown(path)
     given = iter(records(path, name, form) if given is None else given)
@@ -96,7 +96,7 @@ def _tell(
     aliases: Mapping[str, Sequence[str]], on_note: Callable[[str], None] | None,
     on_read: Callable[[str], None] | None,
 ) -> None:
-    """Determines the label's column, and reports doubts and which columns are read."""
+    """Finds the column of the label, and reports warnings and which columns are read."""
     for doubt in _settled(resolved, columns, first, aliases):
         if on_note is not None:
             on_note(f"{name}: {doubt}")
@@ -108,7 +108,7 @@ def _settled(
     resolved: dict[str, str | None], columns: Columns, first: Sequence[Record],
     aliases: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    """Drops the label's column if it holds no labels, and yields doubts in words."""
+    """Yields warnings about the columns. Drops the label's column if it contains no labels."""
     names = list(dict.fromkeys(key for record in first for key in record.fields))
     if doubt := unsure(resolved, columns, names, aliases):
         yield doubt
@@ -125,8 +125,10 @@ def _settled(
 
 
 def _labelled(records: Sequence[Record], column: str | None) -> tuple[bool, str]:
-    """Whether the column that is named like a label really holds labels, and a note for the case
-    that only most of its values do."""
+    """Whether a column that has the name of a label contains labels, and a warning.
+
+    The warning is "" unless only some of the values are labels.
+    """
     values = [value for record in records if column is not None
               and not no_label(value := value_of(record.fields, column))]
     strange = [value for value in values if as_label(value) is None]

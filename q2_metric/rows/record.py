@@ -1,4 +1,4 @@
-"""A row as it was read from its format."""
+"""A row as it was read from its file, before it becomes an example."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LONGEST_LINE = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row as it was read: its fields, or the problem that makes them unreadable.
+    """A row as it was read: its fields, or the problem because of which it cannot be read.
 
-    ``note`` holds a remark on a row that can be read.
+    ``note`` is a warning about a row that can be read.
     """
 
     where: str
@@ -26,7 +26,8 @@ class Record:
 
 
 def value_of(fields: Mapping[str, object], column: str) -> object:
-    """The value of a column; ``outputs.answer`` is the field "answer" of the object "outputs".
+    """The value of a column. The column ``outputs.answer`` is the field "answer" of the object
+    "outputs".
 
     >>> value_of({"outputs": {"answer": "Rome"}}, "outputs.answer")
     'Rome'
@@ -40,7 +41,7 @@ def value_of(fields: Mapping[str, object], column: str) -> object:
 
 
 def text_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """The lines of a UTF-8 file with their ends, without a byte order mark.
+    """The lines of a UTF-8 file with their line ends, without a byte order mark.
 
     Raises:
         InputError: (on reading) the file begins like UTF-16 or UTF-32, or a line is longer than

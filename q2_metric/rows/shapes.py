@@ -1,10 +1,10 @@
-"""The values of a cell, in the shapes that RAG and chat libraries write.
+"""Reads the values of a cell in the forms that RAG and chat libraries write.
 
-    texts          a string; a list of texts; ``"['a', 'b']"`` and ``'["a", "b"]"`` in a table
-    documents      LangChain (``page_content``, ``metadata``), Haystack (``content``, ``meta``)
-    nodes          LlamaIndex (``text``, ``id_``), alone or in ``{"node": ..., "score": ...}``
-    chats          OpenAI (``role``), LangChain (``type``), ShareGPT (``from``); the content may be
-                   a list of parts
+texts          a string; a list of texts; ``"['a', 'b']"`` and ``'["a", "b"]"`` in a table
+documents      LangChain (``page_content``, ``metadata``), Haystack (``content``, ``meta``)
+nodes          LlamaIndex (``text``, ``id_``), alone or in ``{"node": ..., "score": ...}``
+chats          OpenAI (``role``), LangChain (``type``), ShareGPT (``from``); the content may be
+               a list of parts
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ parser has a limit."""
 
 
 def unfolded(value: object) -> object:
-    """The list of passages or turns, or the single passage, that a text holds as JSON or as a
-    Python literal; other values are returned unchanged.
+    """Parses a text that contains passages or turns as JSON or as a Python literal.
+
+    Returns:
+        The list or the single object in the text. Other values are returned unchanged.
 
     >>> unfolded("['a', None]"), unfolded('["a"]'), unfolded("[1] a note")
     (['a', None], ['a'], '[1] a note')
@@ -75,7 +77,7 @@ def _parsed(text: str) -> object:
 
 
 def _strings(text: str) -> list[str]:
-    """The string literals of a Python text."""
+    """The values of the string literals in a text of Python code."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
 
@@ -97,7 +99,10 @@ _ABOUT = ("metadata", "meta", "extra_info")
 
 
 def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]]:
-    """The passages of a value, each with its id; a missing one is ``None`` and keeps its place.
+    """The passages of a value, each as (text, id).
+
+    A missing passage is in the list with the text ``None``, so that later passages keep their
+    numbers.
 
     Args:
         value: a text, a document, or a list of them.
@@ -203,7 +208,7 @@ def _role(item: Mapping[str, Any]) -> Role:
 
 
 def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message, unwrapped from LangChain's serialisation."""
+    """A message without the wrapping of LangChain's serialisation."""
     for key in ("kwargs", "data"):
         if isinstance(inside := item.get(key), Mapping):
             return {"type": item.get("type"), **inside}
@@ -211,7 +216,7 @@ def _opened(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _message(item: Mapping[str, Any], where: str) -> list[DialogueTurn]:
-    """The turn of a message, after the tool results that are among its parts."""
+    """The turns of a message: the tool results among its parts, then the message itself."""
     opened = _opened(item)
     content = next((opened[key] for key in ("content", "value", "text", "parts")
                     if opened.get(key) is not None), None)
@@ -245,9 +250,9 @@ _LONGEST = 10_000
 
 
 def kept(value: object) -> Any:
-    """A value of another column as a JSON value; ``None`` if it cannot be kept.
+    """A value of another column as a JSON value; ``None`` if JSON cannot hold the value.
 
-    Times and similar values are kept as text.
+    Times and similar values become text.
     """
     if missing(value) or isinstance(value, (bytes, bytearray)):
         return None

@@ -1,7 +1,7 @@
-"""Writes texts as csv cells that no spreadsheet runs as a formula, and reads them back.
+"""Escapes texts in csv cells so that no spreadsheet runs them as formulas, and reads them back.
 
-A text that begins like a formula gets an apostrophe in front. So does a text with apostrophes
-before the formula, so that removing one apostrophe restores every text.
+An apostrophe is written before a text that begins like a formula. The same is done if a text has
+apostrophes before the formula, so that removing one apostrophe restores every text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _RUN = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # some spreadsheets accept th
 
 
 def to_cell(text: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet might run it.
+    """The text, with an apostrophe before it if a spreadsheet might run the text as a formula.
 
     >>> to_cell("=1+1"), to_cell("'=1+1"), to_cell("1+1")
     ("'=1+1", "''=1+1", '1+1')
@@ -21,7 +21,7 @@ def to_cell(text: str) -> str:
 
 
 def from_cell(cell: str) -> str:
-    """The text of a cell that :func:`to_cell` made.
+    """The text that :func:`to_cell` wrote into a cell.
 
     >>> from_cell("'=1+1"), from_cell("'tis")
     ('=1+1', "'tis")

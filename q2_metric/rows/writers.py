@@ -1,4 +1,4 @@
-"""Rows out: jsonl, csv and parquet."""
+"""Writes rows as jsonl, csv and parquet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROW_GROUP = 4096
 
 
 class Writer(Protocol):
-    """Appends rows."""
+    """Appends rows to an output."""
 
     def write(self, rows: Sequence[OutputRow]) -> None:
         """Appends rows, each with the same fields in the same order."""
@@ -27,7 +27,7 @@ class Writer(Protocol):
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
-    """Refuses a path that cannot be written, without touching the file.
+    """Checks that an output can be written to a path. The file is not touched.
 
     Raises:
         InputError: the suffix is unknown, the folder does not exist, or the path is an input.
@@ -44,10 +44,11 @@ OpenWriter = Callable[[Path, Layout, bool], AbstractContextManager[Writer]]
 
 
 def writer_of(path: str | Path) -> OpenWriter:
-    """The writer for the format of a path's suffix; it can write to any path.
+    """The function that opens a writer for the format of a path's suffix.
 
-    It writes UTF-8, without NaN. In csv, lists and objects are JSON, and texts are escaped so that
-    no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
+    The writer can write to any path. It writes UTF-8, without NaN. In csv, lists and objects are
+    JSON, and texts are escaped so that no spreadsheet runs them
+    (:mod:`q2_metric.rows.spreadsheet`).
     """
     return _OPENED[Path(path).suffix.lower()]
 
@@ -157,7 +158,7 @@ class _ParquetWriter:
 
 
 def _encodable(value: Any) -> Any:
-    """The value with lone surrogates as escapes, as in jsonl and csv."""
+    """The value with each lone surrogate replaced by an escape, as in jsonl and csv."""
     if isinstance(value, str):
         return value.encode("utf-8", errors="backslashreplace").decode("utf-8")
     if isinstance(value, list):

@@ -1,29 +1,29 @@
-"""From responses to numbers: the part that all shells share.
+"""Scores responses and computes means: the code that commands and integrations share.
 
     ========================  =============================================================
     room                      step
     ========================  =============================================================
-    :mod:`.texts`             turns what a framework hands over into examples
-    :mod:`.scores`            decides which of them a metric scores, and scores them
-    :mod:`.outcome`           says what each response counts in the means
-    :mod:`.aggregate`         makes the means and their one signature
-    :mod:`.run`               does all of it for rows that are there at once
+    :mod:`.texts`             turns the texts of a framework into examples
+    :mod:`.scores`            decides which examples a metric scores, and scores them
+    :mod:`.outcome`           says how each response counts in the means
+    :mod:`.aggregate`         computes the means and their signature
+    :mod:`.run`               does all these steps for a complete list of rows
     :mod:`.codec`             writes a score as JSON and reads it back
     ========================  =============================================================
 
-A response without a score counts in the same way in all shells:
+A response without a score counts in the same way in all commands and integrations:
 
     ========================  =================  ==============================================
     response                  reason             in a mean
     ========================  =================  ==============================================
     claims nothing            ``no_claim``       0, or left out with ``no_claim="exclude"``
-    is blank                  ``empty``          the same; in the share ``no_claim`` too
+    is blank                  ``empty``          the same; counts in the share ``no_claim``
     has blank knowledge       ``no_knowledge``   left out
     a metric fails on it      ``fault``          left out, and reported
     ========================  =================  ==============================================
 
-Metrics judge claims. Only word overlaps, which papers report over all responses, score any text:
-their entry in the registry says so (``any_text``).
+Most metrics judge claims. Only word overlaps score any text, because papers report them over all
+responses. The registry marks them with ``any_text``.
 """
 
 from q2_metric.scoring.aggregate import Aggregate as Aggregate

@@ -1,11 +1,11 @@
-"""From what each response counts to the numbers of a system, and their signature.
+"""Computes the means of a system from the values of its responses, and signs them.
 
-Only this module makes means and signs them::
+Only this module computes and signs means::
 
     aggregate = Aggregate(["q2", "scale"], no_claim="zero")
-    aggregate.update(scores)           # of some rows, by metric; again for the next ones
+    aggregate.update(scores)           # scores of some rows, by metric; again for further rows
     aggregate.compute()                # {"q2": 0.8, "scale": 0.7, "no_claim": 0.1, …}
-    sign(metric.signature, "zero")     # the signature of these numbers
+    sign(metric.signature, "zero")     # the signature of the mean
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from q2_metric.types import Metric, Score, SystemScore
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean as its sum and its number of values, so that the means of several parts add up."""
+    """A mean, kept as sum and number of values, so that the means of several parts can be added."""
 
     total: float = 0.0
     n: int = 0
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> Mean:
-        """The mean of the finite values: ``None``, NaN and infinities are left out.
+        """The mean of the finite values. ``None``, NaN and infinities are left out.
 
         The order of the values does not matter.
 
@@ -58,14 +58,15 @@ class Mean:
 
     @property
     def number(self) -> float:
-        """The mean for frameworks that accept only numbers: NaN without values."""
+        """The mean as a number, for frameworks that accept only numbers; NaN without values."""
         return self.total / self.n if self.n else math.nan
 
 
 class Aggregate:
-    """Adds up the responses of a system: ``update`` for some rows, ``compute`` at the end.
+    """Adds up the scores of a system's responses. Call ``update`` for some rows, ``compute`` at the
+    end.
 
-    It keeps 8 bytes for each response and column.
+    An aggregate keeps 8 bytes for each response and column.
 
     Args:
         metrics: names of the metrics. Their columns exist even if no row was added.
@@ -85,7 +86,7 @@ class Aggregate:
             self.add(of_scores(row))
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
-        """Adds one row, with its outcome for each metric."""
+        """Adds one row, given as its outcome for each metric."""
         for name, value in merged(outcomes, self.no_claim).items():
             if name in SHARES:
                 share = self._shares.setdefault(name, Mean())
@@ -100,14 +101,14 @@ class Aggregate:
             self._unanswered += outcome.unanswered
 
     def mean(self, name: str) -> Mean:
-        """The mean of a column, or a share, as sum and number of responses."""
+        """The mean of a column or share."""
         return self._shares[name] if name in SHARES else Mean.of(self._values[name])
 
     def compute(self) -> dict[str, float | None]:
         """Means in [0, 1] by name; ``None`` without values.
 
-        The keys are the metrics' columns, their shares, and ``no_answer_rate`` with a metric that
-        asks questions, all as in :class:`~q2_metric.types.SystemScore`.
+        The keys are the metrics' columns and their shares. If a metric asks questions, there is
+        also ``no_answer_rate``. :class:`~q2_metric.types.SystemScore` describes them.
         """
         values = {name: self.mean(name).value for name in (*self._values, *self._shares)}
         if "coverage" in self._shares:
@@ -117,11 +118,11 @@ class Aggregate:
     def systems(
         self, signatures: Mapping[str, str], *, n_bootstrap: int = N_BOOTSTRAP, seed: int = SEED
     ) -> dict[str, SystemScore]:
-        """The system's score by each column, with its shares and interval.
+        """The system's score for each column, with its shares and interval.
 
         Args:
-            signatures: signatures of the metrics, by column; "" if one is unknown.
-            n_bootstrap: resamples behind the interval; 0 for no interval.
+            signatures: signatures of the metrics, by column; "" if a signature is unknown.
+            n_bootstrap: number of resamples for the interval; 0 for no interval.
             seed: seed of the resampling.
         """
         return {
@@ -163,17 +164,17 @@ def system_score(
 
     ``n`` is the number of responses that count in the mean. ``coverage``, ``fallback`` and
     ``no_claim`` are shares of all responses. ``coverage``, ``fallback`` and ``no_answer_rate`` are
-    ``None`` for metrics that ask no questions, and ``no_answer_rate`` also if no question was
-    asked. ``value`` and ``interval`` are ``None`` if no response has a value.
+    ``None`` for metrics that ask no questions. ``no_answer_rate`` is also ``None`` if no question
+    was asked. ``value`` and ``interval`` are ``None`` if no response has a value.
 
     Args:
         column: column of a metric, such as "q2" or "q2_no_nli".
         scores: one for each response.
-        signature: signature of the metric. That of the result also says how the mean was made
-            (:func:`sign`).
+        signature: signature of the metric. The signature of the result also says how the mean was
+            computed (:func:`sign`).
         no_claim: how responses that claim nothing count in the mean.
-        n_bootstrap: resamples behind the interval; 0 for no interval.
-        seed: of the resampling.
+        n_bootstrap: number of resamples for the interval; 0 for no interval.
+        seed: seed of the resampling.
     """
     metric, _ = of_column(column)
     aggregate = Aggregate([metric.name], no_claim)
@@ -187,9 +188,10 @@ def system_score(
 def sign(
     signature: str, no_claim: NoClaim, *, bootstrap: int = N_BOOTSTRAP, bootstrap_seed: int = SEED
 ) -> str:
-    """The signature of a metric's mean, made from the metric's signature; "" stays "".
+    """The signature of a metric's mean, built from the metric's signature.
 
-    It also says how the interval was drawn, unless that is the default.
+    An empty signature stays "". If the interval was not drawn with the default settings, the
+    signature names these settings too.
 
     >>> sign("q2|version:1", "zero")
     'q2|version:1|no_claim:zero'
@@ -210,5 +212,5 @@ def signatures(metrics: Iterable[Metric], no_claim: NoClaim) -> dict[str, str]:
 
 
 def signature_lines(metrics: Iterable[Metric], no_claim: NoClaim) -> str:
-    """The signatures of the means as text, a line for each metric."""
+    """The signatures of the means as text, with one line for each metric."""
     return "\n".join(signatures(metrics, no_claim).values())

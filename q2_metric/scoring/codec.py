@@ -1,4 +1,4 @@
-"""A score as JSON and back, for the cache and for other processes.
+"""Writes a score as JSON and reads it back, for the cache and for other processes.
 
 Each item of ``evidence`` names its kind::
 
@@ -67,11 +67,12 @@ def _fields(item: Score | Comparison | Dropped | Judgement | Part) -> dict[str, 
 def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
     """The score that :func:`to_json` wrote, for an example with the same texts.
 
-    The spans of its questions refer to ``example``, even if their places are those in the response
-    with resolved pronouns.
+    The spans of its questions refer to ``example``. If pronouns were resolved before the questions
+    were asked, the positions of the spans are those in the resolved text.
 
     Raises:
-        TypeError, KeyError, ValueError, AttributeError: it is not such an object.
+        TypeError, KeyError, ValueError, AttributeError: ``fields`` is not an object that
+            :func:`to_json` wrote.
     """
 
     def asked(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
 
 
 def readable(value: Any) -> bool:
-    """Whether :func:`from_json` can read a value; a cache may hold what others put there."""
+    """Whether :func:`from_json` can read a value. A cache may contain values of other origin."""
     try:
         from_json(Example("", ""), value)
     except (TypeError, KeyError, ValueError, AttributeError):

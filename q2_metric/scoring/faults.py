@@ -1,4 +1,4 @@
-"""Scores around bad rows: a block that fails is halved until the row is found."""
+"""Finds rows that make a metric fail: a block that fails is halved until such a row is found."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ Scorer = Callable[[Sequence[Example]], Sequence[Score]]
 
 
 def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Score | str]:
-    """A score for each example, or a text that says why it has none.
+    """A score for each example, or a text that says why the example has no score.
 
-    If scoring all examples raises, each half is scored separately, and so on. So a batch that is
-    too large passes in parts, and a row that fails alone is reported. A score that is not a number
-    is reported too.
+    If scoring all examples raises an error, each half is scored separately, and so on. So a batch
+    that is too large succeeds in parts, and a row that fails alone is reported. A score that is not
+    a number is reported too.
 
     Args:
         name: name of the metric, for messages.
         score: scores examples, in order.
+        examples: the examples.
 
     Raises:
-        Q2Error: one that is :attr:`~q2_metric.errors.Q2Error.fails_every_row`, such as a model
+        Q2Error: an error that :attr:`~q2_metric.errors.Q2Error.fails_every_row`, such as a model
             that cannot be opened.
-        ModelError: nothing of :data:`SYSTEMIC` or more different examples could be scored,
-            or the device is lost: no row is to blame, and none should count as finished.
+        ModelError: at least :data:`SYSTEMIC` different examples were tried and all failed, or the
+            device is lost. In these cases no row caused the error, so no row counts as finished.
     """
     results: list[Score | str] = []
     waiting = [examples] if examples else []
@@ -57,7 +58,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
 
 
 def _fault(error: Exception) -> str:
-    """Why a row has no score, in words. An error that fails every row is raised."""
+    """Says in words why a row has no score. An error that would fail every row is raised."""
     if isinstance(error, Q2Error) and error.fails_every_row:
         raise error
     words = _words(error)
@@ -79,7 +80,7 @@ def _words(error: Exception) -> str:
 
 
 def _device_lost(error: Exception) -> bool:
-    """Whether every later call to the GPU will fail after this error."""
+    """Whether all further calls to the GPU will fail after this error."""
     memory = "out of memory" in str(error).lower()
     return not memory and (
         type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)

@@ -1,4 +1,5 @@
-"""How a response counts in the means of one metric: the one rule of every shell."""
+"""Says how a response counts in the means of one metric. All commands and integrations use this
+rule."""
 
 from __future__ import annotations
 
@@ -32,10 +33,10 @@ scored by end-to-end NLI instead, without a claim."""
 
 
 def check_no_claim(value: object) -> NoClaim:
-    """The value of a setting ``no_claim``; ``None`` means the default.
+    """Checks the value of a setting ``no_claim``. ``None`` gives the default.
 
     Raises:
-        InputError: it is neither "zero" nor "exclude".
+        InputError: the value is neither "zero" nor "exclude".
     """
     if value is None:
         return NO_CLAIM
@@ -45,12 +46,12 @@ def check_no_claim(value: object) -> NoClaim:
 
 
 def counted(value: float | None, reason: Reason | None, no_claim: NoClaim) -> float | None:
-    """The value with which a number counts in a mean; ``None`` if it does not count.
+    """The value with which a response counts in a mean; ``None`` if it does not count.
 
     Args:
-        value: the number.
-        reason: the reason of its score. A blank response claims nothing.
-        no_claim: how such a response counts.
+        value: the response's value.
+        reason: the reason why the response has no score, if it has none.
+        no_claim: how responses that claim nothing count. Blank responses claim nothing.
     """
     if reason in CLAIMLESS:
         return 0.0 if no_claim == "zero" else None
@@ -63,8 +64,8 @@ class Outcome:
 
     Attributes:
         metric: entry of the metric.
-        values: values by column, before counting.
-        reason: why there is no value.
+        values: values by column, before ``no_claim`` is applied.
+        reason: why there is no value; ``None`` if there is one.
         fallback: whether the value is end-to-end NLI.
         questions: number of Q²'s questions.
         unanswered: number of questions that the knowledge does not answer.
@@ -79,7 +80,7 @@ class Outcome:
 
     @classmethod
     def of(cls, score: Score, name: str) -> Outcome:
-        """The outcome of a score by the metric of this name."""
+        """The outcome of a score by the metric ``name``."""
         metric = entry(name)
         how = [item.how for item in score.evidence if isinstance(item, Comparison)]
         return cls(metric, {column.name: column.of(score) for column in metric.columns},
@@ -88,8 +89,9 @@ class Outcome:
     def numbers(self, no_claim: NoClaim) -> dict[str, float | None]:
         """The value that the response adds to each mean of the metric; ``None`` if it adds none.
 
-        Keys: the metric's columns; ``coverage`` and ``fallback`` of a metric that asks questions,
-        ``no_claim`` of one that judges claims, each 1 or 0.
+        The keys are the metric's columns, and its shares with the values 1 or 0. A metric that asks
+        questions has the shares ``coverage`` and ``fallback``; a metric that judges claims has
+        ``no_claim``.
         """
         values = {name: counted(value, self.reason, no_claim)
                   for name, value in self.values.items()}
@@ -105,12 +107,12 @@ class Outcome:
 
 
 def of_scores(scores: Mapping[str, Score]) -> list[Outcome]:
-    """The outcomes of a response's scores by metric."""
+    """The outcome of each of a response's scores."""
     return [Outcome.of(score, name) for name, score in scores.items()]
 
 
 def of_row(row: Mapping[str, Any]) -> list[Outcome]:
-    """The outcomes of an output row (of ``q2 score --out``), for the columns that it has."""
+    """The outcomes of a row of ``q2 score --out``, for each metric that has columns in the row."""
     outcomes = []
     for metric in METRICS.values():
         values = {column.name: row[column.name] for column in metric.columns
@@ -129,9 +131,10 @@ def of_row(row: Mapping[str, Any]) -> list[Outcome]:
 
 
 def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | None]:
-    """:meth:`Outcome.numbers` of a response by all its metrics.
+    """The values that a response adds to the means of all its metrics (:meth:`Outcome.numbers`).
 
-    A share that several metrics have comes from the first metric that scored the response.
+    If several metrics have the same share, the first metric that scored the response gives its
+    value.
     """
     first: dict[str, float | None] = {}
     for outcome in outcomes:
@@ -142,12 +145,13 @@ def merged(outcomes: Iterable[Outcome], no_claim: NoClaim) -> dict[str, float | 
 
 
 def numbers(score: Score, name: str, no_claim: NoClaim) -> dict[str, float | None]:
-    """:meth:`Outcome.numbers` of a score by the metric of this name."""
+    """The values that a score by the metric ``name`` adds to means (:meth:`Outcome.numbers`)."""
     return Outcome.of(score, name).numbers(no_claim)
 
 
 def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, float | None]:
-    """A response's number for each mean, from the scores of all its metrics (:func:`merged`)."""
+    """The value that a response adds to each mean, from the scores of all its metrics
+    (:func:`merged`)."""
     return merged(of_scores(scores), no_claim)
 
 

@@ -1,4 +1,4 @@
-"""Runs metrics over rows: the numbers of the system and of each row, with their signatures."""
+"""Runs metrics over rows: the means of the system, the values of each row, and the signatures."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
 
 @dataclass(frozen=True, slots=True)
 class ScoredRows:
-    """Metrics over rows: the numbers of the system and of each row.
+    """The results of metrics over rows: the means of the system and the values of each row.
 
     Args:
         metrics: the loaded metrics.
-        rows: one for each response.
+        rows: one example for each response.
         scores: scores by metric name, for each row.
         no_claim: how responses that claim nothing count in means.
 
@@ -56,25 +56,25 @@ class ScoredRows:
         on_fault: OnFault | None = None,
         on_break: OnBreak | None = None,
     ) -> ScoredRows:
-        """Scores all rows; arguments as for :func:`q2_metric.scoring.score`."""
+        """Scores all rows. The arguments are those of :func:`q2_metric.scoring.score`."""
         scores = score(metrics, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
         return cls(metrics, rows, scores, no_claim)
 
     def column(self, name: str) -> list[float | None]:
-        """The value of each row in this column; ``None`` if the row has none."""
+        """The value of each row in the column ``name``; ``None`` if a row has no value."""
         metric, column = of_column(name)
         return [column.of(row[metric.name]) for row in self.scores]
 
     def columns(self) -> list[str]:
-        """The names of :meth:`column`, in order."""
+        """The names that :meth:`column` accepts, in order."""
         return list(columns(metric.name for metric in self.metrics))
 
     def n(self) -> int:
-        """Responses that count in the mean of the first metric."""
+        """The number of responses that count in the mean of the first metric."""
         return self.aggregate.mean(self.metrics[0].name).n
 
     def system(self) -> dict[str, float | None]:
-        """Means in [0, 1] and their shares (:meth:`Aggregate.compute`)."""
+        """The means of the metrics and their shares, in [0, 1] (:meth:`Aggregate.compute`)."""
         return self.aggregate.compute()
 
     def signatures(self) -> dict[str, str]:
@@ -114,10 +114,10 @@ def hollow(numbers: Mapping[str, float | None]) -> str:
     """Why the means of a system must not choose a checkpoint; "" if they may.
 
     They must not if most responses claim nothing, or were judged as a whole because Q² found no
-    valid question. Such means say little, and a model that writes no language can win by them.
+    valid question. Such means say little, and a model that writes gibberish can have high ones.
 
     Args:
-        numbers: the numbers of :meth:`ScoredRows.system`, or of a framework's report.
+        numbers: the values of :meth:`ScoredRows.system`, or of a framework's report.
 
     >>> hollow({"q2": 0.4, "fallback": 0.7, "no_claim": 0.2})
     '90% of the responses claim nothing (20%) or had no question to ask (70%)'
@@ -136,12 +136,14 @@ def _share(value: float | None) -> float:
 def against_gold(
     responses: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """``f1`` and ``bleu`` of responses against reference responses, in [0, 1]; all responses count.
+    """``f1`` and ``bleu`` of responses against reference responses, in [0, 1]. All responses count.
+
+    ``f1`` is the mean of token F1. ``bleu`` is sacrebleu over the whole corpus.
 
     Args:
         responses: responses of the system, at least one.
-        golds: one or several references for each. The best counts for ``f1`` (token F1, a mean),
-            and all count for ``bleu`` (sacrebleu, of the corpus).
+        golds: one or several references for each response. ``f1`` takes the best reference,
+            ``bleu`` all references.
     """
     best = [max(token_f1(said, gold) for gold in of_it)
             for said, of_it in zip(responses, golds, strict=True)]

@@ -1,8 +1,8 @@
-"""Which responses a metric scores, and their scores: for every metric and every shell.
+"""Decides which responses a metric scores, and scores them, for every metric and integration.
 
 The rule is applied here, for every registered metric, so authors of metrics need not apply it. A
 response that is blank, has no knowledge or claims nothing is not passed to the metric. Its score
-has no value, but a reason.
+has a reason instead of a value.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ class _WithEvidence(Protocol):
 
 @runtime_checkable
 class _Computed(Protocol):
-    """A metric that can be computed from the scores of other metrics; ``computed_from`` has their
-    signatures."""
+    """A metric that can be computed from the scores of other metrics.
+
+    ``computed_from`` contains the signatures of these metrics.
+    """
 
     @property
     def computed_from(self) -> tuple[str, ...]: ...
@@ -49,7 +51,7 @@ class _Computed(Protocol):
 def load(
     names: Iterable[str] | str | None, settings: Mapping[str, Any], calibration: Any = None
 ) -> list[Metric]:
-    """Loads the metrics from the keywords of one call.
+    """Loads the metrics that the keywords of one call name.
 
     Args:
         names: names in ``METRICS``, as a sequence or as "q2,scale"; ``None`` for the default.
@@ -90,11 +92,11 @@ def score(
     Args:
         loaded: the metrics; each of their stages runs in batches over all rows.
         rows: responses with their knowledge; both may be blank.
-        evidence: whether metrics with this option also find the sentence that decides each claim.
-        on_fault: called with (place in ``rows``, message) for a row that a metric fails on. Without
-            it, the first such error is raised.
-        on_break: called with (name, error) for a metric that fails on all rows, which then have no
-            score by it. Without it, the error is raised.
+        evidence: if true, metrics that support it also return the sentence that decides each claim.
+        on_fault: called with (index in ``rows``, message) for a row that a metric fails on. Without
+            ``on_fault``, the first such error is raised.
+        on_break: called with (name, error) for a metric that fails on all rows; the rows then have
+            no score by this metric. Without ``on_break``, the error is raised.
     """
     by_row = score_rows(loaded, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
     return [
@@ -107,8 +109,14 @@ def score(
 def score_with(
     metric: Metric, examples: Sequence[Example], *, evidence: bool = False
 ) -> list[Score]:
-    """The metric's scores. ``evidence`` also asks for the sentence that decides each claim, if the
-    metric has this option."""
+    """The scores of examples by one metric.
+
+    Args:
+        metric: the metric.
+        examples: the examples.
+        evidence: if true and the metric supports it, also find the sentence that decides each
+            claim.
+    """
     if evidence and entry(metric.name).evidence:
         scores = cast(_WithEvidence, metric).score(examples, evidence=True)
     else:
@@ -117,10 +125,10 @@ def score_with(
 
 
 def _as_scores(name: str, given: object, examples: Sequence[Example]) -> list[Score]:
-    """The results of a metric, with values as ``float``.
+    """Checks the results of a metric, and converts their values to ``float``.
 
     Raises:
-        ModelError: it is not one score for each example.
+        ModelError: the metric did not return one score for each example.
     """
     several = list(given) if isinstance(given, Iterable) else given
     if not isinstance(several, list) or len(several) != len(examples):
@@ -153,12 +161,12 @@ def score_rows(
     Args:
         loaded: the metrics.
         rows: the rows; ``None`` if there is nothing to score.
-        evidence: whether metrics with this option also find the sentence that decides each claim.
-        on_fault: called with (place in ``rows``, message) for a row that a metric cannot score; the
-            other rows are scored (:func:`q2_metric.scoring.faults.score_each`). Without it, the
-            first error is raised.
+        evidence: if true, metrics that support it also return the sentence that decides each claim.
+        on_fault: called with (index in ``rows``, message) for a row that a metric cannot score; the
+            other rows are scored (:func:`q2_metric.scoring.faults.score_each`). Without
+            ``on_fault``, the first error is raised.
         on_break: called with (name, error) for a metric that fails on all rows; the other metrics
-            still score them. Without it, the error is raised.
+            still score the rows. Without ``on_break``, the error is raised.
 
     Raises:
         InputError: a row is not an example, or one of its texts is not a string.
@@ -208,16 +216,20 @@ def _scores_chat(metric: Metric) -> bool:
 
 
 def _judges_silence(metric: Metric, row: Example) -> bool:
-    """Whether a metric scores a response that claims nothing by itself, such as "Yes.", which
-    claims what its question asks."""
+    """Whether a metric scores a response that, without its question, claims nothing.
+
+    With its question, "Yes." claims what the question asks.
+    """
     return _scores_chat(metric) or (getattr(metric, "reads_question", False) and is_verdict(row))
 
 
 def _computed(
     metric: Metric, loaded: Sequence[Metric], scored: Sequence[dict[str, Score]]
 ) -> list[Score] | None:
-    """The metric's scores, computed from those of other metrics in ``loaded``; ``None`` if one of
-    these is missing or has not scored every row."""
+    """The metric's scores, computed from the scores of other metrics in ``loaded``.
+
+    ``None`` if one of these metrics is missing or has not scored every row.
+    """
     if not isinstance(metric, _Computed):
         return None
     named = {other.signature: other.name for other in loaded}

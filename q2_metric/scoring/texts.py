@@ -1,8 +1,9 @@
 """Turns a framework's texts into examples, with one rule for missing texts.
 
-A missing text (``None``, NaN as pandas writes it, a list without a text) counts as a blank text: a
-missing response is empty, missing knowledge is blank, a missing history has no turns. Such a row
-keeps its place and gets a reason instead of a score. Any other value that is not text is an error.
+``None``, NaN (which pandas writes) and a list without a text are missing texts. A missing response
+or missing knowledge counts as a blank text, and a missing history has no turns. A row with a
+missing text keeps its position and gets a reason instead of a score. Any other value that is not
+text is an error.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from q2_metric.types import Example
 
 
 def check_text(value: object, where: str) -> str:
-    """The text itself.
+    """Returns the text if it is valid.
 
     Raises:
-        InputError: it is not a string, or not valid Unicode.
+        InputError: the value is not a string, or not valid Unicode.
     """
     if not isinstance(value, str):
         raise InputError(f"{where} is {kind(value)}, not a string")
@@ -28,10 +29,10 @@ def check_text(value: object, where: str) -> str:
 
 
 def check_texts(value: object, where: str) -> list[str]:
-    """A text or a list of texts, as a list without missing ones.
+    """A text or a list of texts, as a list. Missing texts are left out.
 
     Raises:
-        InputError: it is neither a text nor a list of texts.
+        InputError: the value is neither a text nor a list of texts.
     """
     if missing(value):
         return []
@@ -42,19 +43,20 @@ def check_texts(value: object, where: str) -> list[str]:
 
 
 def check_response(value: object, where: str) -> str:
-    """A response; "" if it is missing.
+    """Returns the response; "" if it is missing.
 
     Raises:
-        InputError: it is neither a text nor missing.
+        InputError: the value is neither a text nor missing.
     """
     return "" if missing(value) else check_text(value, where)
 
 
 def check_column(values: object, where: str) -> list[Any]:
-    """A value for each row, as a list.
+    """The values of a column as a list, one value for each row.
 
     Raises:
-        InputError: it is a single text, has no order (a mapping, a set), or has several columns.
+        InputError: ``values`` is a single text, has no order (a mapping, a set), or has several
+            columns.
     """
     if not _several(values) or getattr(values, "ndim", 1) != 1:
         raise InputError(f"{where} is {kind(values)}, not a list with an item for each response")
@@ -68,13 +70,13 @@ def _several(value: object) -> TypeGuard[Iterable[Any]]:
 
 def example(response: str, knowledge: Sequence[str], history: Sequence[str] = (),
             question: str | None = None, *, listed: bool | None = None) -> Example:
-    """An example. Several passages of knowledge become one text, and blank turns are left out.
+    """Builds an example. Several passages of knowledge become one text. Blank turns are left out.
 
     Args:
         response, history, question: as in :class:`~q2_metric.types.Example`.
         knowledge: the passages.
-        listed: whether citations and evidence number the passages as listed; otherwise they number
-            the lines. By default they do if there are several.
+        listed: if true, citations and evidence number the passages as listed; if false, they number
+            the lines. By default, passages are numbered as listed if there are several.
     """
     text, places = joined([(passage, None) for passage in knowledge])
     listed = len(places) > 1 if listed is None else listed
@@ -84,14 +86,14 @@ def example(response: str, knowledge: Sequence[str], history: Sequence[str] = ()
 
 def given(response: object, knowledge: object, history: object, where: str,
           question: object = None) -> Example:
-    """A row from a framework, with its texts checked.
+    """The example of a framework's row. Its texts are checked.
 
     Args:
         response: a text.
         knowledge: a text, or a list of passages.
         history: the turns before the response, oldest first.
         where: the name of the row in errors, such as "row 3".
-        question: what the response answers, if that is known.
+        question: the question that the response answers, if it is known.
 
     Raises:
         InputError: a value is neither text nor missing.
@@ -108,7 +110,11 @@ def given(response: object, knowledge: object, history: object, where: str,
 def given_columns(
     responses: object, knowledge: object, histories: object = None, each: str = "row",
 ) -> list[Example]:
-    """Rows from columns, each a sequence with an item for each row; ``each`` names a row in errors.
+    """The examples of columns. Each column is a sequence with one item for each row.
+
+    Args:
+        responses, knowledge, histories: the columns.
+        each: the word for a row in errors.
 
     Raises:
         InputError: a column is not a sequence, the lengths differ, or a value is not text.

@@ -1,5 +1,7 @@
-"""The verdict on the responses of a file: how many have an unsupported claim, and the worst
-ones."""
+"""The verdict on the responses of a file.
+
+It says how many responses have an unsupported claim, and which are the worst.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ class Worst:
 
     Attributes:
         id: id of the row.
-        claim: its text.
+        claim: text of the claim.
         verdict: "contradicted" or "not found".
         support: in [0, 1].
-        source: the sentence of the knowledge that decides, or the nearest by its words; ``None`` if
-            the knowledge is not known.
-        decides: whether that sentence contradicts the claim.
+        source: the sentence of the knowledge that decides the claim, or the sentence whose words
+            are nearest to it; ``None`` if the knowledge is not known.
+        decides: whether the sentence ``source`` contradicts the claim.
     """
 
     id: str
@@ -43,11 +45,11 @@ class VerdictCounts:
     """Counts the responses whose claims were judged.
 
     Attributes:
-        judged: responses with a judged claim.
-        unsupported: those with a claim that is contradicted or not found.
-        contradicted: those with a claim that is contradicted.
-        cited: claims that cite a passage.
-        cited_rightly: claims with a cited passage that supports them.
+        judged: number of responses with a judged claim.
+        unsupported: number of responses with a claim that is contradicted or not found.
+        contradicted: number of responses with a claim that is contradicted.
+        cited: number of claims that cite a passage.
+        cited_rightly: number of claims with a cited passage that supports them.
         worst: at most :data:`SHOWN` responses with an unsupported claim, the least supported claim
             first.
     """
@@ -102,13 +104,13 @@ class VerdictCounts:
                 "that supports them")
 
     def as_json(self) -> dict[str, Any]:
-        """The counts, the share of claims that are cited rightly and the worst."""
+        """The counts, the share of claims that are cited rightly, and the worst claims."""
         share = self.cited_rightly / self.cited if self.cited else None
         return {**asdict(self), "cited_rightly_share": share}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> VerdictCounts:
-        """The verdict that :meth:`as_json` wrote."""
+        """Reads the verdict that :meth:`as_json` wrote."""
         counts = {name: fields[name] for name in
                   ("judged", "unsupported", "contradicted", "cited", "cited_rightly")}
         return cls(**counts, worst=tuple(Worst(**claim) for claim in fields["worst"]))

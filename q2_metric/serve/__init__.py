@@ -3,7 +3,7 @@
 =================  =====================================================================
 room               what it does
 =================  =====================================================================
-:mod:`.explain`    texts in, a row of the output and its page out; models stay loaded
+:mod:`.explain`    turns texts into an output row and its page; models stay loaded
 :mod:`.server`     the HTTP server: which requests it answers, and with which headers
 :mod:`.pages`      the form, and a page with one message
 =================  =====================================================================

@@ -20,7 +20,7 @@ LONGEST_ANSWER, LONGEST_SOURCES = 20_000, 200_000
 
 
 class Explainer:
-    """Judges answers one at a time; several threads may call it.
+    """Judges one answer at a time. Several threads may call an explainer.
 
     Args:
         metrics: the loaded metrics.
@@ -32,12 +32,12 @@ class Explainer:
         self._lock = threading.Lock()
 
     def row(self, answer: str, sources: str, question: str = "") -> dict[str, Any]:
-        """A row of ``q2 score --out``, with its texts and evidence.
+        """Judges an answer. Returns a row of ``q2 score --out`` with texts and evidence.
 
         Args:
             answer: the text to judge.
-            sources: what it must be grounded in (:func:`passages`).
-            question: the question that it answers, if known.
+            sources: the text that the answer must be grounded in (:func:`passages`).
+            question: the question that the answer responds to, if known.
 
         Raises:
             InputError: a text is blank, too long or not valid Unicode.
@@ -56,10 +56,10 @@ class Explainer:
 
 
 def passages(sources: str) -> str | list[str]:
-    """The passages of pasted sources.
+    """Splits pasted sources into passages.
 
-    They are paragraphs if a blank line stands between them, otherwise lines; a table is one
-    passage. Sources that have numbers of their own ("[2] …") stay as they are.
+    If the text has blank lines, each paragraph is a passage; otherwise each line is a passage. A
+    table is one passage. Sources with numbers of their own ("[2] …") are not split.
 
     >>> passages("One.\\nStill one.\\n\\nTwo."), passages("One.\\n| a | b |\\n| 1 | 2 |")
     (['One.\\nStill one.', 'Two.'], ['One.', '| a | b |\\n| 1 | 2 |'])

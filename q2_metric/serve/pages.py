@@ -1,4 +1,4 @@
-"""The two pages of the server beside the explanation: the form, and one message."""
+"""The two pages of the server besides the explanation: the form, and a page with one message."""
 
 from __future__ import annotations
 

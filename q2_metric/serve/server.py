@@ -4,13 +4,13 @@
 request                   answer
 ========================  ==============================================================
 ``GET /``                 the form
-``GET /explanation``      the text beside the form before the first answer
+``GET /explanation``      the text beside the form, shown before the first answer
 ``POST /explanation``     the explanation of the answer in the form
 ========================  ==============================================================
 
-A page of another site can make a browser send requests here. Two headers are therefore checked.
-``Host`` must be an address, ``localhost`` or the name that the server was started with; this stops
-DNS rebinding. ``Origin``, if present, must be this server's.
+A page of another site can make a browser send requests to this server. Two headers are therefore
+checked. ``Host`` must be an address, ``localhost`` or the name that the server was started with.
+This check stops DNS rebinding. ``Origin``, if present, must name this server.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _HINT = "Enter an answer and its sources. The result appears here."
 
 
 class Server(ThreadingHTTPServer):
-    """Listens from the start; answers once :meth:`serve_forever` runs.
+    """The server. It accepts connections at once, and answers them when :meth:`serve_forever` runs.
 
     Args:
         host: name or address of the interface.
-        port: 0 for any that is free.
+        port: port number; 0 for any free port.
 
     Attributes:
-        explainer: set before :meth:`serve_forever`.
+        explainer: judges the answers; set it before :meth:`serve_forever`.
 
     Raises:
         InputError: the address or the port is not available.
@@ -69,7 +69,7 @@ class Server(ThreadingHTTPServer):
                              "choose another with --port or --host") from error
 
     def server_bind(self) -> None:
-        """Binds without the look-up of the host name, which may use the network."""
+        """Binds the socket without looking up the host name. The look-up could use the network."""
         TCPServer.server_bind(self)
 
     @property
@@ -84,7 +84,8 @@ class Server(ThreadingHTTPServer):
         return ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     def knows(self, host: str) -> bool:
-        """Whether a ``Host`` header names this server, not a name that somebody else controls."""
+        """Whether a ``Host`` header names this server rather than a host that somebody else
+        controls."""
         parts = _HOST.fullmatch(host)
         if parts is None or int(parts["port"] or 80) != self.server_address[1]:
             return False
@@ -92,7 +93,7 @@ class Server(ThreadingHTTPServer):
         return name in ("localhost", self.host.lower()) or _is_address(name)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignores browsers that disconnect or send nothing."""
+        """Ignores errors of browsers that disconnect or send nothing."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
@@ -106,7 +107,7 @@ def _is_address(name: str) -> bool:
 
 
 class _Refused(Exception):
-    """A refused request, with its status and a sentence that gives the reason."""
+    """A refused request: its status, and a sentence with the reason."""
 
     def __init__(self, status: HTTPStatus, words: str) -> None:
         super().__init__(words)
@@ -213,4 +214,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(page)
 
     def log_request(self, *_: Any) -> None:
-        """Requests are not logged."""
+        """Does nothing, so that requests are not logged."""

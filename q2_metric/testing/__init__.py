@@ -1,10 +1,10 @@
-"""Groundedness in a test suite.
+"""Checks groundedness in a test suite.
 
 >>> from q2_metric.testing import assert_grounded
 >>> assert_grounded("It opened in 1889.", ["The tower opened in 1889."])  # doctest: +SKIP
 
-The pytest plug-in (:mod:`q2_metric.testing.plugin`) is found by pytest when the package is
-installed. It has the fixture ``grounded`` and the marker ``groundedness``.
+pytest finds the plug-in (:mod:`q2_metric.testing.plugin`) when this package is installed. The
+plug-in has the fixture ``grounded`` and the marker ``groundedness``.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ def assert_grounded(
 
     Args:
         answer: the text to judge.
-        sources: the passages that it was written from.
-        question: what the answer responds to, if that is known.
-        threshold: the least score that passes, in [0, 1].
+        sources: the passages that the answer was written from.
+        question: the question that the answer responds to, if it is known.
+        threshold: the lowest score that passes, in [0, 1].
         metric: the metric that decides: "groundedness", "scale", "q2", ….
         settings: keywords of the metric: ``preset``, ``dtype``, ``device``, ….
 
     Raises:
         AssertionError: the score is below the threshold, or missing because the answer is blank or
-            claims nothing. The message names each unsupported claim, its place in the answer and
-            the nearest passage.
+            claims nothing. The message names each unsupported claim, the position of the claim in
+            the answer, and the nearest passage.
         InputError: a text is not a string, the sources are blank, or the threshold is not in [0,
             1].
         MissingExtra, ModelError: a model cannot be loaded.
@@ -67,7 +67,7 @@ def assert_grounded(
 
 @lru_cache(maxsize=4)
 def _loaded(metric: str, settings: tuple[tuple[str, Any], ...]) -> Sequence[Metric]:
-    """The metric, and SCALE, whose judged claims explain a failure."""
+    """The loaded metric, and SCALE. The claims that SCALE judged explain a failure."""
     return scoring.load(dict.fromkeys(["scale", metric]), dict(settings))
 
 

@@ -1,5 +1,7 @@
-"""The pytest plug-in: a fixture and a marker. pytest imports it at each start, so it imports
-little."""
+"""The pytest plug-in: a fixture and a marker.
+
+pytest imports this module at each start, so the module imports little.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks each test that uses the fixture, so that it can be deselected."""
+    """Adds the marker to each test that uses the fixture, so that such tests can be deselected."""
     for item in items:
         if "grounded" in getattr(item, "fixturenames", ()):
             item.add_marker(MARKER)
@@ -27,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def grounded(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """:func:`q2_metric.testing.assert_grounded` with the keywords of the test's marker.
+    """Calls :func:`q2_metric.testing.assert_grounded` with the keywords of the test's marker.
 
     The models are loaded once per process.
     """
