@@ -68,7 +68,7 @@ class Q2Export(ParlaiScript):  # type: ignore[misc]  # ParlAI has no types
         check_output(out)
         if not self.opt.get("overwrite"):
             check_free(out)
-        random.seed(42)  # as eval_model, for teachers that draw
+        random.seed(42)  # as eval_model does: some teachers draw examples at random
         agent = create_agent(self.opt, requireModelExists=True)
         with replacing(Path(out), private=True) as unfinished:
             with open(unfinished, "w", encoding="utf-8") as file:
@@ -99,7 +99,7 @@ def _system(opt: Mapping[str, Any]) -> str:
     model_file = opt.get("model_file")
     if not model_file:
         return str(opt.get("model") or "model")
-    # ".../end2end_generator/model" is known by its folder.
+    # The folder names the model in ".../end2end_generator/model".
     path = Path(os.path.abspath(model_file))
     return path.parent.name if path.name == "model" else path.name
 

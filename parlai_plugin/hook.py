@@ -65,7 +65,7 @@ from q2_metric.errors import InputError, ModelError, Q2Error
 from q2_metric.types import Example
 
 EXPLANATION = "q2_explanation"
-"""The field of a world log's messages that holds the evidence of a score."""
+"""The field of a world log's messages that contains the evidence of a score."""
 
 _installed = False
 
@@ -147,11 +147,11 @@ class AnsweredExample:
 
 
 listeners: list[Callable[[AnsweredExample], None]] = []
-"""Functions that get every example which a model answers with a text (the export is one)."""
+"""Functions that are called for each example that the model answers. The export adds one."""
 
 
 def _observe(original: Callable[..., Any], self: Any, observation: Any) -> Any:
-    # The original forgets the labels, so what it will need is read first.
+    # The original method deletes the labels, so they are read before it runs.
     act, labels = getattr(self, "last_act", None), getattr(self, "lastY", None)
     result = original(self, observation)
     if act is None or labels is None or observation is None:
@@ -196,7 +196,7 @@ def _add_scores(
     teacher: Any, observation: Any, metrics: Sequence[str], answered: AnsweredExample
 ) -> None:
     settings = ScoringOptions.of(teacher.opt)
-    # Also where this example is left out: a wrong preset shows before hours of generation.
+    # Loaded even if this example is left out, so that a wrong preset is noticed at the start.
     scores = scorer(metrics, settings)
     explanation: object = {"left_out": answered.without}
     if answered.without is not None:
@@ -206,12 +206,12 @@ def _add_scores(
         for name in names(metrics):
             teacher.metrics.add(name, LazyMean(name, [response]))
         explanation = Explanation(response)
-    # As the original does: an example's numbers travel with the response, for display.
+    # As in the original method, the response carries its metrics, which are displayed.
     added = {"metrics": teacher.metrics.report_recent()}
     if settings.explain:
         added[EXPLANATION] = explanation
     for key, value in added.items():
-        observation.pop(key, None)  # a Message refuses to overwrite
+        observation.pop(key, None)  # a Message refuses to overwrite a key
         observation[key] = value
 
 
@@ -239,8 +239,8 @@ def _add_extra_args(original: Callable[..., Any], self: Any, args: Any = None) -
 
 
 def _add_world_args(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
-    # Without the command `parlai`, the plug-in is loaded in the middle of add_extra_args;
-    # this is the next step of it.
+    # Without the command `parlai`, ParlAI imports the plug-in while add_extra_args runs, and
+    # then calls this function.
     if _takes_metrics(self):
         add_options(self)
     return original(self, *args, **kwargs)
@@ -293,8 +293,8 @@ def _modelzoo_path(original: Callable[..., Any], datapath: Any, path: Any) -> An
     try:
         return original(datapath, path)
     except Exception as error:
-        # Whatever went wrong (no network, a page instead of an archive, a misspelt name),
-        # the reader needs the same: which model, where it was looked for, what to do.
+        # For every cause (no network, a page instead of an archive, a misspelt name), the
+        # message says which model is missing, where ParlAI looked, and what to do.
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(
             f"{path} is not under {datapath}/models and could not be downloaded ({reason}); "
@@ -333,7 +333,7 @@ def _save_eval_stats(original: Callable[..., Any], opt: Any, report: Any) -> Non
     metrics = wanted(requested(opt))
     there = [name for name in metrics if has_value(report, name)]
     signed = scorer(metrics, ScoringOptions.of(opt)).signatures(there) if there else {}
-    # A copy: the original turns metrics into numbers in place, and people read those.
+    # A copy, because the original function turns the metrics of its argument into numbers.
     saved = {**report, "q2_signatures": signed} if signed else report
     original(opt, saved)
     report.update({name: value for name, value in saved.items() if name in report})
@@ -358,8 +358,8 @@ def _run_eval(
             raise InputError(f"--validation-metric: {lines[-1] if lines else needed}")
         if why := unfit(report, needed):
             lines.append(f"this validation cannot choose the best model: {why}")
-            report[needed] = math.nan  # is never better
-            if self.best_valid is None:  # ParlAI takes the first value, whatever it is
+            report[needed] = math.nan  # NaN is never better
+            if self.best_valid is None:  # ParlAI takes the first value, even NaN
                 self.best_valid = -math.inf * self.valid_optim
     _print_lines(lines)
     return report
@@ -386,7 +386,7 @@ def _mend_plateau_scheduler() -> None:
     def reduce_on_plateau(*args: Any, verbose: object = None, **kwargs: Any) -> Any:
         return schedulers.ReduceLROnPlateau(*args, **kwargs)
 
-    # Only the name `optim` inside parlai.nn.lr_scheduler changes, torch itself does not.
+    # Only the name `optim` inside parlai.nn.lr_scheduler is replaced. torch does not change.
     own = types.SimpleNamespace(**{**vars(schedulers), "ReduceLROnPlateau": reduce_on_plateau})
     namespace = {**vars(torch.optim), "lr_scheduler": own}
     parlai.nn.lr_scheduler.optim = types.SimpleNamespace(**namespace)

@@ -67,14 +67,14 @@ def _field(*names: str) -> Extract:
 
 
 def _wow_candidates(teacher: Any, act: Act) -> Sequence[str]:
-    # "title __knowledge__ sentence" a line; the dialogue teachers leave the mark out, and
-    # then the title cannot be told from the sentence and stays.
+    # Each line is "title __knowledge__ sentence". The dialogue teachers leave the mark out. Then
+    # the title stays, because it cannot be distinguished from the sentence.
     lines = [line for value in pieces(act.get("knowledge")) for line in value.split("\n")]
     return [line.partition(" __knowledge__ ")[2] or line for line in lines]
 
 
 def _holl_e(teacher: Any, act: Act) -> Sequence[str]:
-    # Only the first text of an episode shows the document; the teacher has it throughout.
+    # Only the first message of an episode shows the document; the teacher always has it.
     return [teacher.episodes[teacher.episode_idx][0]]
 
 
@@ -86,7 +86,7 @@ def _natural_questions(teacher: Any, act: Act) -> Sequence[str]:
 
 
 def _funpedia(teacher: Any, act: Act) -> Sequence[str]:
-    if not hasattr(teacher, "entries"):  # SentencechooseTeacher: nothing is grounded there
+    if not hasattr(teacher, "entries"):  # SentencechooseTeacher has no grounded responses
         return []
     return [teacher.entries[teacher.episode_idx]["passage"]]
 
@@ -166,7 +166,7 @@ class History:
         Some tasks put the knowledge into the message text; this knowledge is removed.
         """
         if getattr(teacher, "entry_idx", None) == 0 and not getattr(teacher, "stream", False):
-            self._turns.clear()  # the last episode may have been left before its end
+            self._turns.clear()  # the last episode may have been cut short
         text = _PREPENDED.sub("", str(act.get("text", "")))
         shown = set(knowledge.split("\n"))
         turns = [line.strip() for line in text.split("\n") if line not in shown]

@@ -12,7 +12,7 @@ from q2_metric.scoring import SHARES, hollow
 
 NO_KNOWLEDGE = "q2_no_knowledge"
 NO_RESPONSE = "q2_no_response"
-"""Counts of such examples. They are reported only if there are any."""
+"""Names of the numbers of left-out examples. A number is reported only if it is not 0."""
 
 _PARLAI_NAMES = PARLAI_NAMES | {"default", "rouge", "distinct", "all", ""}
 

@@ -25,8 +25,8 @@ from q2_metric.types import Example, Score
 from q2_metric.types import Metric as Q2Metric
 
 PARLAI_NAMES = ALL_METRICS | {"bleu", "knowledge_f1"}
-"""Names of ParlAI's own metrics: against the human's reply, and, if a task has it, token F1 with
-the sentence that the human used."""
+"""Names of ParlAI's own metrics. They compare with the human's reply; ``knowledge_f1`` compares
+with the sentence that the human used."""
 
 
 def reported() -> dict[str, list[str]]:
@@ -161,7 +161,7 @@ class Scorer:
         for response, by_metric in zip(alive, scores, strict=True):
             response.values = scoring.row_numbers(by_metric, how.no_claim)
             response.scores = by_metric if how.explain else {}
-            response.example = None  # only numbers are kept, a report may hold millions
+            response.example = None  # frees the texts: a report may hold millions
 
 
 broken: set[str] = set()
@@ -224,7 +224,7 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
         if other is None:
             return self
         responses = self._responses
-        if len(responses) != self._length:  # another sum has gone on from here
+        if len(responses) != self._length:  # another sum has extended the shared list
             responses = responses[: self._length]
         responses.extend(other._responses[: other._length])
         return LazyMean(

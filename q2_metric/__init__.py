@@ -67,7 +67,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when first asked for: "import q2_metric" stays instant.
+    # Imported at the first use, so that "import q2_metric" is fast.
     if name in _HOME:
         from importlib import import_module
 

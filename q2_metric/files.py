@@ -60,7 +60,7 @@ def _whole(digits: str) -> int:
 
 
 _DIGITS = 300
-"""Most digits of a whole number. The largest float has 309."""
+"""Maximum number of digits of a whole number. The largest float has 309 digits."""
 
 
 def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
@@ -192,13 +192,13 @@ def _is_stream(path: Path) -> bool:
 
 _PROCESSES = Path("/proc")
 _LINKS = 40
-"""The most links that are followed, as in the kernel."""
+"""Maximum number of links that are followed, as in the kernel."""
 
 
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError as error:  # a name that is too long
+    except OSError as error:  # the name is too long
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
@@ -208,7 +208,7 @@ def _same(one: Path, other: Path) -> bool:
             return True
     try:
         return one.resolve() == other.resolve()
-    except (OSError, RuntimeError) as error:  # a loop of links
+    except (OSError, RuntimeError) as error:  # the links form a loop
         raise InputError(f"{one}: cannot be written: {error}") from error
 
 
@@ -261,10 +261,10 @@ def has_mark(path: str | Path, mark: bytes) -> bool:
 
 
 _HEAD = 4096
-"""Bytes at the beginning of a file in which a mark is sought."""
+"""Number of bytes at the beginning of a file that may contain a mark."""
 
 CHOOSE = "choose another name, or replace it with --overwrite"
-"""What to do about an output that exists already."""
+"""Advice in the error about an output that already exists."""
 
 
 def within(path: str | Path, folder: str | Path) -> bool:
@@ -332,7 +332,7 @@ def replacing(path: Path, folder: Path | None = None, *, private: bool = False) 
         yield unfinished
         _to_disk(unfinished)
         os.replace(unfinished, place)
-        if os.name != "nt":  # where folders cannot be opened
+        if os.name != "nt":  # Windows cannot open folders
             _to_disk(place.parent)
     except Q2Error:
         raise

@@ -26,7 +26,7 @@ OPT_OUT = "Q2_NO_REGISTER"
 """If this environment variable is set, ``import q2_metric`` writes no script."""
 
 _OURS = re.compile(rb"^from (?:q2_metric|hf_plugin)\.", re.MULTILINE)
-"""Text in all scripts of ours; ``hf_plugin`` is in those of older checkouts."""
+"""A line of all our scripts. Scripts of older checkouts import from ``hf_plugin``."""
 
 
 def path(name: str) -> str:
@@ -103,7 +103,7 @@ def register_quietly() -> None:
         if not _is_command():
             warnings.warn(
                 f"{error} ({OPT_OUT}=1 turns this warning off)", UserWarning, stacklevel=3)
-    # ValueError: find_spec of a module that something put into sys.modules without a spec.
+    # find_spec raises ValueError for a module in sys.modules that has no spec.
     except (MissingExtra, InputError, ValueError):
         pass
 
@@ -111,7 +111,7 @@ def register_quietly() -> None:
 def _is_command() -> bool:
     """Whether this process is the command ``q2``, or ``python -m q2_metric``."""
     program = sys.argv[0] if sys.argv else ""
-    if program == "-m":  # while the package is imported
+    if program == "-m":  # python sets "-m" while it imports the package
         return sys.orig_argv[sys.orig_argv.index("-m") + 1] == "q2_metric"
     return Path(program).stem == "q2"
 
@@ -135,7 +135,7 @@ def _of_others(name: str) -> Path | None:
     for script in sorted(_folder(name).glob(f"*/{name}.py")):
         with contextlib.suppress(OSError):
             text = script.read_bytes()
-            broken = not text.strip(b"\0 \r\n\t")  # empty: left by a full disk
+            broken = not text.strip(b"\0 \r\n\t")  # a full disk leaves an empty file
             ours = _OURS.search(text) or script == _target(name)
             if not broken and not ours:
                 return script
@@ -165,6 +165,6 @@ def _place(name: str) -> Path:
         with replacing(target) as unfinished:
             unfinished.write_bytes(script)
     newest = max(folder.glob(f"*/{name}.py"), key=lambda file: file.stat().st_mtime)
-    if newest != target:  # from an older release
+    if newest != target:  # the newest script is from an older release
         os.utime(target)
     return target

@@ -51,4 +51,4 @@ class RuntimeConfig:
 
 
 RUNTIME_FIELDS = tuple(field.name for field in fields(RuntimeConfig))
-"""Names of its fields."""
+"""The names of the fields of :class:`RuntimeConfig`."""

@@ -57,7 +57,7 @@ class Example:
 
     def __post_init__(self) -> None:
         turns: object = self.history
-        if isinstance(turns, list):  # could not be looked up among equal ones
+        if isinstance(turns, list):  # a list cannot be hashed
             object.__setattr__(self, "history", tuple(turns))
 
     def passage_at(self, start: int) -> tuple[int, Passage] | None:
@@ -156,15 +156,15 @@ class Comparison:
 
 
 ClaimKind = Literal["sentence", "clause", "relative", "apposition", "item", "cell", "answer"]
-"""The part of a response that a claim is. "relative" is a relative clause, "cell" a cell of a
+"""Which part of a response a claim is. "relative" is a relative clause, "cell" a cell of a
 table, and "answer" a short answer that is read with its question."""
 
 Decision = Literal["supported", "contradicted", "not found", "not checked"]
 """Whether the knowledge supports a claim, contradicts it, does not mention it, or was not read."""
 
 Citation = Literal["right", "wrong passage", "unsupported", "none"]
-"""Whether a cited passage supports the claim, only other passages do, none does, or nothing is
-cited."""
+"""A cited passage supports the claim, only other passages do, no passage does, or the claim cites
+nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ class Backbone(Entailment, Protocol):
     """An entailment model whose tokens SCALE can count, to cut chunks of equal length."""
 
     prompt: str
-    """The prompt around chunk and sentence; "" for a cross-encoder."""
+    """The prompt into which chunk and sentence are written; "" for a cross-encoder."""
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the model's tokens in ``text``, without special tokens."""

@@ -99,7 +99,7 @@ def calibrate(
         source = metric_source(metric[0], options, score_cache(options))
         columns = ScoreColumns([source], bar_of(options))
         scored = columns.scores([row.example for row in rows])[metric[0]]
-        # Q² without fallback has no score for some; there is nothing to calibrate in them.
+        # Without its fallback, Q² has no score for some responses; these are left out.
         known = [
             (row.consistent, item.value)
             for row, item in zip(rows, scored, strict=True)

@@ -204,10 +204,10 @@ class Group(click.Group):
             return super().invoke(ctx)
         except Q2Error as error:
             raise OneLineError.of(error) from error
-        except KeyboardInterrupt as error:  # while a command is imported
+        except KeyboardInterrupt as error:  # raised while a command is imported
             raise OneLineError("stopped", STOPPED) from error
         except OSError as error:
-            if error.filename is None:  # of a stream that is closed or full
+            if error.filename is None:  # the error of a stream that is closed or full
                 raise
             words = f"{error.filename}: {error.strerror or error}"
             raise OneLineError(words, COULD_NOT) from error
@@ -219,7 +219,7 @@ class Group(click.Group):
         _open_standard_streams()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")  # of signs that a terminal does not have
+                stream.reconfigure(errors="replace")  # for signs that the terminal cannot show
         try:
             try:
                 return super().main(*arguments, **keywords)
@@ -253,7 +253,7 @@ def _open_standard_streams() -> None:
 
 
 _STREAMS = 2
-"""The number of standard error, the last of the standard streams."""
+"""The descriptor of standard error, which is the highest of the standard streams."""
 
 
 def _give_up_output(error: OSError) -> None:

@@ -27,11 +27,11 @@ SHELLS = {
     "lm-eval": "q2_metric.integrations.lm_eval.command:state",
     "ParlAI": "parlai_plugin.__main__:state",
 }
-"""A function for each framework that says where its shell is found. If it is not found, the
-function raises an error that says what to do."""
+"""A function for each framework. It says where the framework finds our integration. Otherwise it
+raises an error that says what to do."""
 
 Line = tuple[str, str]
-"""A title, and a line about it."""
+"""A title and a line of text."""
 
 TRY = ("it opened in 1901 .", "The tower in Paris opened in 1889.")
 """A response that its knowledge contradicts."""
@@ -166,7 +166,7 @@ def _frameworks() -> Iterator[Line]:
         try:
             state: Callable[[], str] = getattr(import_module(module), function)
             yield name, state()
-        except Exception as error:  # one broken framework does not hide the others
+        except Exception as error:  # the other frameworks are still checked
             yield name, f"not usable: {_said(error)}"
 
 

@@ -176,6 +176,6 @@ def render(result: Path, **options: Any) -> None:
         finish(report, options)
     except InputError:
         raise
-    # A file may look like a report without being one.
+    # The file may be JSON of another kind.
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{result}: is not a result of q2 meta-eval ({error})") from error

@@ -117,11 +117,11 @@ def columns_of(
     from q2_metric.rows.formats import read_fields
 
     file, kept = options["scores_file"], kept or score_cache(options)
-    lines = list(read_fields(file, options["form"])) if file else []  # once: it may be a pipe
+    lines = list(read_fields(file, options["form"])) if file else []  # read once: it may be a pipe
     foreign = [FileSource(file, lines, column, rows) for column in options["score_columns"]]
     reading = options["support"]
     own = preset(options["preset"]).settings("scale", options["scale_model"])
-    has_readings = own.get("support") == USUAL  # the papers' presets have one recipe
+    has_readings = own.get("support") == USUAL  # the papers' presets have one reading
 
     def ours(name: str) -> MetricSource | ByGuideline:
         if reading or not has_readings or "support" not in entry(name).keywords():

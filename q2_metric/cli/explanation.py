@@ -74,7 +74,7 @@ def _marked(row: Mapping[str, Any]) -> Text:
     text = _text(response)
     for item in row["questions"]:
         end = item["start"] + len(item["span"])
-        # Places are those of the resolved response where coreference was resolved.
+        # After coreference resolution, positions are those in the resolved response.
         if response[item["start"] : end] == item["span"]:
             text.stylize("underline", item["start"], end)
     return text

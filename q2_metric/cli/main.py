@@ -30,7 +30,7 @@ COMMANDS = {
     "respond": "q2_metric.cli.respond:respond",
     "doctor": "q2_metric.cli.doctor:doctor",
 }
-"""Module and name of each command. The command of a shell is in the shell."""
+"""Module and name of each command. A command for one framework is in its integration."""
 
 
 class Commands(Group):

@@ -185,7 +185,7 @@ def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("dtype") == "auto":
         from q2_metric.models.bundled.runtimes import settled
 
-        # Settled here, before models are loaded: caches and resumed runs depend on it.
+        # Decided before models are loaded, because caches and resumed runs depend on it.
         replaced = [name for name in STAGES if name in given]
         own = preset(options["preset"]).reader.kind == "bundled" and not replaced
         given["dtype"] = settled("auto", given.get("device", "auto")) if own else "float32"

@@ -45,7 +45,7 @@ def print_systems(results: Sequence[FileResult], *, whole: bool = False) -> None
         print_verdict(screen, result.verdict)
         print_whole(screen, systems_table(result))
         scored, speed = result.rows - result.failed, result.rows_per_second
-        # There is no speed if an earlier run had scored everything.
+        # If an earlier run scored all rows, there is no speed.
         how_fast = f", {speed:,.1f} rows per second" if speed else ""
         if how_fast and result.looked_up:
             how_fast += f" with {result.looked_up:,} scores from the cache"
@@ -165,7 +165,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str
     """Prints a table of texts, with its title above if it has one."""
     table = bare_table()
     for name in titles:
-        table.add_column(name, overflow="fold")  # an id that is cut names nothing
+        table.add_column(name, overflow="fold")  # a shortened id would be useless
     for row in rows:
         table.add_row(*(_text(cell) for cell in row))
     if title:

@@ -59,7 +59,7 @@ def report(
     check_place(out)
     with ExitStack() as files:
         columns = Columns(response, knowledge, history, id_)
-        # Texts and scores are matched in the order in which both are named.
+        # Files of texts and of scores are matched in the order in which the user named them.
         names = list(scores) if texts else in_order(scores, list(map(day, scores)))
         systems = read_scores(names, files, texts=texts, columns=columns, form=form,
                               systems_by=systems_by)

@@ -69,7 +69,7 @@ def _replaceable(out: str) -> None:
     from q2_metric.engine.manifest import check_replaceable
     from q2_metric.engine.parts import left_over
 
-    if not left_over(out):  # otherwise the interrupted run knows which file it may replace
+    if not left_over(out):  # otherwise the parts say which file may be replaced
         check_replaceable(out)
 
 
@@ -312,7 +312,7 @@ def _job(options: Mapping[str, Any]) -> Job:
     if rankers and pool is None:
         raise InputError("--ranker needs --knowledge-pool")
     if pool not in (None, ROW) and os.path.exists(pool) and not rereadable(pool):
-        # Its content identifies the run, so it is read before it is used.
+        # The pool's content identifies the run, so the file is read twice.
         raise InputError(f"{pool}: can be read only once; --knowledge-pool needs a file")
     knowledge = options["knowledge"] if pool in (None, ROW) else ""
     return Job(

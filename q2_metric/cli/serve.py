@@ -27,7 +27,7 @@ def serve(host: str, port: int, metrics: list[str], **options: Any) -> None:
     from q2_metric.serve.explain import Explainer
     from q2_metric.serve.server import Server
 
-    # Somebody is waiting: 8 bits where they are faster.
+    # A person waits for the answer, so int8 is used where it is faster.
     options["dtype"] = options["dtype"] or "auto"
     with Server(host, port) as server:
         server.explainer = Explainer(load(metrics, options))

@@ -27,7 +27,7 @@ def print_report(report: Report) -> None:
         for row in table.shown():
             shown.add_row(*(Text(plain(cell)) for cell in row))
         console.print(Text(plain(table.title), style="bold"), soft_wrap=True)
-        # A table that is wider than the terminal runs over rather than losing digits.
+        # A table that is wider than the terminal is printed at full width, so no digit is lost.
         console.width = max(screen, sum(width + _GAP for width in widths))
         console.print(shown)
         if table.note:

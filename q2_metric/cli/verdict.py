@@ -20,7 +20,7 @@ SIGNS: Mapping[str, tuple[str, str]] = {
 """Sign and style of a claim by its verdict."""
 
 _LONGEST = 200
-"""Characters of a text that are shown at most."""
+"""Maximum number of characters of a text that are shown."""
 
 
 def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
@@ -32,7 +32,7 @@ def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
     screen.print(Text(verdict.headline, style=style), soft_wrap=True)
     for worst in verdict.worst:
         sign, colour = SIGNS[worst.verdict]
-        # A bare number before a text could be a part of it.
+        # A bare number before the text could be taken for a part of the text.
         row = f"row {worst.id}" if worst.id.isdecimal() else worst.id
         screen.print(Text(f"{sign} ", style=colour) + Text(plain(row), style="dim") +
                      Text(f"  {_short(worst.claim)}"), soft_wrap=True)
@@ -55,7 +55,7 @@ def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
     If a claim lies inside another claim, the inner claim has its own colour.
     """
     text = Text(plain(response))
-    # By (end, size): of claims that end together the inner comes first.
+    # Sorted by (end, size): if two claims have the same end, the inner claim comes first.
     placed = sorted(claims, key=lambda claim: (claim["end"], claim["end"] - claim["start"]))
     for claim in sorted(placed, key=lambda claim: claim["start"] - claim["end"]):
         text.stylize(SIGNS[claim["verdict"]][1], claim["start"], claim["end"])

@@ -18,7 +18,7 @@ ENVIRONMENT = "Q2_DATA_DIR"
 """The environment variable that names a folder with data sets."""
 
 State = Literal["here", "differs", "missing"]
-"""Whether a file is there with its published checksum, there with another one, or missing."""
+""""here": all files have their published checksums. "differs": a file has another checksum."""
 
 
 def cache_folder() -> Path:
@@ -109,7 +109,7 @@ def _fetch(dataset: DataSet, file: DataFile) -> Path:
     if file.url is None:
         raise DataError(f"the data set {dataset.name!r} is not here; {_remedy(dataset)}")
     pooch = _pooch()
-    pooch.get_logger().setLevel("WARNING")  # it announces each file otherwise
+    pooch.get_logger().setLevel("WARNING")  # otherwise it announces each file
     try:
         fetched = pooch.retrieve(
             file.url,
@@ -117,7 +117,7 @@ def _fetch(dataset: DataSet, file: DataFile) -> Path:
             fname=file.name,
             path=cache_folder() / dataset.folder,
         )
-    # requests raises OSErrors; pooch a ValueError where the checksum is another.
+    # requests raises OSErrors. pooch raises a ValueError if the checksum differs.
     except (OSError, ValueError) as error:
         raise DownloadError(
             f"cannot download {file.url} ({_reason(error)}); try again with a network, or put the "
@@ -130,7 +130,7 @@ def _reason(error: Exception) -> str:
     from requests import ConnectionError, Timeout
 
     if isinstance(error, (ConnectionError, Timeout)):
-        return "the server cannot be reached"  # its own text is a paragraph of internals
+        return "the server cannot be reached"  # the error's own text is too long
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -72,5 +72,5 @@ def _utterances(row: dict[str, Any], path: Path, number: int) -> list[str]:
     lines = row[name].split("\n") if isinstance(row[name], str) else row[name]
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise DataError(f"{path}, row {number}: {name!r} is not a dialogue")
-    # An utterance over several lines stays one utterance.
+    # An utterance of several lines becomes one line.
     return [" ".join(line.split()) for line in lines]

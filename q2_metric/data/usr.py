@@ -22,7 +22,7 @@ NO_FACT = "_nofact"
 """The fact of contexts without a fact: 8 of the 60."""
 
 REFERENCE = "Original Ground Truth"
-"""The response that reference-based metrics compare with. It is left out, so 5 responses remain."""
+"""The model name of the reference response. By default this response is left out, so 5 remain."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from q2_metric.rows.read import Row
 from q2_metric.types import Example
 
 CHARACTERS = 200_000
-"""A block ends when its rows have this many characters, even with fewer rows than allowed. Long
-rows take long, and finished work should be kept and shown soon."""
+"""A block ends when its rows have this many characters in total, even if it has few rows. Long rows
+take long to score, and finished rows should be kept and shown soon."""
 
 T = TypeVar("T")
 

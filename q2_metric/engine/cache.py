@@ -33,7 +33,7 @@ from q2_metric import forks
 from q2_metric.files import PRIVATE
 
 WAITS = 5
-"""Seconds that another process may lock the file."""
+"""Seconds to wait while another process locks the file."""
 
 LARGEST = 1_000_000_000
 """Default size of the file in bytes. Beyond it, the least recently used entries are removed."""
@@ -42,7 +42,7 @@ _EVICTED = 0.1
 """Share of the file that is freed when it is full, so that it does not fill up again at once."""
 
 _FRESH = 3600
-"""Seconds until another use of an entry is recorded, so that not every read causes a write."""
+"""The use of an entry is recorded at most once in this many seconds, to save writes."""
 
 _VARIABLES = 500
 """Maximum number of keys in one SQL statement."""
@@ -86,8 +86,8 @@ class Cache:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with suppress(FileExistsError):
                     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
-            # Rollback journal, not WAL: home folders may be on a network.
-            # An actor's calls may come from different threads, one at a time.
+            # A rollback journal instead of WAL, because home folders may be on a network.
+            # The calls of an actor come one at a time, but perhaps from different threads.
             database = self._database = sqlite3.connect(
                 path or ":memory:", timeout=WAITS, check_same_thread=False)
             tables = [name for name, in database.execute("select name from sqlite_master")]
@@ -119,7 +119,7 @@ class Cache:
                     f"select key, value, used from scores where key in ({_marks(some)})", some
                 )
                 for key, value, used in rows:
-                    if (text := _opened(key, value)) is not None:  # otherwise it is computed again
+                    if (text := _opened(key, value)) is not None:  # otherwise it was changed
                         values[key] = json.loads(text)
                     if not isinstance(used, int) or now - used > _FRESH:
                         stale.append(key)
@@ -181,7 +181,7 @@ class Cache:
                 "delete from scores where key in (select key from scores order by used limit ?)",
                 (int(count * share) + 1,),
             )
-        # executescript runs to the end; "execute" takes one step, which frees only one page.
+        # "execute" takes only one step, which frees one page; executescript takes all steps.
         self._database.executescript("pragma incremental_vacuum")
 
     def _give_up(self, error: Exception) -> None:

@@ -56,7 +56,7 @@ class CachedMetric:
                 self.signature: str = signed
                 self.scores_all, self.reads_question = scores_all, reads_question
             case _:
-                _ = self.metric  # loading it describes it
+                _ = self.metric  # loading also stores the metric's properties
 
     @property
     def metric(self) -> Metric:
@@ -143,7 +143,7 @@ class CachedMetric:
         return [values[key] for key in keys]
 
     def _keys(self, kind: str, examples: Sequence[Example]) -> list[str]:
-        # The key includes the history, because a response that only echoes it claims nothing.
+        # The key includes the history: a response that only repeats the history claims nothing.
         return [
             digest(kind, self._made_by, self.signature, e.response, e.knowledge, e.history,
                    *([] if e.question is None else [e.question]))

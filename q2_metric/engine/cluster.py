@@ -28,7 +28,7 @@ from q2_metric.rows.read import BadRow, Row
 from q2_metric.types import Example, Passage
 
 RETRIES = 2
-"""How often a block is started again after its actor died."""
+"""How often a block is started again if its actor dies."""
 
 
 def prepared(
@@ -120,7 +120,7 @@ def fill(
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    context.target_max_block_size = 1  # each of our blocks travels by itself
+    context.target_max_block_size = 1  # each of our blocks is sent separately
     done = parts.done()
     looked_up = Counter[int]()
     here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
@@ -142,7 +142,7 @@ def fill(
 
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="ray")  # of few blocks for many actors
+            warnings.filterwarnings("ignore", module="ray")  # warns of few blocks for many actors
             for batch in watched(ray, batches):
                 columns = (batch[name] for name in _COLUMNS)
                 for number, n, size, kept, lines, problem in zip(*columns, strict=True):
@@ -157,7 +157,7 @@ def fill(
 
 
 _COLUMNS = ("file", "block", "rows", "looked_up", "lines", "problem")
-"""The columns that come back for each block."""
+"""The columns of the result of each block."""
 
 
 # --- in the cluster ---------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _source(ray: Any, job: Job, done: set[tuple[int, int]]) -> Any:
     folder = os.getcwd()
 
     def read() -> Iterator[Any]:
-        os.chdir(folder)  # files may be named from there
+        os.chdir(folder)  # file names may be relative to it
         for number, n, first, block in missing(job, done):
             columns = {"file": [number], "block": [n], "first": [first]}
             lines = pa.array([json.dumps(pack(block)).encode("ascii")], pa.large_binary())
@@ -228,9 +228,9 @@ class _Actor:
 
     def __init__(self, job: Job, attempts: Any, folder: str, threads: int) -> None:
         self.job, self._attempts = job, attempts
-        os.environ["OMP_NUM_THREADS"] = str(threads)  # Ray's own is 1, however few the actors
-        with suppress(OSError):  # on another machine it may not be there
-            os.chdir(folder)  # local models may be named from there
+        os.environ["OMP_NUM_THREADS"] = str(threads)  # Ray sets 1 even for few actors
+        with suppress(OSError):  # the folder may not exist on this machine
+            os.chdir(folder)  # model names may be relative to it
         self._loaded: LoadedJob | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -244,7 +244,7 @@ class _Actor:
         try:
             lines = encoded(self._score(number, n, first, block))
         except Q2Error as error:
-            # Returned as a value: Ray would wrap an exception and retry what cannot succeed.
+            # Returned as a value: Ray would wrap an exception and retry a block that fails again.
             problem = str(error)
         return {
             "file": np.array([number]),

@@ -42,7 +42,7 @@ LOOKS = 2
 _SILENT = {
     # Ray's native code logs many lines about lost nodes and tasks.
     "RAY_BACKEND_LOG_LEVEL": "fatal",
-    # Errors that Ray prints on standard output, where our results go.
+    # Hides errors that Ray prints on standard output, where our results go.
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
 """Defaults for Ray's environment variables. No important error is lost: Ray also raises it."""
@@ -98,7 +98,7 @@ def connect(cluster: Cluster) -> Any:
 
 def _folder(ray: Any) -> str:
     """A new folder for the files of a cluster that is started here; it is removed at exit."""
-    # It holds sockets, whose paths must be short; TMPDIR may be too long.
+    # The folder holds sockets, whose paths must be short. TMPDIR may be too long.
     place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)
     folder, process = tempfile.mkdtemp(prefix="q2-ray-", dir=place), os.getpid()
 
@@ -108,7 +108,7 @@ def _folder(ray: Any) -> str:
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(remove)
-    return os.path.join(folder, "ray")  # Ray opens its folder to all, but the parent is private
+    return os.path.join(folder, "ray")  # Ray opens its folder to all users; the parent is private
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def _loopback() -> Iterator[None]:
 
 
 _SEVERAL = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""Whether other machines may join the started cluster; Ray reads it on every system."""
+"""The variable that says whether other machines may join. Ray reads it on every system."""
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def _no_chatter() -> Iterator[None]:
     """Discards standard error, where Ray's native code prints that its log is switched off."""
     try:
         kept = os.dup(2)
-    except OSError:  # it is closed
+    except OSError:  # standard error is closed
         yield
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -177,7 +177,7 @@ def _init(ray: Any, address: str | None, settings: dict[str, Any]) -> None:
             init()
             if not failed or isinstance(failed[0], KeyboardInterrupt):
                 break
-            ray.shutdown()  # of what did start
+            ray.shutdown()  # stops what was started
     else:
         _check_open(address)
         joining = threading.Thread(target=init, daemon=True)

@@ -11,7 +11,7 @@ from q2_metric.scoring.outcome import of_row
 from q2_metric.types import SystemScore
 
 Grouped = dict[str, dict[str, tuple[SystemScore, ...]]]
-"""By column and value, the scores of the rows that have it."""
+"""The scores of the rows with the same value, by column and value."""
 
 MISSING = "(none)"
 """The group of the rows that have no value."""

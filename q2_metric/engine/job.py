@@ -25,8 +25,8 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 from q2_metric.types import Metric
 
 BLOCK = 256
-"""Rows that are scored together and then kept, unless they are long. This fills batches, and an
-interruption loses little."""
+"""Maximum number of rows of a block. Blocks of this size fill the models' batches, and an
+interruption loses little work."""
 
 Warn = Callable[[str], None]
 
@@ -258,7 +258,7 @@ class Job:
 
         def load() -> Metric:
             metrics.check_models(self.metrics, self.preset, self.keywords)
-            # Otherwise, settings of other metrics would be reported as having no effect.
+            # Keywords of other metrics are left out. They would be reported as having no effect.
             own = entry(name).keywords()
             mine = {key: value for key, value in keywords.items() if key in own}
             (loaded,) = metrics.load_metrics([name], self.preset, **mine)

@@ -147,7 +147,7 @@ def _other_models(
 
 
 BLOCKS = ("block", "block_characters")
-"""Settings that say where rows are cut. Finished blocks depend on them; a whole output does not."""
+"""Settings that say how rows are cut into blocks. Parts depend on them; a whole output does not."""
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

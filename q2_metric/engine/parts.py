@@ -60,7 +60,7 @@ _TRIES = 100
 
 
 _LOOKS = 4
-"""How often a folder must look foreign before it is refused."""
+"""How often a folder must look foreign before an error is raised."""
 
 
 class PartFiles:
@@ -86,7 +86,7 @@ class PartFiles:
             file, thousand = map(int, folder.name.split("-"))
             for path in folder.iterdir():
                 part = _PART.fullmatch(path.name)
-                if part and not path.is_symlink():  # otherwise it is not ours
+                if part and not path.is_symlink():  # we create no links, so a link is not ours
                     blocks.add((file, thousand * _IN_FOLDER + int(part[1])))
         return blocks
 
@@ -237,7 +237,7 @@ def open_parts(out: str | Path) -> Iterator[PartFiles]:
     finally:
         try:
             # If our folder was removed, a folder at this path belongs to another process.
-            if _is_at(mark, folder / MARK) and not parts.done():  # nothing to resume
+            if _is_at(mark, folder / MARK) and not parts.done():  # no part: nothing to resume
                 parts.remove()
         finally:
             os.close(mark)

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
 
 PART, PART_SECONDS = 8, 2.0
-"""Rows after which the progress bar first moves. If a part takes less than these seconds, the next
-part has twice as many rows, which is faster."""
+"""Rows of the first slice, after which the progress bar moves. If a slice takes less than these
+seconds, the next slice has twice as many rows, which is faster."""
 
 ERRORS_SHOWN = 5
 """Number of bad rows that are explained; the others are only counted."""
@@ -118,7 +118,7 @@ class JobRun:
         self._said: set[str] = set()
         self._part = PART
         self._loaded: LoadedJob | None = None
-        # Taken before anything is read, because files and models must not change after this.
+        # Recorded before anything is read: the files must not change after this.
         self._states = {file: state(file) for file in job.files if rereadable(file)}
         if cluster is None:
             store = job.store(self.listener.warn)
@@ -154,7 +154,7 @@ class JobRun:
         if out is None:
             return self._score(page, None)
         now = manifest(self.job.files, self.signatures, self._identities, self.job.settings)
-        # A page needs the rows again, and only scoring (from the cache) returns them.
+        # A page needs the rows, and only scoring (from the cache) returns them.
         may_be_complete = not overwrite and page is None
         if may_be_complete and (done := _finished(out, now)) and not left_over(out):
             return self._complete(out, done)
@@ -163,7 +163,7 @@ class JobRun:
                 "standard input cannot be read again: if this run is interrupted, it cannot resume"
             )
         with open_parts(out) as parts:
-            # Another process may have finished by now, or a killed one may have left files.
+            # Another process may have finished by now, or a killed process may have left files.
             if may_be_complete and (done := _finished(out, now)):
                 parts.remove()
                 return self._complete(out, done)

@@ -181,7 +181,7 @@ def _cross_validated(
     for others, part in folds.split(values, labels):
         try:
             threshold = best_threshold(labels[others], values[others], precision=precision)
-        except InputError:  # the other parts do not reach the precision
+        except InputError:  # no threshold on the other parts reaches the precision
             threshold = float(values[others].max())
         part_of = _isotonic if fitted.kind == "isotonic" else _platt
         calibration = Calibration(

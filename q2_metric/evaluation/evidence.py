@@ -100,7 +100,7 @@ def search(
 
     def find(block: Sequence[Example]) -> list[int | None]:
         metric = cast(Scale, scale.metric)
-        settings = replace(metric.settings, unit="sentence")  # the summary is one claim
+        settings = replace(metric.settings, unit="sentence")  # the sentence counts as one claim
         own = Scale(metric.backbone, Utterances(), settings, chooser=metric.chooser,
                     stances=metric.stances)
         scores = own.score(block, evidence=True)

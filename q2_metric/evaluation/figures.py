@@ -44,7 +44,7 @@ _STYLE: Mapping[str, Any] = {
     "axes.spines.right": False,
     "lines.linewidth": 1.3,
     "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "q2",  # the same figure, the same file
+    "svg.hashsalt": "q2",  # equal figures give equal files
 }
 
 

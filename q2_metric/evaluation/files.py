@@ -47,7 +47,7 @@ def to_json(report: Report) -> str:
     Curves are rounded to 5 digits, all on one line.
     """
     fields = {"format": FORMAT, **asdict(report)}
-    # read back with few digits, and written again
+    # rounds all numbers
     curves = json.loads(
         json.dumps(fields.pop("curves"), allow_nan=False),
         parse_float=lambda digits: round(float(digits), 5),

@@ -23,7 +23,7 @@ from q2_metric.rows.columns import ALIASES
 from q2_metric.types import Comparison, Example, Score
 
 NEUTRAL = 0.5
-"""Replaces a missing value if a statistic needs one; tables say how many were missing."""
+"""Stands for a missing value in statistics that need one. Tables say how many were missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from q2_metric.evaluation.statistics import Interval
 
 Cell = str | int | float | Interval | None
-"""A figure, or ``None`` if it was not measured or does not exist."""
+"""The content of a cell. ``None``: the figure was not measured or does not exist."""
 
 Kind = Literal["text", "count", "number", "percent", "hundred", "p"]
 """How a column's numbers are shown; ``hundred`` means × 100 with one decimal, as usual for AUCs."""

@@ -56,7 +56,7 @@ def best_threshold(
         measure = (recall + specificity) / 2
         if rule == "accuracy":
             measure = (recall * positive + specificity * negative) / len(labels)
-            if measure.max() < negative / len(labels):  # calling nothing consistent is best
+            if measure.max() < negative / len(labels):  # the best threshold is above all scores
                 return float(order[0])
         place = int(np.flatnonzero(measure >= measure.max() - 1e-12)[-1])
     if place + 1 < len(order):

@@ -35,7 +35,7 @@ SETS = tuple(name.removeprefix("true/") for name in CATALOGUE if name.startswith
 """Sets that can be given by name."""
 
 SAME_SET = {"dialfact_a": "dialfact"}
-"""Sets that are part of a published set; the published figure is shown beside them."""
+"""The published set of which a set is a part. Its published figure is shown beside the part."""
 
 
 def sets_here() -> list[str]:

@@ -45,10 +45,10 @@ def grounded(
         answer = state.output.completion
         row = given(answer, state.metadata[knowledge], state.metadata.get(history),
                     f"sample {state.sample_id}")
-        # Other samples are still generated meanwhile.
+        # In a thread, so that other samples are generated meanwhile.
         (judged,) = await to_thread.run_sync(judge, [row])
         return Score(
-            # NaN is what Inspect leaves out of means, and counts as unscored.
+            # Inspect leaves NaN out of means and counts it as unscored.
             value={name: float("nan") if value is None else value
                    for name, value in judged.numbers.items()},
             answer=answer,

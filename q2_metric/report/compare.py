@@ -15,7 +15,7 @@ How = Literal["id", "number", "knowledge", "order"]
 """How rows were matched. "number" means by ids that are only row numbers."""
 
 SAME = 0.0005
-"""Scores that differ by less count as the same, because three digits are shown."""
+"""Scores that differ by less than this count as the same, because three digits are shown."""
 
 
 @dataclass(frozen=True, slots=True)

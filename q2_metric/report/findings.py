@@ -35,13 +35,13 @@ MEANINGS: Mapping[State, str] = {
 }
 FILE = "reliability.json"
 EDGES = (0.6, 0.8)
-"""Edges of the bands of an entailment model's probability for its predicted class."""
+"""Limits between the bands of the probability that an entailment model gives its label."""
 
 SENTENCE_EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)
-"""Edges of the bands of a claim's support, or of a whole response's if nothing was asked."""
+"""Limits between the bands of a claim's support, or of a whole response's score."""
 
 NO_SUPPORT = 0.5
-"""A sentence of the knowledge with a lower score is not called support."""
+"""A sentence of the knowledge supports a claim only if its score is at least this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Reliability:
             _, measured = parse(self.signatures[metric])
         except (InputError, KeyError):
             return False
-        settings.pop(SETTING, None)  # a calibration changes scores, not findings
+        settings.pop(SETTING, None)  # a calibration does not change findings
         return {**settings, "version": ""} == {**measured, "version": ""}
 
     def covers(self, signatures: Iterable[str]) -> set[str]:

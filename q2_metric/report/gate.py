@@ -154,7 +154,7 @@ def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow]]:
 
 
 def _check_signatures(scored: ScoreFiles, baseline: ScoreFiles, metric: str) -> None:
-    # The gate compares rows, so the settings of the mean need not be equal.
+    # The gate compares rows, so settings of the mean may differ.
     signed = [of_metric({score.name: score.signature for score in file.runs[0].scores}[metric])
               for file in (scored, baseline)]
     if all(signed) and signed[0] != signed[1]:

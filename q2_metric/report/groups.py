@@ -18,7 +18,7 @@ MOST = 30
 LONGEST = 60
 """Maximum characters of a value. A column with longer values holds texts, not groups."""
 USUAL = ("model", "system")
-"""Columns that the page is grouped by if the run asked for none."""
+"""Columns that the page is grouped by if the run was not grouped by any column."""
 
 
 @dataclass(slots=True)

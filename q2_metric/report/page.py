@@ -53,7 +53,7 @@ MATCHED_BY: Mapping[How, str] = {
 _NONE = "–"
 
 _MOST_VERDICTS = 4
-"""Number of systems whose verdicts are shown before anything is opened."""
+"""Maximum number of systems whose verdicts are shown at the top of the page."""
 
 _CHUNK = 64
 """Number of pieces of the page that are written at a time."""

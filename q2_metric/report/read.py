@@ -39,7 +39,7 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
     "objects": (list, "a list"),
     "json": (dict, "an object"),
 }
-"""The type of a field's values that are not null, and its name in messages."""
+"""The Python type of a field's values, and the name of this type in messages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def view(row: OutputRow, measured: Collection[str] = ()) -> OutputRow:
 
 def _mark(kind: str, measured: bool) -> dict[str, str]:
     state: State = state_of(kind)
-    if measured:  # a kind that was hardly measured stays open
+    if measured:  # a kind without a measured share stays open
         known = shipped().findings.get(kind)
         state = known.state if known else "open"
     return {"kind": kind, "state": state}
@@ -113,7 +113,7 @@ def in_words(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_quoted(claim['text'])} contradicts the knowledge: {_quoted(passage)}"
     wrong = [question for question in questions
              if question["how"] != "equal" and question["verdict"] != "entailment"]
-    # A finding about a claim is not repeated for its parts.
+    # A finding about a claim is not repeated for the parts of the claim.
     yield from dict.fromkeys(
         question["plain"] for question in wrong
         if question["start"] is None

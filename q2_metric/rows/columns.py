@@ -48,13 +48,13 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "nodes",
         "chunks",
         "docs",
-        # In dialogues this often means the earlier turns.
+        # In dialogues, a column of this name often holds the earlier turns.
         "contexts",
         "context",
         "premise",
         "sources",
         "source",
-        # Last: beside any of the names above, it is a gold response.
+        # Last, because beside a column named above it holds a gold response.
         "references",
         "reference",
     ),
@@ -64,7 +64,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "idx", "example_id", "row_id", "uid"),
     "label": ("label", "consistent", "agg_label", "gold", "human"),
 }
-"""Column names that are recognised. The first that a file has wins; case does not matter."""
+"""Column names that are recognised. The first name that a file has is used; case is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def resolve(
 ) -> dict[str, str | None]:
     """The name of the column of each field. It is looked up among the columns of the first rows."""
     present = list(dict.fromkeys(key for record in records for key in record.fields))
-    if not present:  # nothing readable yet: each row reports its own problem
+    if not present:  # no row can be read: each row reports its own problem
         return {field: getattr(columns, field) or names[0] for field, names in aliases.items()}
     by_lower = {key.strip().lower(): key for key in reversed(present)}
     resolved: dict[str, str | None] = {}
@@ -162,7 +162,7 @@ def check_column(column: str, records: Sequence[Record], name: str, purpose: str
 
 _CHATS = ("messages", "conversation", "conversations", "user_input", "dialogue", "dialog", "turns",
           "message", "chat")
-"""Columns of whole dialogues; the last turn is the response if no other column holds it."""
+"""Columns of whole dialogues. Without a column of responses, the last turn is the response."""
 
 
 def _from_chat(resolved: dict[str, str | None], columns: Columns,
@@ -201,7 +201,7 @@ def unsure(resolved: Mapping[str, str | None], columns: Columns, present: Sequen
     """
     read, others = resolved["knowledge"], []
     if read and columns.knowledge is None and read.strip().lower() != aliases["knowledge"][0]:
-        # Beside retrieved texts, a reference is a gold response, and a source is a name.
+        # Beside retrieved texts, "reference" is a gold response, and "source" is a name.
         passed = _NO_RIVALS if read.strip().lower() in _RETRIEVED else ()
         others = [name for name in present if name not in resolved.values()
                   and name.strip().lower() in aliases["knowledge"]

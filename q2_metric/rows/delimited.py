@@ -34,7 +34,7 @@ def read_table(file: IO[bytes], name: str, delimiter: str) -> Iterator[Record]:
         lines.begin_row()
         where = f"{name}, line {lines.read + 1}"
         try:
-            # Strict, so that a stray quote is reported instead of swallowing the rows after it.
+            # Strict, so that a stray quote is an error. Otherwise it would swallow later rows.
             cells = next(csv.reader(lines, delimiter=delimiter, strict=True))
         except StopIteration:
             return

@@ -11,11 +11,11 @@ from q2_metric.rows.record import Record, text_lines
 from q2_metric.text.given import kind
 
 LARGEST = 2**30
-"""Maximum bytes of a document, because it is read as a whole."""
+"""Maximum number of bytes of a document. A document is read as a whole."""
 
 _ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "instances",
          "dataset", "test", "validation", "train")
-"""Keys of an object that holds the rows."""
+"""Keys under which an object contains the list of rows."""
 
 
 def read_document(

@@ -94,14 +94,14 @@ class ExampleReader:
             return "", ()
         value = _there(fields, "knowledge", column)
         where = _named("knowledge", column)
-        if is_chat(value):  # tool results before the response
+        if is_chat(value):  # the knowledge is the tool results before the response
             turns = self._turns(value, "knowledge", column)
             before = turns[:response_at(turns)]
             given = [passage for turn in before if turn.role == "tool"
                      for passage in passages_of(turn.text, where)]
         else:
             given = passages_of(value, where)
-            if isinstance(value, str) and given == [(value, None)]:  # a single text has no passages
+            if isinstance(value, str) and given == [(value, None)]:  # one text is not a list
                 return self._checked(value, "knowledge", column), ()
         text, passages = joined(given)
         return self._checked(text, "knowledge", column), passages
@@ -120,7 +120,7 @@ class ExampleReader:
             elif place is not None and place == len(turns) - 1 and (
                     column.strip().lower() not in _BEFORE
                     or turns[place].text == value_of(fields, self.columns["response"] or "")):
-                turns = turns[:-1]  # without the response, or the turn that it replaces
+                turns = turns[:-1]  # removes the response or the turn that it replaces
         said = [turn.text for turn in turns if turn.role not in ("system", "tool")]
         return tuple(encodable(text, _named("history", column)) for text in said if text.strip())
 
@@ -143,7 +143,7 @@ class ExampleReader:
 
 
 _BEFORE = ("history", "chat_history")
-"""Columns that end before the response."""
+"""Columns that, by their name, end before the response."""
 
 
 def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tuple[Passage, ...]]:

@@ -71,7 +71,7 @@ _ASKED = (
     Field("start", "whole", lambda item: item.question.span.start),
     Field("question", "text", lambda item: item.question.text),
 )
-"""Fields of questions, asked or not."""
+"""Fields that asked and dropped questions share."""
 
 QUESTIONS = Field("questions", "objects", lambda score: score.evidence, kind=Comparison, fields=(
     *_ASKED,
@@ -121,7 +121,7 @@ DETAILS: Mapping[str, tuple[Field, ...]] = {
 """Fields by the kind of evidence of a metric (:data:`q2_metric.metrics.registry.Details`)."""
 
 FALLBACK = Field("fallback", "yes-no", lambda score: score.fallback)
-"""For metrics that ask questions: whether the response had no valid question."""
+"""Whether the response had no valid question. Only metrics that ask questions have this field."""
 
 REASON = Field("reason", "text", lambda score: score.reason)
 """Why metrics give a row no score (:data:`q2_metric.types.Reason`)."""
@@ -207,7 +207,7 @@ class Layout:
 
     def _marks(self) -> list[tuple[str, Field]]:
         marks = [(name, FALLBACK) for name in self.metrics if entry(name).details == "questions"]
-        # Metrics that judge claims come first, so that their reason wins over that of others.
+        # Metrics that judge claims come first, so that their reason is used.
         judging = sorted(self.metrics, key=lambda name: entry(name).any_text)
         return [*marks, *((name, REASON) for name in judging)]
 

@@ -20,14 +20,14 @@ _BATCHES = (256, 16_384)
 """Minimum and maximum number of rows that are read at a time, unless the rows are long."""
 
 _COPIED = 2**31
-"""Bytes of dictionaries that may be copied for a row group: each batch has a copy."""
+"""Maximum number of bytes for all copies of a row group's dictionaries: each batch has a copy."""
 
 _BATCH = 2**28
 """Bytes of a batch of long rows."""
 
 _RATIO = 200
-"""A column of a row group may unpack to this many times its size. The limit applies above
-:data:`~q2_metric.rows.record.LONGEST_LINE`. Texts are packed to a tenth, at most to a fiftieth."""
+"""A column of a row group may unpack to this many times its size. Columns that unpack to less than
+:data:`~q2_metric.rows.record.LONGEST_LINE` have no limit. Real texts unpack to 10 to 50 times."""
 
 _INDEX = 4
 """Minimum number of bytes of a value in a list."""
@@ -149,7 +149,7 @@ def _values(pa: Any, array: Any) -> list[Any]:
     """The values of a column. Rows with the same text share one copy."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        used = array.indices.dictionary_encode()  # only the used values of the group
+        used = array.indices.dictionary_encode()  # only the values in this batch
         known = _values(pa, array.dictionary.take(used.dictionary))
         return [None if i is None else known[i] for i in used.indices.to_pylist()]
     if pa.types.is_struct(kind):
@@ -157,7 +157,7 @@ def _values(pa: Any, array: Any) -> list[Any]:
         rows = zip(*(_values(pa, one) for one in array.flatten()), strict=True)
         return [dict(zip(fields, row, strict=True)) if there else None
                 for row, there in zip(rows, array.is_valid().to_pylist(), strict=True)]
-    if pa.types.is_map(kind):  # no field is a map
+    if pa.types.is_map(kind):  # no field of ours has this type
         return [None] * len(array)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         items = iter(_values(pa, array.flatten()))
@@ -172,7 +172,7 @@ def _plain(array: Any) -> list[Any]:
     except UnicodeDecodeError:
         return [_NO_TEXT] if len(array) == 1 else [
             value for i in range(len(array)) for value in _plain(array.slice(i, 1))]
-    # Dates and time zones that Python does not know; the column may not even be needed.
+    # Python does not know some dates and time zones. The column may not be needed.
     except (ValueError, OverflowError, LookupError):
         return [None] * len(array)
     return values

@@ -15,10 +15,10 @@ _AFTER = {
     "entailment": ", which agrees",
     "neutral": ", which leaves it open",
 }
-"""Words that a verdict on two different answers adds."""
+"""What the sentence about two different answers adds for each verdict."""
 _WHOLE = {"entailment": "supports it", "neutral": "leaves it open",
           "contradiction": "contradicts it"}
-"""What a verdict says of a whole claim."""
+"""What each verdict says about a whole claim."""
 
 
 REASONS: Mapping[Reason, str] = {
@@ -42,7 +42,7 @@ PARTS = {
 """Titles of the parts of a combined score, by name."""
 
 _SIZES = ((0.75, "a lot"), (0.2, "somewhat"), (0.0, "a little"))
-"""Words for how much a part moves the score, with the least change of the logit for each."""
+"""Words for how much a part moves the score, each with the smallest change of the logit."""
 
 
 def contribution_words(contribution: float | None) -> str:

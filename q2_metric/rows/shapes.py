@@ -89,7 +89,7 @@ _TEXTS = ("page_content", "text", "content", "passage", "chunk", "document", "sn
 
 _IDS = ("id", "id_", "node_id", "doc_id", "document_id", "chunk_id", "passage_id", "_id", "docid",
         "source", "file_name", "url", "title", "name")
-"""Keys of a document's name, in the document or in its metadata."""
+"""Keys of a document's id, in the document or in its metadata."""
 
 _INSIDE = ("node", "kwargs", "__data__", "text_resource", "document")
 """Keys under which a document is wrapped by LlamaIndex (with a score, in a store, in its parts),
@@ -113,7 +113,7 @@ def passages_of(value: object, where: str) -> list[tuple[str | None, str | None]
     """
     value = unfolded(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]  # a vector store's answer to one query
+        value = value[0]  # a vector store returns one list per query
     items = value if isinstance(value, list) else [value]
     return [_passage(item, where if items is not value else f"{where}, item {number}", value)
             for number, item in enumerate(items, start=1)]

@@ -10,7 +10,7 @@ from q2_metric.errors import ModelError, Q2Error
 from q2_metric.types import Example, Score
 
 SYSTEMIC = 8
-"""If this many different responses all fail, no single row is to blame: the model is broken."""
+"""If at least this many different responses were tried and all fail, the model is broken."""
 
 Scorer = Callable[[Sequence[Example]], Sequence[Score]]
 
@@ -42,7 +42,7 @@ def score_each(name: str, score: Scorer, examples: Sequence[Example]) -> list[Sc
             continue
         except Exception as error:
             words = _fault(error)
-        # Out of the except clause: the failed call's frames, and their memory, are free now.
+        # After the except clause, so that the memory of the failed call can be freed.
         _free_memory()
         if len(part) == 1:
             results.append(words)

@@ -17,19 +17,19 @@ NoClaim = Literal["zero", "exclude"]
 """How a response that claims nothing counts in a mean: as 0, or not at all."""
 
 NO_CLAIM: NoClaim = "zero"
-"""The default of every shell. With "zero", all systems are averaged over the same rows, and a
+"""The default everywhere. With "zero", all systems are averaged over the same rows, and a
 system that says nothing does not win. With "exclude", a mean covers the responses that claim
 something."""
 
 NOT_TRIED: frozenset[Reason] = frozenset({"no_knowledge", "fault"})
-"""Reasons that do not come from the response: it counts in no mean and in no share."""
+"""Reasons that do not come from the response. Such a response counts in no mean and no share."""
 
 CLAIMLESS: frozenset[Reason] = frozenset({"no_claim", "empty"})
-"""The other reasons: the response claims nothing."""
+"""Reasons that mean that the response claims nothing."""
 
 SHARES = ("coverage", "fallback", "no_claim")
-"""Shares of all responses that have knowledge and that no metric failed on: with a valid question,
-scored by end-to-end NLI instead, without a claim."""
+"""Shares of responses: with a valid question, scored by end-to-end NLI instead, without a claim.
+Responses without knowledge, and responses on which a metric failed, are left out."""
 
 
 def check_no_claim(value: object) -> NoClaim:

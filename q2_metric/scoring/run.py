@@ -17,7 +17,7 @@ from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Metric, Score
 
 LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
-"""Numbers of a system for which lower is better; for all others, higher is better."""
+"""The values of a system for which lower is better. For all other values, higher is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def claims(scored: Example, scores: Mapping[str, Score]) -> list[dict[str, Any]]
 
 
 MOST = 0.5
-"""A mean over a smaller share of judged responses must not choose a checkpoint."""
+"""If a smaller share of the responses was judged, the mean must not choose a checkpoint."""
 
 
 def hollow(numbers: Mapping[str, float | None]) -> str:

@@ -25,7 +25,7 @@ from q2_metric.text.given import kind
 from q2_metric.types import Example, Metric, Reason, Score
 
 OnFault = Callable[[int, str], None]
-"""Called with (place of the row, message) for a row that a metric fails on."""
+"""Called with (index of the row, message) for a row that a metric fails on."""
 
 OnBreak = Callable[[str, Exception], None]
 """Called with (name, error) for a metric that fails on all rows."""
@@ -199,7 +199,7 @@ def score_rows(
             if on_break is None:
                 raise
             on_break(metric.name, error)
-            for by_name in scores:  # rows that it was not asked about do not make a mean
+            for by_name in scores:  # reasons alone give no mean
                 by_name.pop(metric.name, None)
             continue
         for place, given in zip(asked, results, strict=True):

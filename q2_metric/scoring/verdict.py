@@ -13,7 +13,7 @@ from q2_metric.text.nearest import WordIndex
 from q2_metric.text.sentences import split_sentences
 
 SHOWN = 3
-"""Number of responses that are named."""
+"""Maximum number of responses in :attr:`VerdictCounts.worst`."""
 UNSUPPORTED = ("contradicted", "not found")
 """The verdicts of unsupported claims."""
 

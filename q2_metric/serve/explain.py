@@ -16,7 +16,7 @@ from q2_metric.text.given import is_blank
 from q2_metric.types import Metric
 
 LONGEST_ANSWER, LONGEST_SOURCES = 20_000, 200_000
-"""Maximum characters. Use ``q2 score`` for longer texts: it shows progress and can be stopped."""
+"""Maximum numbers of characters. Use ``q2 score`` for longer texts: it shows its progress."""
 
 
 class Explainer:

@@ -32,7 +32,7 @@ from q2_metric.serve import pages
 from q2_metric.serve.explain import Explainer
 
 MOST_BYTES = 2_000_000
-"""Maximum bytes of a request. The longest texts need less, even at nine bytes per character."""
+"""Maximum number of bytes of a request. The longest texts need at most nine per character."""
 
 _READ_AT_ONCE = 65_536
 _HOST = re.compile(r"(?P<name>\[[\da-f:.]+\]|[\w.-]+)(:(?P<port>\d{1,5}))?", re.A | re.I)
@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, (page, policy) = error.status, pages.message(str(error))
         except Q2Error as error:
             status, (page, policy) = HTTPStatus.BAD_REQUEST, pages.message(str(error))
-        except Exception as error:  # the server goes on
+        except Exception as error:  # the server continues
             self.log_error("%s: %s", type(error).__name__, " ".join(str(error).split()))
             status = HTTPStatus.INTERNAL_SERVER_ERROR
             page, policy = pages.message(f"The answer could not be judged: {error}")
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         fields = self._fields()
         explainer = self.server.explainer
         row = explainer.row(fields["answer"], fields["sources"], fields["question"])
-        # The page brings a stricter policy of its own; this one also holds outside the frame.
+        # The page contains a stricter policy. This policy also applies outside the frame.
         return explainer.page(row).encode(), "sandbox allow-scripts; frame-ancestors 'self'"
 
     def _fields(self) -> Mapping[str, str]:
@@ -188,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.LENGTH_REQUIRED, "The request does not say how long it is.")
         if int(length) <= MOST_BYTES:
             return self.rfile.read(int(length))
-        # A client reads the reply only after it has sent everything, so read it and drop it.
+        # A client reads the reply only after it has sent its request, so the rest is discarded.
         left = min(int(length), 10 * MOST_BYTES)
         while left > 0 and (piece := self.rfile.read(min(left, _READ_AT_ONCE))):
             left -= len(piece)

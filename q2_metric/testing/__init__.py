@@ -18,7 +18,7 @@ from q2_metric.errors import InputError
 from q2_metric.types import Example, Metric, Score
 
 THRESHOLD = 0.5
-"""The default threshold, for groundedness, which is a calibrated probability."""
+"""The default threshold. It suits groundedness, whose scores are calibrated probabilities."""
 
 
 def assert_grounded(

@@ -20,7 +20,7 @@ from q2_metric.evaluation.statistics.values import (
 from q2_metric.metrics.bootstrap import N_BOOTSTRAP, SEED, resampled
 
 _RANKED_AT_ONCE = 1 << 21
-"""Most values that are ranked in one call (about 50 MB with their ranks)."""
+"""Maximum number of values that are ranked in one call (about 50 MB with their ranks)."""
 
 
 def roc_auc(truth: ArrayLike, scores: ArrayLike) -> float:

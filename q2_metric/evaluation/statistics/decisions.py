@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from q2_metric.evaluation.statistics.values import checked, sklearn_metrics
 
 THRESHOLD = 0.5
-"""A response with a higher score counts as consistent; 0.5 does not (Q², section 5.1)."""
+"""A response counts as consistent if its score is above 0.5 (Q², section 5.1)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Cell
 
 RANDOM_SAMPLE = 150
-"""Size of a system's random sample, the same as of its consistent and inconsistent responses."""
+"""Responses in a system's random sample: as many as are selected of each class."""
 
 SYSTEM_NAMES = {"dodeca": "dodecaDialogue", "memnet": "MemNet"}
 

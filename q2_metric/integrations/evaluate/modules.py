@@ -34,8 +34,8 @@ Szpektor, Idan and Abend, Omri",
 """
 
 LOCK_SECONDS = 3600.0
-"""How long a process waits for the rows of the others. evaluate's 100 s are too short for
-models."""
+"""How long a process waits for the rows of the other processes. The 100 s of evaluate are too short
+while models score."""
 
 INPUTS = """
 Args:
@@ -106,8 +106,8 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         self._plan: _Plan | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # evaluate gives each instance methods of its own, which nothing can pickle: a copy is
-        # made as this one was, and loads its models where it is used.
+        # evaluate adds methods to each instance that cannot be pickled. So a copy is created from
+        # the arguments of the instance, and loads the models where it is used.
         if len(self):
             raise InputError(
                 f"{len(self)} rows were added and not yet computed: a metric can be pickled "
@@ -138,7 +138,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         """Scores the rows that were added before and the rows that are given here."""
         given = {"predictions": predictions, "references": references}
         given |= {name: kwargs.pop(name) for name in _MEANT if name in kwargs}
-        # Before anything that was added is consumed: a typing error must not lose it.
+        # Checked before the added rows are consumed, so that a typing error does not lose them.
         gold = "knowledge" in CONFIGS[self.config_name]
         plan = _Plan(self.own, kwargs, gold=gold) if self.process_id == 0 else None
         if any(values is not None for values in given.values()):
@@ -199,7 +199,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         histories: Sequence[Sequence[str]] | None = None,
         knowledge: Sequence[Sequence[str]] | None = None,
     ) -> dict[str, Any]:
-        assert self._plan is not None  # only the first process gets here
+        assert self._plan is not None  # only the first process calls this
         rows = [
             scoring.example(response, passages, history)
             for response, passages, history in zip(
@@ -258,7 +258,7 @@ class _Plan:
         grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
         self.metrics = scoring.load(grounded or [own], settings, calibration)
         judging = any(entry(metric.name).evidence for metric in self.metrics)
-        # Q² asks about the whole response: its claims are those that SCALE judges.
+        # Q² asks about the whole response, so SCALE judges the claims.
         own_settings = {name: value for name, value in settings.items()
                         if name in ("preset", *entry("scale").keywords())}
         self.judges = (scoring.load(["scale"], own_settings)

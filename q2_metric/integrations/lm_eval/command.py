@@ -21,5 +21,5 @@ def state() -> str:
     Raises:
         MissingExtra: lm-evaluation-harness is not installed.
     """
-    folder = tasks_folder()  # first, since it says what is missing
+    folder = tasks_folder()  # first, because it raises an error if the harness is missing
     return f"lm-eval {version('lm_eval')}: --include_path {folder}"

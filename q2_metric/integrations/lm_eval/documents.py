@@ -40,7 +40,7 @@ LONG = 250
 
 CUSTOM_ALIASES = {
     **ALIASES,
-    # Only names of a person's answer: a column "prediction" is another model's.
+    # Only names of a person's answer. A column "prediction" holds a model's answer.
     "response": ("gold", "target", "response", "answer", "summary"),
     "history": (*ALIASES["history"], "question", "query"),
 }

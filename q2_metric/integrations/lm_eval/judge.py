@@ -67,7 +67,7 @@ def judge_results(document: Document, results: Sequence[Likelihood]) -> Results:
         "balanced_acc": (label, margin > 0),
     }
     for name, value in yes.scores.items():
-        # None: it was not tried, or only other ranks have a value.
+        # None if the row was not scored, or only other ranks have a value.
         numbers[f"{name}_auc"] = None if value is None else (label, value)
         numbers[f"{name}_balanced_acc"] = None if value is None else (label, value > THRESHOLD)
     return numbers
@@ -101,7 +101,7 @@ def balanced_accuracy(items: Sequence[tuple[bool, bool] | None]) -> float:
 AGGREGATIONS: Mapping[str, Callable[..., float]] = {
     "auc": auc, "balanced_acc": balanced_accuracy
 }
-"""The shown numbers of each metric."""
+"""How the values of each metric become the number in the table."""
 
 
 def judge_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

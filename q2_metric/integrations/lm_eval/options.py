@@ -19,7 +19,7 @@ from q2_metric.scoring import NO_CLAIM, NoClaim
 _LOG = logging.getLogger(__name__)
 
 _PLAIN = ("metrics", "preset", *(name for name in signature(custom).parameters if name != "_"))
-"""Options without the prefix ``metric_``: what is measured, and those of the task ``q2_custom``."""
+"""Options without the prefix ``metric_``: the metrics, and options of the task ``q2_custom``."""
 _OF_MODELS = frozenset(
     ["device", "dtype", "batch_size", "compile", "attn_implementation", "seed"])
 """Our settings whose names are also arguments of evaluated models."""

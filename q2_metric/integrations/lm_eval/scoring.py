@@ -42,7 +42,7 @@ Signatures = Mapping[str, str]
 
 
 _loadable: set[str] = set()
-"""Options whose metrics have been loaded once in this process."""
+"""Options whose metrics were loaded before in this process, so that the check is not repeated."""
 
 
 def check_loads(options: Options) -> None:
@@ -153,11 +153,11 @@ def score_responses(
         options: the options of the metrics.
         reported: the metrics in the task's table; others are left out.
     """
-    # Lone surrogates, which a server's JSON can hold, could not be tokenised or written.
+    # A server's JSON can contain lone surrogates, which cannot be tokenised or written.
     texts = [answer.strip().encode("utf-8", "replace").decode("utf-8") for answer in answers]
     examples = [example_of(*both) for both in zip(documents, texts, strict=True)]
     by_row, signatures = score(examples, options, evidence=options.evidence)
-    # Beside the metrics that were asked for, as a task of any kind reports it.
+    # Always computed, because every task reports it beside the requested metrics.
     f1 = scoring.score([TokenF1()], examples)
     if options.no_claim == "exclude":
         _warn_of_silence(by_row)
@@ -169,7 +169,7 @@ def score_responses(
         results = {**_against_gold(text, document), **numbers}
         answer.results = {name: value for name, value in results.items() if name in reported}
         made.append(answer)
-    # The harness's BLEU cannot leave an entry out; two empty texts add nothing to it.
+    # The harness's BLEU cannot skip an entry. Two empty texts add nothing to BLEU.
     on_every_rank([answer.results for answer in made], {"bleu": ("", "")})
     return made, signatures
 

@@ -151,5 +151,5 @@ def _not_asked_for(record: logging.LogRecord) -> bool:
 
 logging.getLogger("lm_eval.api.group").addFilter(_not_asked_for)
 
-if "lm_eval._cli" in sys.modules:  # else it is a program of the user's, who sees the traceback
+if "lm_eval._cli" in sys.modules:  # a user's own program shows the traceback
     _explain_errors_in_one_line()

@@ -117,7 +117,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         self.respond.check([row.prompt for row in self.rows])
         self.prefix = prefix
         self.no_claim = scoring.check_no_claim(no_claim)
-        # Loaded here, so that a typing error shows before hours of training.
+        # Loaded now, so that a typing error is noticed before hours of training.
         names = _grounded(metrics, gold=bool(with_gold))
         self.metrics = scoring.load(names, settings) if trainer.is_world_process_zero() else []
         self.responses: list[str] = []
@@ -144,7 +144,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         if not any(name.startswith((self.prefix, "eval_")) for name in metrics):
             return
         if isinstance(self.trainer.eval_dataset, dict):
-            # One evaluation a data set; this one belongs to none of them: once is enough.
+            # The trainer evaluates each data set; these rows are evaluated only with the first.
             first = next(iter(self.trainer.eval_dataset))
             if f"{self.prefix}{first}_loss" not in metrics:
                 return

@@ -17,9 +17,9 @@ from q2_metric.errors import InputError
 _LOG = logging.getLogger(__name__)
 
 _NO_LIMIT = 1_000_000
-"""A limit of this many tokens means no limit; transformers writes "none" as 1e30."""
+"""A limit of at least this many tokens means no limit. transformers writes "none" as 1e30."""
 _SHORT = 20
-"""Most tokens of a response if no setting says so: the default of ``generate``."""
+"""Maximum number of tokens of a response without a setting: the default of ``generate``."""
 
 
 class TrainerResponder:
@@ -51,7 +51,7 @@ class TrainerResponder:
         if max_prompt_length is not None and not 0 < max_prompt_length <= (room or _NO_LIMIT):
             raise InputError(f"max_prompt_length is {max_prompt_length}, but must be at least 1"
                              + (f" and at most {room}" if room else ""))
-        # The tokenizer's length is no more than a default: a model of relative positions reads on.
+        # The tokenizer's length is only a default: relative positions allow longer prompts.
         self.max_prompt_length = max_prompt_length or _room(
             trainer.model, self.config, self.tokenizer.model_max_length)
 
@@ -59,7 +59,7 @@ class TrainerResponder:
         """The responses to all prompts. Every process gets the whole list."""
         size, rank = self.args.world_size, self.args.process_index
         own = list(range(rank, len(prompts), size))
-        # Under sharded parameters all processes must take the same number of steps.
+        # With sharded parameters, all processes must take the same number of steps.
         steps = math.ceil(math.ceil(len(prompts) / size) / self.batch_size)
         by_index: dict[int, str] = {}
         with _generating(model, self.tokenizer) as unwrapped:
@@ -79,7 +79,7 @@ class TrainerResponder:
         for index, prompt in enumerate(prompts):
             try:
                 ids = self._ids(prompt)
-            except Exception as error:  # a template's own words, of any kind
+            except Exception as error:  # a chat template may raise any error
                 raise InputError(
                     f"the prompt of row {index} cannot be tokenised: {error}") from error
             if not ids:
@@ -89,7 +89,7 @@ class TrainerResponder:
         encoded = self.tokenizer.pad(
             {"input_ids": [self._ids(prompt) for prompt in prompts]}, return_tensors="pt")
         inputs = {n: encoded[n].to(model.device) for n in ("input_ids", "attention_mask")}
-        # generate writes into the config that it is given.
+        # A copy, because generate changes its config.
         output = model.generate(
             **inputs, generation_config=copy.deepcopy(self.config), **self.others)
         if not model.config.is_encoder_decoder:
@@ -127,7 +127,7 @@ def _generation(
         config.num_beams = args.generation_num_beams
     longest = getattr(args, "generation_max_length", None)
     if {"max_length", "max_new_tokens"} & ours.keys():
-        config.max_length = config.max_new_tokens = None  # generate warns of two limits
+        config.max_length = config.max_new_tokens = None  # otherwise generate warns of two limits
     elif longest is not None and model.config.is_encoder_decoder:
         config.max_length = longest
     elif longest is not None:  # a decoder's max_length counts the prompt too
@@ -156,7 +156,7 @@ def _room(model: Any, config: GenerationConfig, longest: int | None = None) -> i
     if not model.config.is_encoder_decoder:
         answer = config.max_new_tokens or 1
         if config.max_new_tokens is None:
-            limits.append(config.max_length)  # of prompt and response
+            limits.append(config.max_length)  # max_length counts prompt and response
     room = min((n for n in limits if n is not None and n < _NO_LIMIT), default=None)
     if room is not None and room <= answer:
         raise InputError(f"a response of {answer} tokens leaves no room for a prompt: "
@@ -173,14 +173,14 @@ def _generating(model: Any, tokenizer: Any) -> Iterator[Any]:
     sides = tokenizer.padding_side, tokenizer.truncation_side
     if not unwrapped.config.is_encoder_decoder:
         tokenizer.padding_side = "left"
-    tokenizer.truncation_side = "left"  # the last turn is the one to answer
+    tokenizer.truncation_side = "left"  # the last turn must be answered
     padding = tokenizer.pad_token
     if padding is None:
         tokenizer.pad_token = tokenizer.eos_token
     devices = [unwrapped.device] if unwrapped.device.type == "cuda" else []
     unwrapped.eval()
     try:
-        # Sampling must not change what the training draws next.
+        # Sampling must not change the random numbers that the training draws next.
         with torch.no_grad(), torch.random.fork_rng(devices):
             yield unwrapped
     finally:
