@@ -1,4 +1,4 @@
-"""The metric Q² (Honovich et al., EMNLP 2021); the class lives in the package q2-metric.
+"""The metric Q² (Honovich et al., EMNLP 2021). Its class is in the package q2-metric.
 
 >>> import evaluate
 >>> q2 = evaluate.load("q2")
