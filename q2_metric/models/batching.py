@@ -1,7 +1,7 @@
-"""Makes batches of rows of similar length, within a budget that is halved if memory runs out.
+"""Puts rows of similar length into batches. The batch size is halved when memory runs out.
 
-The module depends on no device or library: callers pass the function that runs a batch. It also
-recognises the out-of-memory errors of the runtimes.
+The module depends on no device or library, because callers pass the function that runs a batch. It
+also recognises the out-of-memory errors of the runtimes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from q2_metric.errors import InputError, ModelError
 
 MARKS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed",
          "bad allocation", "bad_alloc")
-"""Texts in the out-of-memory errors of CUDA, cuBLAS, MPS, torch's CPU and ONNX Runtime."""
+"""Texts that occur in the out-of-memory errors of CUDA, cuBLAS, MPS, torch's CPU and ONNX Runtime.
+"""
 
 T = TypeVar("T")
 
@@ -23,8 +24,8 @@ T = TypeVar("T")
 def is_out_of_memory(error: Exception) -> bool:
     """Whether an error means that memory ran out.
 
-    Only some of these errors have their own class. The others are recognised by their message:
-    a RuntimeError (torch) or an error of ONNX Runtime.
+    Some of these errors have a class of their own. The others (RuntimeError of torch, errors of
+    ONNX Runtime) are recognised by their message.
     """
     if isinstance(error, MemoryError):
         return True
@@ -34,16 +35,18 @@ def is_out_of_memory(error: Exception) -> bool:
 
 @dataclass(slots=True)
 class Budget:
-    """The maximum size of a batch, in rows or in padded tokens.
+    """The maximum size of a batch, as a number of rows or of padded tokens.
 
     Args:
-        tokens: padded tokens of a batch, with copies and extra; ignored if ``rows`` is given.
-        rows: rows of a batch, at least 1; ``None`` limits by tokens.
-        copies: rows that the model makes of each row (beams).
-        extra: tokens that each copy needs beside its own (those to be generated).
-        most: the number of tokens up to which the budget may grow; ``None`` for no growth.
-        step: all rows of a batch have the same length after rounding up to a multiple of ``step``,
-            so a row's padding does not depend on the others; ``None`` allows any lengths.
+        tokens: maximum padded tokens of a batch, copies and extra included. Ignored if ``rows`` is
+            given.
+        rows: maximum rows of a batch, at least 1; ``None`` limits the batch by tokens.
+        copies: number of rows that the model makes of each row (beams).
+        extra: number of tokens that each copy needs besides the row's tokens (the generated ones).
+        most: the number of tokens up to which the budget can grow; ``None`` for no growth.
+        step: row lengths are rounded up to a multiple of ``step``, and only rows of equal rounded
+            length share a batch. So a row's padding does not depend on the other rows. ``None``
+            allows any lengths in a batch.
 
     Raises:
         InputError: ``rows`` is below 1.
@@ -61,11 +64,13 @@ class Budget:
             raise InputError(f"batch_size must be at least 1, not {self.rows}")
 
     def cost(self, rows: int, width: int) -> int:
-        """Padded tokens of ``rows`` rows of ``width`` tokens, copies and extra included."""
+        """The number of padded tokens of ``rows`` rows of ``width`` tokens, copies and extra
+        included."""
         return rows * self.copies * (width + self.extra)
 
     def take(self, lengths: Iterable[int]) -> int:
-        """The number of rows, from the front, that make the next batch: at least one.
+        """The number of rows, from the front of ``lengths``, that form the next batch. It is at
+        least one.
 
         >>> Budget(tokens=24).take([12, 7, 7])
         2
@@ -82,11 +87,12 @@ class Budget:
         return size
 
     def grow(self, tokens: int) -> None:
-        """Sets the budget to ``tokens``, within the limit."""
+        """Sets the budget to ``tokens``, but not above its limit."""
         self.tokens = max(1, min(tokens, self.tokens if self.most is None else self.most))
 
     def halve(self, rows: int, width: int) -> None:
-        """Reduces the budget after ``rows`` rows of ``width`` tokens did not fit."""
+        """Reduces the budget after a batch of ``rows`` rows of ``width`` tokens did not fit into
+        memory."""
         if self.rows is not None:
             self.rows = rows // 2
         else:
@@ -103,18 +109,19 @@ def in_batches(
     ran_out: Callable[[], None] = lambda: None,
     at_once: int = 1,
 ) -> list[T]:
-    """The results of all rows, in their order; rows of similar length share a batch.
+    """Runs all rows in batches of similar length, and returns the results in the order of the rows.
 
-    A batch that does not fit into memory is halved and retried, and later batches of this
-    ``budget`` are no larger.
+    A batch that does not fit into memory is halved and retried. Later batches of this ``budget``
+    are not larger than the halved batch.
 
     Args:
-        lengths: tokens of each row.
-        run: computes the results of the rows at these places.
+        lengths: number of tokens of each row.
+        run: computes the results of the rows with these indices.
         budget: the limit of a batch; it shrinks if memory runs out.
-        longest_first: start with the longest rows, so that too large a batch fails at once;
-            otherwise start with the shortest.
-        too_large: makes the message for a single row of this many tokens that does not fit.
+        longest_first: if true, start with the longest rows, so that a batch that is too large fails
+            at once. If false, start with the shortest rows.
+        too_large: makes the error message for a single row that does not fit, from its number of
+            tokens.
         ran_out: called after memory ran out, when nothing refers to the batch any more.
         at_once: number of batches that run at the same time, each in a thread.
 
@@ -133,14 +140,14 @@ def in_batches(
             if len(part) == 1:
                 raise ModelError(too_large(width))
             budget.halve(len(part), width)
-            break  # what is left makes other batches
+            break  # the remaining rows form other batches
     return [results[place] for place in range(len(lengths))]
 
 
 def _parts(
     order: Sequence[int], lengths: Sequence[int], budget: Budget
 ) -> Iterator[Sequence[int]]:
-    """The places of each batch, within the budget as it is when the batch is taken."""
+    """The indices of the rows of each batch. The budget is read when a batch is taken."""
     at = 0
     while at < len(order):
         size = budget.take(lengths[order[place]] for place in range(at, len(order)))
@@ -151,7 +158,8 @@ def _parts(
 def _run(
     parts: Iterable[Sequence[int]], run: Callable[[Sequence[int]], Sequence[T]], at_once: int
 ) -> Iterator[tuple[Sequence[int], Sequence[T] | None]]:
-    """Each batch with its results, in order; ``None`` if memory ran out."""
+    """The indices of each batch with the batch's results, in order. The results are ``None`` if
+    memory ran out."""
 
     def tried(part: Sequence[int]) -> tuple[Sequence[int], Sequence[T] | None]:
         try:
@@ -159,14 +167,16 @@ def _run(
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-        # This is outside the handler: its traceback would keep the batch alive.
+        # This is outside the handler, because the handler's traceback would keep the batch in
+        # memory.
         return part, None
 
-    # One after the other, each part is taken when the one before is done: the budget may change.
+    # Batches run one after the other. Each is taken after the one before is done, because the
+    # budget may change.
     if at_once == 1:
         yield from map(tried, parts)
         return
-    # A new pool each time: a forked child would wait for the threads of its parent.
+    # Each call makes a new pool. A forked child would wait for the threads of its parent's pool.
     with ThreadPoolExecutor(at_once, thread_name_prefix="q2-batch") as pool:
         try:
             yield from pool.map(tried, parts)

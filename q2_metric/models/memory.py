@@ -1,4 +1,4 @@
-"""A cache of bounded size for what is computed from texts."""
+"""A cache of limited size for values that are computed from texts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Keeps values by key; when it is full, the least recently used are removed.
+    """Keeps values by key. When the cache is full, the least recently used values are removed.
 
     Args:
-        most: the most values that it keeps.
-        characters: the most characters of all texts together that the values were computed from.
-            The newest value is always kept.
+        most: maximum number of values.
+        characters: maximum total characters of the texts from which the values were computed. The
+            newest value is always kept.
     """
 
     def __init__(self, most: int, characters: int) -> None:
@@ -33,17 +33,17 @@ class LruCache(Generic[K, V]):
         self._held = 0
 
     def in_child(self) -> None:
-        """Empties the cache after a fork if another thread was changing it."""
+        """Empties the cache after a fork if another thread was changing it at that moment."""
         if self._lock.locked():
             self._lock = threading.Lock()
             self._empty()
 
     def __reduce__(self) -> tuple[type[LruCache[K, V]], tuple[int, int]]:
-        """Copies are empty, also those for another process."""
+        """Makes copies, also those for another process, empty."""
         return type(self), (self.most, self.characters)
 
     def get(self, key: K) -> V | None:
-        """The value; ``None`` if there is none."""
+        """The value with this key; ``None`` if the cache does not contain it."""
         with self._lock:
             entry = self._values.get(key)
             if entry is None:

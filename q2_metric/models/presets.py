@@ -1,4 +1,4 @@
-"""The presets: the models of Q², SCALE and groundedness.
+"""The presets: named sets of models and settings for Q², SCALE and groundedness.
 
 Each stage can be replaced by a Hub name or a local folder (:mod:`q2_metric.models.stages`).
 """
@@ -19,14 +19,16 @@ Kind = Literal["syntactic", "bundled", "seq2seq", "reader", "nli", "yes-no"]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of a preset.
+    """One stage of a preset: a model and how it is used.
 
     Args:
-        kind: "syntactic" and "bundled" come with the package; "seq2seq", "reader", "nli"
-            (sequence classification) and "yes-no" (encoder-decoder) are torch models.
+        kind: the kind of model. "syntactic" and "bundled" come with the package. "seq2seq",
+            "reader", "nli" (sequence classification) and "yes-no" (encoder-decoder) are torch
+            models.
         model: Hub name or local folder; "" for the package's own models.
         template: the input format of "seq2seq" or the prompt of "yes-no"; "" for the default.
-        networks: for "bundled", the package's networks that together are the model.
+        networks: for "bundled", the names of the package's networks. Several networks form one
+            model.
         labels: for "nli", the classes in the order of the outputs, if the config does not name
             them.
         millions: number of weights in millions; 0 for the package's own models.
@@ -42,26 +44,28 @@ class Stage:
     pickled: bool = False
 
     def gigabytes(self, bytes_each: int = 4) -> float:
-        """Size of its weights. They are published in float32, which has 4 bytes each."""
+        """The size of the stage's weights. They are published in float32, which has 4 bytes each.
+        """
         return self.millions * bytes_each / 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """The models of a Q² or SCALE run.
+    """A named set of models and settings for Q², SCALE and groundedness.
 
     Args:
-        name: its key in :data:`PRESETS`.
+        name: the preset's key in :data:`PRESETS`.
         description: one line for people.
         questions, reader, nli: Q²'s stages.
         scale: SCALE's backbone.
         scale_settings: settings of SCALE that differ from the paper's.
         q2_settings: settings of Q² that differ from the paper's.
-        recipe: whether these settings also apply if a model of the preset is replaced. By default
-            they belong to the preset's own models.
-        head: file of the groundedness head that was fitted on these models, if any.
+        recipe: true if these settings also apply after a model of the preset is replaced. By
+            default, they apply only to the preset's own models.
+        head: the file of the groundedness head that was fitted on these models; ``None`` if there
+            is none.
         needs_network: whether models are downloaded at first use.
-        extra: the extra of q2-metric that it needs; "" for none.
+        extra: the extra of q2-metric that the preset needs; "" if it needs none.
     """
 
     name: str
@@ -80,13 +84,15 @@ class Preset:
     def settings(self, metric: Literal["q2", "scale"], replaced: str | None) -> Mapping[str, Any]:
         """The settings of a metric that differ from the paper's.
 
-        ``replaced`` is the model that replaces the preset's own; ``None`` without one.
+        ``replaced`` is the model that replaces the preset's own model; ``None`` if nothing is
+        replaced.
         """
         own = self.q2_settings if metric == "q2" else self.scale_settings
         return own if self.recipe or not replaced else {}
 
     def gigabytes(self, bytes_each: int = 4) -> float:
-        """Size of the weights of its Hub models, at this many bytes each."""
+        """The size of the weights of the preset's Hub models, with ``bytes_each`` bytes for each
+        weight."""
         return sum(stage.gigabytes(bytes_each) for stage in self.on_the_hub())
 
     def on_the_hub(self) -> list[Stage]:
@@ -95,14 +101,15 @@ class Preset:
         return [stage for stage in stages if stage.model]
 
     def model(self, keyword: str) -> str:
-        """The model that a keyword ("nli_model") would replace; "" for the package's own."""
+        """The preset's model that a keyword such as "nli_model" would replace; "" for the package's
+        own model."""
         stage: Stage | None = getattr(self, STAGES.get(keyword, ""), None)
         return stage.model if stage else ""
 
 
 STAGES = {"question_model": "questions", "reader_model": "reader", "nli_model": "nli",
           "scale_model": "scale"}
-"""The stage whose model a keyword replaces."""
+"""For each keyword that replaces a model, the stage whose model it replaces."""
 
 _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
 _READER = Stage("bundled", networks=("reader",))
@@ -112,8 +119,8 @@ SMALL = Stage("bundled", networks=("entailment",))
 _SCALE = {"chunk_size": 200, "unit": "claim", "support": "consistent", "chat": "skip",
           "top_chunks": 3, "branches": 64, "markup": "skip",
           "values": "value", "context": "check"}
-"""SCALE's settings with the package's models. They read a chunk of 200 tokens and a sentence in one
-window. If two networks judge, they judge only the chunk that the smaller one chooses."""
+"""SCALE's settings for the package's models, which read a chunk of 200 tokens and a sentence in one
+window. If two networks judge, they judge only the chunk that the smaller network chooses."""
 _BUNDLED = Preset(
     name="bundled",
     description="the package's own models: offline, no torch",
@@ -132,8 +139,8 @@ LABELS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((f"tals/albert-{size}-vitaminc{kind}"
                      for size in ("base", "xlarge") for kind in ("", "-mnli")), _ECN),
 }
-"""Class orders of published NLI models whose configs do not name them (from SummaC's table,
-summac/model_summac.py)."""
+"""The order of the classes of published NLI models whose configs do not name the classes (from
+SummaC's table, summac/model_summac.py)."""
 _SNLI = Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
               labels=LABELS["boychaboy/SNLI_roberta-large"])
 _PAPER = Preset(
@@ -193,7 +200,7 @@ def published() -> frozenset[str]:
 
 
 def published_stage(model: str) -> Stage | None:
-    """The stage of a preset with this model; ``None`` if no preset has it."""
+    """The stage that uses this model in some preset; ``None`` if no preset uses the model."""
     stages = (stage for one in PRESETS.values() for stage in one.on_the_hub())
     return next((stage for stage in stages if stage.model == model), None)
 

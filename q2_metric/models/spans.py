@@ -1,4 +1,4 @@
-"""Chooses the best span from a reader's logits, start and end together."""
+"""Chooses the best answer span from a reader's logits; start and end are chosen together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class Best(NamedTuple):
-    """The best span: tokens ``first`` to ``last``, both included.
+    """The best span: the tokens ``first`` to ``last``, both included.
 
-    ``score`` is its start logit plus its end logit, and ``rival`` that sum for the best other span
-    (-inf if there is none).
+    ``score`` is the sum of the span's start logit and end logit. ``rival`` is the score of the best
+    other span (-inf if there is no other).
     """
 
     first: int
@@ -25,15 +25,18 @@ class Best(NamedTuple):
 def best_span(
     start: NDArray[Any], end: NDArray[Any], longest: int, allowed: Sequence[bool] | None = None
 ) -> Best:
-    """The span with the highest ``start[first] + end[last]``, added in the type of the logits.
+    """The span with the highest ``start[first] + end[last]``. The sum has the number type of the
+    logits.
 
-    ``first <= last < first + longest``, and both are ``allowed``. Of equal spans the shortest
-    wins, then the earliest. If no span is possible, the score is -inf.
+    The span meets ``first <= last < first + longest``, and both tokens are ``allowed``. Of spans
+    with equal scores the shortest is chosen, and of these the earliest. If no span is possible, the
+    score is -inf.
 
     Args:
-        start, end: (tokens,) logits, of which at least one.
-        longest: tokens of a span at most.
-        allowed: (tokens,) whether a span may begin and end there; all may if ``None``.
+        start, end: logits of the tokens, (tokens,). There must be at least one token.
+        longest: maximum tokens of a span.
+        allowed: (tokens,), whether a span may begin and end at each token; ``None`` allows all
+            tokens.
 
     >>> import numpy as np
     >>> best_span(np.array([9.0, 0, 2]), np.array([0.0, 5, 1]), 30, [False, True, True])
@@ -51,7 +54,7 @@ def best_span(
     if allowed is not None:
         banned = ~np.asarray(allowed, dtype=bool)
         starts[banned] = ends[:count][banned] = -np.inf
-    # Row ``extra`` holds the scores of the spans of extra + 1 tokens.
+    # Row ``extra`` has the scores of the spans of ``extra + 1`` tokens.
     scores = starts + np.lib.stride_tricks.sliding_window_view(ends, count)
     extra, first = divmod(int(scores.argmax()), count)
     score = float(scores[extra, first])

@@ -1,6 +1,6 @@
 """Loads the stages of a preset.
 
-A process loads the same weights (equal class, model, device, dtype, …) once, and stages share them.
+A process loads the same weights (class, model, device, dtype, …) only once. Stages share them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
-    """Checks the models of several stages before any weights are downloaded.
+    """Checks that the models of several stages can be used, before any weights are downloaded.
 
     Args:
         chosen: the preset.
@@ -70,11 +70,11 @@ def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
 def load_spans(
     chosen: str | Preset = DEFAULT, question_model: str | None = None, *, authors: bool = False
 ) -> SpanFinder:
-    """Named entities, noun chunks and, for syntactic questions, comparatives (spaCy).
+    """Loads the finder of entities, noun chunks and, for syntactic questions, comparatives (spaCy).
 
     Args:
         chosen, question_model: as for :func:`load_questions`.
-        authors: find the spans that the authors' program finds.
+        authors: if true, find the spans that the authors' program finds.
 
     Raises:
         InputError: see :func:`preset`.
@@ -90,14 +90,14 @@ def load_spans(
 
 
 def load_sentences() -> SentenceSplitter:
-    """The sentence splitter of every preset."""
+    """Loads the sentence splitter, which is the same for every preset."""
     from q2_metric.text.sentences import RuleSentences
 
     return RuleSentences()
 
 
 def load_claims() -> ClaimFinder:
-    """The claim finder of every preset (spaCy).
+    """Loads the claim finder, which is the same for every preset (spaCy).
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -108,7 +108,7 @@ def load_claims() -> ClaimFinder:
 
 
 def load_personal(*, authors: bool = False) -> PersonalFilter:
-    """The filter of personal questions of every preset (spaCy), or the authors' filter.
+    """Loads the filter of personal questions (spaCy): that of every preset, or the authors'.
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -120,7 +120,7 @@ def load_personal(*, authors: bool = False) -> PersonalFilter:
 
 
 def load_answers() -> Stated:
-    """The rules that turn a question and its short answer into a statement (spaCy).
+    """Loads the rules that turn a question and its short answer into a statement (spaCy).
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -131,7 +131,7 @@ def load_answers() -> Stated:
 
 
 def load_stances() -> Stances:
-    """Compares the stances of two sentences, in every preset (spaCy).
+    """Loads the rules that compare the stances of two sentences, the same for every preset (spaCy).
 
     Raises:
         ModelError: spaCy's English model is not installed.
@@ -142,11 +142,11 @@ def load_stances() -> Stances:
 
 
 def load_coreference(model: str | None = None) -> CoreferenceResolver:
-    """The coreference resolver of every preset (coreferee).
+    """Loads the coreference resolver, which is the same for every preset (coreferee).
 
     Args:
-        model: name or folder of a spaCy pipeline that coreferee supports, such as
-            "en_core_web_lg"; the package's own small one if ``None``.
+        model: name or folder of a spaCy pipeline that coreferee supports, such as "en_core_web_lg";
+            ``None`` means the package's own small pipeline.
 
     Raises:
         MissingExtra: coreferee is not installed.
@@ -171,16 +171,16 @@ def load_questions(
     reading: Reading = "neighbours",
     authors: bool = False,
 ) -> QuestionGenerator:
-    """The question generator of a preset.
+    """Loads the question generator of a preset.
 
     Args:
         chosen: the preset.
         model: Hub name or folder of an encoder-decoder model that replaces the preset's.
         config: where and how the model runs.
         template: input format of the model (a key of ``hub.templates.TEMPLATES``). The default is
-            the preset's for the preset's model; for another model, the tokenizer decides.
+            the preset's template. If ``model`` is given, the tokenizer decides.
         decoding, seed, reading: see ``Seq2SeqQuestions``; syntactic questions ignore them.
-        authors: decode questions as the authors' program does.
+        authors: if true, decode questions as the authors' program does.
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -213,15 +213,16 @@ def load_reader(
     runtime: Runtime = "auto",
     authors: bool = False,
 ) -> Reader:
-    """The reader of a preset.
+    """Loads the reader of a preset.
 
     Args:
         chosen, config: as for :func:`load_questions`.
         model: Hub name or folder of an extractive question answering model.
-        threshold: an answer counts if its score, in logits, is more than this above that of "no
-            answer" (torch models; the bundled reader has a tuned threshold of its own).
+        threshold: for torch models, an answer is returned if its score exceeds the score of "no
+            answer" by more than this, in logits. The bundled reader has a tuned threshold of its
+            own.
         runtime: what runs the bundled model: "onnx" (CPU), "torch" or "auto".
-        authors: read as the authors' program does (torch models).
+        authors: if true, read as the authors' program does (torch models only).
 
     Raises:
         InputError, MissingExtra, ModelError: see :func:`preset` and ``load_pretrained``.
@@ -249,7 +250,7 @@ def load_nli(
     config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
 ) -> Entailment:
-    """The NLI model of a preset; arguments as for :func:`load_backbone`.
+    """Loads the NLI model of a preset. Arguments are those of :func:`load_backbone`.
 
     Raises:
         InputError, MissingExtra, ModelError: as for :func:`load_backbone`.
@@ -267,12 +268,12 @@ def load_backbone(
     config: RuntimeConfig = DEFAULT_RUNTIME,
     **options: Any,
 ) -> Backbone:
-    """The SCALE backbone of a preset.
+    """Loads the SCALE backbone of a preset.
 
     Args:
         chosen, config: as for :func:`load_questions`.
-        model: Hub name or folder. Its config tells whether it is a sequence classifier or an
-            encoder-decoder model, which is asked a Yes/No question.
+        model: Hub name or folder. The model's config says whether it is a sequence classifier or an
+            encoder-decoder model. An encoder-decoder model is asked a Yes/No question.
         options: ``labels``: class names in the order of a classifier's logits, if its config has
             none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS`` or a ``Prompt``);
             the default is the preset's for the preset's model, "minicheck" for other MiniCheck
@@ -285,7 +286,7 @@ def load_backbone(
 
 
 def load_chooser(config: RuntimeConfig = DEFAULT_RUNTIME) -> Entailment:
-    """The package's small entailment network. It chooses chunks for SCALE's backbone."""
+    """Loads the package's small entailment network, which chooses chunks for SCALE's backbone."""
     return _entailment(SMALL, None, config)
 
 
@@ -339,16 +340,16 @@ def _transformers_only(config: RuntimeConfig) -> None:
 
 
 def _replaced(stage: Stage, model: str | None, kind: Kind) -> Stage:
-    """The stage, or a stage of this kind with another model if one is given."""
+    """The stage itself or, if ``model`` is given, a stage of this kind with that model."""
     name = _name(model)
     return stage if name in (None, stage.model) else Stage(kind, name or "")
 
 
 def _name(model: object) -> str | None:
-    """The name of a model as a string; it may be given as a path.
+    """The name of a model as a string. ``model`` can also be a path.
 
     Raises:
-        InputError: it has another type.
+        InputError: ``model`` has another type.
     """
     if model is None or isinstance(model, str):
         return model
@@ -361,7 +362,8 @@ def _weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> Loaded
     from q2_metric.models.hub.loading import require, resolve_device
 
     require(f"the model {model!r}")
-    # Equal weights have equal keys: "auto" becomes the device, and the batch size does not count.
+    # Equal weights must have equal keys, so "auto" is replaced by the device, and the batch size is
+    # left out.
     device = resolve_device(config.device)
     dtype = "float32" if config.dtype == "auto" else config.dtype  # only bundled models have 8 bits
     return _cached_weights(
@@ -369,7 +371,8 @@ def _weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> Loaded
 
 
 LARGE = 8.0
-"""From this many gigabytes of weights, a warning tells the size before they are loaded."""
+"""From this size of the weights on, in gigabytes, a warning states the size before they are loaded.
+"""
 
 
 def _say_size(model: str, dtype: str) -> None:

@@ -11,9 +11,10 @@ OVERLAP = 0.25
 
 
 def best_verdicts(items: Sequence[int], verdicts: Sequence[Verdict], count: int) -> list[Verdict]:
-    """The verdict with the highest P(entailment) for each of ``count`` items.
+    """The verdict with the highest P(entailment), for each of ``count`` items.
 
-    ``items[i]`` is the item of ``verdicts[i]``. An item without a verdict is left out.
+    ``items[i]`` is the item to which ``verdicts[i]`` belongs. An item without a verdict is left
+    out.
     """
     best: list[Verdict | None] = [None] * count
     for item, verdict in zip(items, verdicts, strict=True):

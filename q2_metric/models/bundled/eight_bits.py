@@ -1,13 +1,14 @@
-"""The bundled networks with their matrix products in 8 bits.
+"""Computes the matrix products of the bundled networks in 8 bits.
 
-Each input channel of a product is multiplied by a number, rounded and cut to 0…255. These numbers
-were fixed on training texts (``ranges.safetensors``), so a row's scores do not depend on the other
-rows of its batch. The products themselves are sums of whole numbers, which are exact. A few
-channels (in the second half of a layer) are far larger than the others. They are left out and
-multiplied in float32 instead (Dettmers et al. 2022, "LLM.int8()", section 3.2).
+Each input channel of a product is multiplied by a factor, rounded and clipped to 0…255. These
+factors were fixed on training texts (``ranges.safetensors``), so a row's scores do not depend on
+the other rows of its batch. The sums of the products are exact, because they are sums of integers.
+A few channels (in the second half of a layer) are far larger than the others. These channels are
+left out of the 8-bit product and multiplied in float32 (Dettmers et al. 2022, "LLM.int8()", section
+3.2).
 
 ``onnxruntime.quantization`` 1.32 was tried on the same networks (2026-11-25,
-docs/results/speed.md). With its dynamic mode, the bits of a result depend on the batch. Its static
+docs/results/speed.md). In its dynamic mode, the bits of a result depend on the batch. Its static
 mode is slower.
 """
 
@@ -24,28 +25,29 @@ from numpy.typing import NDArray
 from q2_metric.errors import ModelError
 
 LARGEST_PAIR = 128
-"""Maximum sum of two neighbouring weights of the same sign, in whole numbers. Processors without
-VNNI add two products in 16 bits, and 255 * 129 would not fit."""
+"""Maximum sum of two neighbouring weights of the same sign, as integers. Processors without VNNI
+add two products in 16 bits, where 255 * 129 would not fit."""
 RANGES = "ranges.safetensors"
 LAYER = ("qkv", "out", "up", "down")
-"""The products of a layer that are computed in 8 bits; the heads are not."""
+"""The products of a layer that are computed in 8 bits. The products of the heads are not."""
 APART = {"down": 8}
-"""How many input channels of a product are multiplied in float32. Without them the errors of the
-reader's logits are 0.6 times as large; those of the other products gain less than they cost."""
+"""How many input channels of a product are left out of the 8 bits and multiplied in float32. This
+reduces the errors of the reader's logits to 0.6 times their size. For the other products, the gain
+would be smaller than the cost."""
 AT_ONCE = 1 << 16
-"""Numbers of a matrix that are rounded at once, so that they stay in the processor's cache."""
+"""How many elements of a matrix are rounded at once, so that they stay in the processor's cache."""
 Floats = NDArray[np.float32]
 
 
 def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """A linear layer's matrix in 8 bits, with a scale for each output.
+    """Converts a linear layer's matrix to 8 bits, with one scale for each output.
 
     Args:
         weight: (out, in).
-        multiplier: (in,), by which its inputs are multiplied; 0: left out.
+        multiplier: (in,), the factor of each input channel. Channels with factor 0 are left out.
 
     Returns:
-        Whole numbers (in, out) and their scales (out,); see :data:`LARGEST_PAIR`.
+        The integers (in, out), which keep to :data:`LARGEST_PAIR`, and their scales (out,).
     """
     left_out = multiplier == 0
     divided_by = np.where(left_out, 1, multiplier)
@@ -56,8 +58,8 @@ def quantised(weight: Floats, multiplier: Floats) -> tuple[NDArray[np.int8], Flo
         part = slice(start, start + at_once)
         rows = weight[part] / divided_by
         rows[:, left_out] = 0
-        # Two of the same sign count together. A sum of two rounded numbers is at most 1 beyond
-        # that of the numbers, so both limits are 127.
+        # Two weights of the same sign are limited together. The sum of two rounded numbers exceeds
+        # the sum of the numbers by at most 1, so both limits are 127.
         largest = np.maximum(np.abs(rows).max(1), np.abs(rows[:, 0::2] + rows[:, 1::2]).max(1))
         scale[part] = np.maximum(largest / (LARGEST_PAIR - 1), 1e-12)
         whole[:, part] = np.rint(rows / scale[part, None]).astype(np.int8).T
@@ -70,7 +72,7 @@ def initializers(
     """The initializers of a product in a network's 8-bit graph.
 
     Args:
-        name: the name of its weight, see :func:`is_product`.
+        name: the name of the product's weight; see :func:`is_product`.
         weight: (out, in).
         ranges: for each product ``NAME.multiplier`` (in,) and ``NAME.zero`` (). Products in
             :data:`APART` also have ``NAME.apart``, the indexes of the channels that are left out.
@@ -95,15 +97,16 @@ def is_product(name: str) -> bool:
 
 
 def apart_of(product: str) -> int:
-    """The number of input channels left out of a product (a name without ".weight")."""
+    """The number of input channels that are left out of a product. ``product`` is a name without
+    ".weight"."""
     return APART.get(product.rpartition(".")[2], 0)
 
 
 def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
-    """The ranges of a network, from the folder of its weights.
+    """Reads the input ranges of a network's products from the folder of the network's weights.
 
     Raises:
-        ModelError: the file is missing, or was made for other weights.
+        ModelError: the file is missing or belongs to other weights.
     """
     from safetensors import safe_open
 
@@ -119,7 +122,7 @@ def load_ranges(weights: Path, prefix: str) -> dict[str, NDArray[Any]]:
 
 
 def fingerprint(weights: Path, prefix: str) -> str:
-    """A digest of a network's vectors, which differs between training runs."""
+    """A digest of a network's vectors. It differs between training runs."""
     from safetensors import safe_open
 
     digest = hashlib.sha256()

@@ -1,7 +1,7 @@
-"""Pairs of texts as the bundled networks read them: ``[CLS] query [SEP] text [SEP]``.
+"""Encodes pairs of texts as the bundled networks read them: ``[CLS] query [SEP] text [SEP]``.
 
-The query is the hypothesis or the question, the text the premise or the passage. Long
-texts are cut into overlapping windows; long queries lose their end.
+The query is the hypothesis or the question. The text is the premise or the passage. Long texts are
+cut into overlapping windows. Long queries lose their end.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from q2_metric.text.windows import window_bounds
 
 CLS, SEP, PAD = 101, 102, 0
 MAX_QUERY = 192
-"""Tokens of a query that are read (half a window); the rest is cut."""
+"""Maximum tokens of a query (half a window). The rest of a longer query is cut."""
 MULTIPLE = 8
-"""Rows are padded to a multiple of this many tokens, so that shapes recur."""
+"""The length of rows is padded to a multiple of this number, so that the shapes of batches recur.
+"""
 CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
-"""Maximum number and total characters of the texts whose tokens are cached: about 60 bytes a
-character."""
+"""Maximum number and maximum total characters of the texts whose tokens are cached. The cache takes
+about 60 bytes a character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenised text: word-piece ids, their characters, and the words they spell."""
+    """A tokenised text: the ids of its word pieces, their character ranges, and their words."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -37,7 +38,7 @@ class Tokens:
     words: list[str]
 
     def cut(self, start: int, end: int) -> Tokens:
-        """The tokens in [start, end), with words renumbered from 0."""
+        """The tokens in [start, end). Their words are renumbered from 0."""
         end = min(end, len(self.ids))
         if start == 0 and end == len(self.ids):
             return self
@@ -56,8 +57,8 @@ class Tokens:
 class QueryWindow:
     """One row of a batch: a query with a window of its text.
 
-    ``text_start`` is the position of the text's first token in ``ids``;
-    ``offsets[i]`` are the characters of token ``text_start + i`` in the whole text.
+    ``text_start`` is the position of the text's first token in ``ids``. ``offsets[i]`` is the
+    character range of token ``text_start + i`` in the whole text.
     """
 
     ids: list[int]
@@ -76,7 +77,7 @@ class Tokenizer:
         self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._tokenizer.encode_special_tokens = True  # "[SEP]" in an input is plain text
+        self._tokenizer.encode_special_tokens = True  # "[SEP]" in an input is read as plain text
         self._memory: LruCache[str, Tokens] = LruCache(CACHED_TEXTS, CACHED_CHARACTERS)
 
     def __call__(self, text: str) -> Tokens:
@@ -102,7 +103,7 @@ class Tokenizer:
 
 
 def pair(query: Tokens, text: Tokens) -> QueryWindow:
-    """The row for a query and a text that fits into one window."""
+    """The row for a query and a text, which must fit into one window."""
     query_words, text_words = align(query.words, text.words)
     types = (
         [TEXT]
@@ -116,10 +117,10 @@ def pair(query: Tokens, text: Tokens) -> QueryWindow:
 
 
 def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[QueryWindow]:
-    """The rows that cover the text, each at most ``length`` tokens.
+    """The rows that together cover the text. Each has at most ``length`` tokens.
 
-    Neighbours share ``stride`` tokens; the last window ends with the text and is
-    never inside the one before.
+    Neighbouring windows share ``stride`` tokens. The last window ends with the text and never lies
+    inside the window before.
     """
     query = query.cut(0, MAX_QUERY)
     room = length - len(query.ids) - 3
@@ -129,7 +130,7 @@ def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Q
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded rows: ``ids`` and ``types`` (batch, length), ``lengths`` (batch,)."""
+    """Padded rows: ``ids`` and ``types`` have the shape (batch, length), ``lengths`` (batch,)."""
 
     ids: NDArray[np.int64]
     types: NDArray[np.int64]
@@ -142,7 +143,7 @@ Forward = Callable[[Batch], NDArray[np.float32]]
 
 
 def collate(rows: Sequence[QueryWindow], multiple: int = MULTIPLE) -> Batch:
-    """Pads rows to the longest, rounded up to ``multiple``."""
+    """Pads rows to the length of the longest row, rounded up to a multiple of ``multiple``."""
     longest = max(len(row.ids) for row in rows)
     length = -(-longest // multiple) * multiple
     ids = np.full((len(rows), length), PAD, dtype=np.int64)

@@ -30,21 +30,22 @@ from q2_metric.models.verdicts import best_verdicts
 from q2_metric.types import Answer, Verdict
 
 WINDOW = 384
-"""Tokens of a row; longer texts are read in windows that share ``STRIDE`` tokens."""
+"""Number of tokens of a row. Longer texts are read in windows that share ``STRIDE`` tokens."""
 STRIDE = 128
 LONGEST_ANSWER = 30
 """Maximum tokens of an answer, as in SQuAD's evaluations."""
 TIE = 0.5
-"""If an 8-bit answer leads the next one by less than this, in logits, it is recomputed in float32:
-8 bits change only answers near a tie (docs/results/speed.md)."""
+"""Minimum lead of an 8-bit answer over the next one, in logits. An answer with a smaller lead is
+recomputed in float32, because 8 bits change only answers near a tie (docs/results/speed.md)."""
 BATCH_TOKENS = 512
-"""Padded tokens of a batch if no batch size is given. On a CPU a batch should fit in the caches:
-per row, batches of 4096 tokens took 1.5 to 2 times as long as batches of 256 to 1024."""
+"""Padded tokens of a batch on a CPU if no batch size is given. A batch should fit in the CPU's
+caches: batches of 4096 tokens took 1.5 to 2 times as long per row as batches of 256 to 1024 tokens.
+"""
 DEVICE_TOKENS = 65_536
-"""The same on a GPU, which needs larger batches to stay busy (not measured)."""
+"""Padded tokens of a batch on a GPU, which needs larger batches to stay busy (not measured)."""
 
 SLAB = 4096
-"""Pairs that are tokenised and sorted together."""
+"""Number of pairs that are tokenised and sorted together."""
 
 T = TypeVar("T")
 
@@ -56,28 +57,29 @@ def tokenizer() -> Tokenizer:
 
 
 def _slabs(pairs: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The pairs in order, in slices small enough to hold in memory as rows."""
+    """The pairs in order, in slices whose rows fit in memory."""
     for at in range(0, len(pairs), SLAB):
         yield pairs[at : at + SLAB]
 
 
 class _Bundled:
-    """The base of the bundled models: tokenising, batching by length, and a runtime.
+    """The base class of the bundled models: it tokenises, makes batches by length, and runs the
+    networks.
 
     Args:
         runtime, device, dtype, threads: see ``runtimes.forward_of``.
-        batch_size: rows of a batch; ``None`` for as many as fit :data:`BATCH_TOKENS`.
-        networks: names from ``stored.VERSIONS``; empty for the default. Probabilities of several
-            networks are averaged.
+        batch_size: rows of a batch; ``None`` takes as many rows as fit in :data:`BATCH_TOKENS`.
+        networks: names from ``stored.VERSIONS``; empty for the default. The probabilities of
+            several networks are averaged.
 
     Raises:
-        InputError: a batch size below 1, or a combination that does not exist.
+        InputError: the batch size is below 1, or the combination of arguments does not exist.
         MissingExtra: torch is needed and not installed.
     """
 
     networks: tuple[str, ...]
     settles_ties = False
-    """Whether near ties in 8 bits are recomputed in float32, by ``_exact``."""
+    """Whether the model recomputes near ties of 8-bit results in float32 (by ``_exact``)."""
 
     def __init__(
         self,
@@ -95,8 +97,8 @@ class _Bundled:
         self._at_once = batches_at_once(runtime, device, dtype, threads)
         self.budget = Budget(BATCH_TOKENS if on_cpu else DEVICE_TOKENS, batch_size)
         if dtype == "int8":
-            # A value that is rounded to 8 bits may change with its last bit, and padding
-            # changes the last bit.
+            # Rounding to 8 bits amplifies a change in a value's last bit, and padding changes the
+            # last bit.
             self.budget.step = MULTIPLE
 
         def opened(dtype: str) -> Forward:
@@ -111,7 +113,8 @@ class _Bundled:
             self.name += f"-{dtype}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """An unpickled copy opens the networks in its own process if they are not open there."""
+        """Makes copies for other processes: an unpickled copy opens the networks itself if its
+        process has not opened them."""
         return type(self), self._asked
 
     def _rows(self, query: str, text: str) -> list[QueryWindow]:
@@ -120,7 +123,8 @@ class _Bundled:
     def _run(
         self, rows: Sequence[QueryWindow], forward: Forward | None = None
     ) -> list[NDArray[np.float32]]:
-        """The logits of each row, in order, computed by ``forward`` if it is given."""
+        """The logits of each row, in order. ``forward`` computes them; the default is the model's
+        network."""
         return in_batches(
             [len(row.ids) for row in rows],
             lambda places: self._logits(
@@ -142,7 +146,7 @@ class _Bundled:
 
 
 def _mean(forwards: Sequence[Forward]) -> Forward:
-    """A function that computes the logarithm of the mean of several networks' probabilities."""
+    """A function that returns the logarithm of the mean of several networks' probabilities."""
     if len(forwards) == 1:
         return forwards[0]
 
@@ -155,7 +159,7 @@ def _mean(forwards: Sequence[Forward]) -> Forward:
 
 
 def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Along the last axis."""
+    """The softmax along the last axis."""
     shifted = np.exp(logits - logits.max(-1, keepdims=True))
     chances: NDArray[np.float32] = shifted / shifted.sum(-1, keepdims=True)
     return chances
@@ -163,7 +167,7 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """An answer, or ``None``, and its lead over the next one in logits."""
+    """An answer (or ``None``), and its lead over the next answer in logits."""
 
     answer: Answer | None = None
     lead: float = math.inf
@@ -172,16 +176,16 @@ class _Read:
 class BundledReader(_Bundled):
     """Extractive question answering that may give no answer.
 
-    The best span is the joint maximum over legal starts and ends. Over several windows, the
-    best span competes with the least confident "no answer". With 8 bits, answers within
-    :data:`TIE` are read again in float32.
+    The best span has the highest sum of start logit and end logit. Of several windows, the best
+    span of all is compared with the lowest score of "no answer". With 8 bits, answers whose lead is
+    below :data:`TIE` are read again in float32.
     """
 
     networks = ("reader",)
     settles_ties = True
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context); ``None`` for no answer."""
+        """An answer for each (question, context) pair; ``None`` if the context has no answer."""
         return [answer for slab in _slabs(pairs) for answer in self._read(slab)]
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
@@ -223,23 +227,23 @@ class BundledReader(_Bundled):
 
 
 def answer_span(logits: NDArray[np.float32], row: QueryWindow) -> tuple[Best, int, int]:
-    """(best span, its start and end in characters) of a row that has text."""
+    """The best span of a row that contains text, and the span's start and end in characters."""
     part = logits[row.text_start : row.text_start + len(row.offsets)]
     best = best_span(part[:, 0], part[:, 1], LONGEST_ANSWER)
     return best, row.offsets[best.first][0], row.offsets[best.last][1]
 
 
 class BundledEntailment(_Bundled):
-    """Three-way entailment; also SCALE's backbone.
+    """A three-way entailment model. SCALE uses it as backbone.
 
-    A premise longer than a window is judged by the window that entails most.
+    A premise longer than a window gets the verdict of the window with the highest P(entailment).
     """
 
     networks = ("entailment", "wide")
     prompt = ""
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (premise, hypothesis)."""
+        """A verdict for each (premise, hypothesis) pair."""
         return [verdict for slab in _slabs(pairs) for verdict in self._judge(slab)]
 
     def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
@@ -255,5 +259,5 @@ class BundledEntailment(_Bundled):
         return best_verdicts(owners, verdicts, len(pairs))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Character offsets of the text's word pieces."""
+        """The character range of each word piece of the text."""
         return tokenizer()(text).offsets

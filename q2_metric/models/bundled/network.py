@@ -1,9 +1,10 @@
-"""The bundled encoder in PyTorch: used by the training recipe and by the GPU runtime.
+"""The bundled encoder in PyTorch. The training recipe and the GPU runtime use it.
 
 The encoder is a six-layer BERT: MiniLM-L6-H384, or the lower half of MPNet, whose attention uses
-the distance between two tokens. Token types carry lexical alignment
-(:mod:`q2_metric.text.alignment`). One of two heads follows. The same weights run on ONNX Runtime
-(``tools/training/graph.py``); a test checks that both agree to 1e-3.
+the distance between two tokens. Token types say which words match
+(:mod:`q2_metric.text.alignment`). After the encoder comes one of two heads: entailment or reader.
+The same weights run on ONNX Runtime (``tools/training/graph.py``); a test checks that PyTorch and
+ONNX Runtime agree to 1e-3.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from q2_metric.text.alignment import N_TYPES
 
 VOCABULARY, POSITIONS = 30522, 512
 FARTHEST = 128
-"""Maximum distance: MPNet's attention does not distinguish distances beyond it."""
+"""Maximum distance between tokens that MPNet's attention distinguishes. Larger distances count as
+equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of an encoder. ``distances`` is the number of distance classes in its attention (MPNet:
-    Song et al. 2020, as in T5), or 0."""
+    """The sizes of an encoder. ``distances`` is the number of distance classes in the encoder's
+    attention (MPNet: Song et al. 2020, as in T5), or 0 without them."""
 
     layers: int
     hidden: int
@@ -36,17 +38,17 @@ class Shape:
 
 
 NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
-"""MiniLM-L6-H384."""
+"""The shape of MiniLM-L6-H384."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
-"""The first six layers of MPNet."""
+"""The shape of the first six layers of MPNet."""
 DEEP = replace(WIDE, layers=12)
-"""All layers of MPNet: a teacher, too large to ship."""
+"""The shape of all layers of MPNet. This network is a teacher and is too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
-"""Shapes of the bundled networks."""
+"""The shapes of the bundled networks."""
 
 
 class Layer(nn.Module):
-    """A post-norm transformer layer."""
+    """A transformer layer with normalisation after each block ("post-norm")."""
 
     def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
         super().__init__()
@@ -60,8 +62,8 @@ class Layer(nn.Module):
         self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.eps)
 
     def forward(self, x: Tensor, bias: Tensor, wanted: int) -> Tensor:
-        """(batch, length, hidden) -> (batch, ``wanted``, hidden): only for the first places, which
-        attend to all places."""
+        """Maps (batch, length, hidden) to (batch, ``wanted``, hidden). Only the first ``wanted``
+        positions are computed; they attend to all positions."""
         batch, length, hidden = x.shape
         q, k, v = (
             part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
@@ -69,7 +71,8 @@ class Layer(nn.Module):
         )
         q, x = q[:, :, :wanted], x[:, :wanted]
         bias = bias[:, :, :wanted]
-        # Written out, because the fused kernel's backward pass is several times slower on CPU.
+        # The attention is written out, because the backward pass of the fused kernel is several
+        # times slower on a CPU.
         weights = (q @ k.transpose(-1, -2)) * (hidden // self.heads) ** -0.5 + bias
         context = weights.softmax(-1).to(v.dtype) @ v
         context = context.transpose(1, 2).reshape(batch, wanted, hidden)
@@ -81,10 +84,11 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings and layers: (batch, length) ids and types -> (batch, length, hidden).
+    """Embeddings and layers. Maps ids and types (batch, length) to states (batch, length, hidden).
 
-    With ``wanted``, only the first places are returned. The last layer then skips the others, which
-    saves most of its work."""
+    With ``wanted``, only the states of the first ``wanted`` positions are returned. The last layer
+    then skips all other positions, which saves most of its work.
+    """
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
@@ -115,26 +119,27 @@ class Encoder(nn.Module):
 
 
 def distance_classes(places: Tensor, classes: int) -> Tensor:
-    """The distance class of each pair of places (length,): (length, length), in [0, ``classes``).
+    """The distance class of each pair of positions: (length, length), in [0, ``classes``).
 
-    Half of the classes are for places before, half for places after. In each half, each near
-    distance has its own class; the others share logarithmic classes up to :data:`FARTHEST`.
+    Half of the classes are for positions before, and half for positions after. In each half, every
+    small distance has a class of its own. Larger distances share logarithmic classes up to
+    :data:`FARTHEST`.
     """
     distance = places[None, :] - places[:, None]
     half = classes // 2
     near = half // 2
     away = distance.abs()
-    # At least 1, so that the logarithm is defined; nearer distances do not use it.
+    # At least 1, so that the logarithm is defined. Smaller distances do not use the logarithm.
     far = (away.clamp(min=near).float() / near).log() / math.log(FARTHEST / near)
     shared = (near + (far * (half - near)).long()).clamp(max=half - 1)
     return half * (distance > 0).long() + torch.where(away < near, away, shared)
 
 
 class EntailmentNetwork(nn.Module):
-    """Three logits: entailment, neutral, contradiction.
+    """Computes three logits: entailment, neutral, contradiction.
 
-    The head reads the first token, and the mean and maximum over the hypothesis.
-    ``dropout`` is used only in training.
+    The head reads the state of the first token, and the mean and maximum of the hypothesis's
+    states. ``dropout`` is used only in training.
     """
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
@@ -158,7 +163,7 @@ class EntailmentNetwork(nn.Module):
 
 
 class ReaderNetwork(nn.Module):
-    """Start and end logits for each token: (batch, length, 2).
+    """Computes the start and end logits of each token: (batch, length, 2).
 
     ``dropout`` is used only in training.
     """
@@ -175,6 +180,6 @@ class ReaderNetwork(nn.Module):
 
 
 def made(network: str) -> ReaderNetwork | EntailmentNetwork:
-    """A bundled network, by name, with newly initialised weights."""
+    """Makes the bundled network with this name, with newly initialised weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
     return kind(shape=SHAPES[network])

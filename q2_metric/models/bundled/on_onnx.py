@@ -1,4 +1,4 @@
-"""The networks on ONNX Runtime, on a CPU, in float32 or in 8 bits, without torch."""
+"""Runs the networks on ONNX Runtime, on a CPU, in float32 or in 8 bits, without torch."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from q2_metric.models.bundled.stored import (
 )
 
 LOOKED_UP = ("types.weight", "positions.weight", "distances.weight")
-"""Embedding tables, whose rows are looked up. Other matrices are multiplied."""
+"""Embedding tables. Their rows are looked up; other matrices are multiplied."""
 
 
 class _Opener:
-    """Opens networks one after the other, because two at a time need twice the memory."""
+    """Opens networks one after the other, because opening two at a time needs twice the memory."""
 
     def __init__(self) -> None:
         self.in_child()
@@ -44,12 +44,12 @@ class _Opener:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="q2-open")
 
     def open(self, prefix: str, threads: int, dtype: str) -> Future[Forward]:
-        """A future that holds the network when it is open."""
+        """Requests that a network is opened. The returned future holds the opened network."""
         return self._thread.submit(lambda: open_network(prefix, threads, dtype))
 
     def wait(self) -> None:
         """Waits until all requested networks are opened or have failed."""
-        self._thread.submit(int).result()  # the last in the queue
+        self._thread.submit(int).result()  # this job is last in the queue
 
 
 _opener = _Opener()
@@ -57,13 +57,14 @@ _opener = _Opener()
 
 @lru_cache(maxsize=len(VERSIONS) * 2)
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
-    """Opens a network as :func:`open_network`, once per process and in the background.
+    """Opens a network like :func:`open_network`, but once per process and in the background.
 
-    The first batch waits for it. Meanwhile the caller may load other things (spaCy takes as long).
+    The first batch waits until the network is open. Meanwhile, the caller can load other models
+    (spaCy takes as long).
 
     Raises:
         ModelError: a file is missing. The first batch raises :class:`BrokenModel` if a file is
-            damaged or memory does not suffice; the next request opens the network anew.
+            damaged or memory runs out. The next request then tries to open the network again.
     """
     for file in (FILES[prefix], SHARED, _graph(prefix, dtype)):
         shipped(file)
@@ -71,8 +72,8 @@ def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 class _InBackground:
-    """A network that is being opened; a batch waits for it. A forked process opens its own network
-    with its first batch."""
+    """A network that is being opened. A batch waits until the network is open. A forked process
+    opens a network of its own with its first batch."""
 
     def __init__(self, prefix: str, threads: int, dtype: str) -> None:
         self._prefix, self._asked = prefix, (prefix, threads, dtype)
@@ -101,7 +102,7 @@ def wait_until_open() -> None:
 
 
 def open_network(prefix: str, threads: int, dtype: str) -> Forward:
-    """The network on ONNX Runtime, on the CPU, for this process alone."""
+    """Opens a network on ONNX Runtime, on the CPU, for this process alone."""
     with forks.held_off():
         session = forks.keep_in_child(_session(prefix, threads, dtype))
     inputs = {node.name for node in session.get_inputs()}
@@ -121,8 +122,8 @@ def open_network(prefix: str, threads: int, dtype: str) -> Forward:
 
 
 def _session(prefix: str, threads: int, dtype: str) -> Any:
-    """ONNX Runtime's session of a network."""
-    # Its Linux wheels upload usage events unless this is switched off before the import.
+    """The ONNX Runtime session of a network."""
+    # ONNX Runtime's Linux wheels upload usage events unless this is switched off before the import.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
@@ -133,9 +134,9 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = threads
-    # Batches differ in shape: a memory arena would keep the largest of each for ever.
+    # Batches differ in shape, and a memory arena would keep the largest buffers for ever.
     options.enable_cpu_mem_arena = False
-    # Weights are converted from 8 bits once, when the graph is read, and not in every pass.
+    # Weights are converted from 8 bits once, when the graph is read, and not in every forward pass.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.add_external_initializers(names, values)
     return onnxruntime.InferenceSession(
@@ -144,12 +145,12 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
 
 
 def _graph(prefix: str, dtype: str) -> str:
-    """The file of a network's graph."""
+    """The name of the file with a network's graph."""
     return f"{prefix}.onnx" if dtype == "float32" else f"{prefix}.{dtype}.onnx"
 
 
 def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The initializers of a network's graph, one at a time to save memory."""
+    """The initializers of a network's graph. They are yielded one at a time to save memory."""
     ranges = None
     if dtype == "int8":
         intact(eight_bits.RANGES)
@@ -162,7 +163,7 @@ def _initializers(prefix: str, dtype: str) -> Iterator[tuple[str, NDArray[Any]]]
         elif ranges is not None and eight_bits.is_product(name):
             yield from eight_bits.initializers(name, whole(value, scale), ranges)
         elif scale is not None and not name.endswith(LOOKED_UP):
-            # A torch linear layer holds (out, in); ONNX multiplies by (in, out).
+            # A torch linear layer stores (out, in). ONNX multiplies by (in, out).
             yield name, np.ascontiguousarray(value.T)
             yield f"{name}.scale", scale[:, 0]
         else:

@@ -1,4 +1,4 @@
-"""The networks in PyTorch, on any device."""
+"""Runs the networks in PyTorch, on any device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load(module: nn.Module, prefix: str) -> None:
     """Loads the weights into a network of :mod:`q2_metric.models.bundled.network`.
 
     Args:
-        prefix: one of :data:`VERSIONS`.
+        prefix: the network's name, a key of :data:`VERSIONS`.
 
     Raises:
         ModelError: the weights are missing.

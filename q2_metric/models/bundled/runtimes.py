@@ -1,7 +1,7 @@
 """Chooses the runtime and the number format for the bundled weights.
 
-On a CPU they run on ONNX Runtime in float32 or in 8 bits, without torch; with the extra
-``torch`` also on a GPU. Both runtimes give the same scores to 1e-3.
+On a CPU, ONNX Runtime runs the networks in float32 or in 8 bits, without torch. With the extra
+``torch``, they also run on a GPU. Scores of both runtimes agree to 1e-3.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from q2_metric.models.bundled.encoding import Batch, Forward
 DTYPES = ("float32", "int8", "bfloat16", "float16")
 ON_ONNX = ("float32", "int8")
 FASTER = 1.15
-"""Speed-up from which "auto" chooses 8 bits."""
+"""Minimum speed-up by 8 bits for which "auto" chooses 8 bits."""
 TURNS = 3
-"""Number of rounds in which both formats are measured."""
+"""Number of rounds in which the speed of both formats is measured."""
 
 MOST_AT_ONCE = 8
-"""Number of batches that run at the same time at most. Each needs memory of its own."""
+"""Maximum number of batches that run at the same time. Each of them needs its own memory."""
 
 Runtime = Literal["auto", "onnx", "torch"]
 
@@ -38,15 +38,16 @@ def forward_of(
     """A function that computes a network's logits for a batch.
 
     Args:
-        network: one of :data:`~q2_metric.models.bundled.stored.VERSIONS`.
-        runtime: "onnx" (CPU), "torch" (any device), or "auto": ONNX Runtime on a CPU in
-            float32 or int8, else torch.
+        network: a key of :data:`~q2_metric.models.bundled.stored.VERSIONS`.
+        runtime: "onnx" (CPU), "torch" (any device), or "auto". "auto" chooses ONNX Runtime for
+            float32 or int8 on a CPU, and torch otherwise.
         device: "auto" (the CPU: the models are small), "cpu", "cuda", "mps".
-        dtype: "float32"; on ONNX Runtime "int8"; on torch "bfloat16" or "float16".
-        threads: threads of ONNX Runtime; ``None`` for all processors this process may use.
+        dtype: "float32" for both runtimes, "int8" for ONNX Runtime only, "bfloat16" or "float16"
+            for torch only.
+        threads: number of threads of ONNX Runtime; ``None`` uses all processors of this process.
 
     Raises:
-        InputError: a combination that does not exist.
+        InputError: the combination of arguments does not exist.
         MissingExtra: torch is needed and not installed.
         ModelError: the weights are missing.
     """
@@ -61,15 +62,15 @@ def forward_of(
 
 
 def batches_at_once(runtime: Runtime, device: str, dtype: str, threads: int | None) -> int:
-    """Number of batches to run at the same time, with the arguments of :func:`forward_of`."""
+    """The number of batches to run at the same time. Arguments are those of :func:`forward_of`."""
     return shared(threads)[0] if _checked(runtime, device, dtype) == "onnx" else 1
 
 
 def shared(threads: int | None) -> tuple[int, int]:
-    """How many batches share the threads, and how many threads each of them has.
+    """The number of batches that run at the same time, and the number of threads of each batch.
 
-    A batch on one thread never waits for another thread. So as many batches as there are threads
-    are faster than one batch on all of them (1.6 times on two threads), and the scores are equal.
+    A batch on one thread never waits for other threads. So two batches on one thread each are 1.6
+    times as fast as one batch on two threads. The scores are equal.
 
     >>> shared(2), shared(20)
     ((2, 1), (6, 3))
@@ -80,10 +81,10 @@ def shared(threads: int | None) -> tuple[int, int]:
 
 
 def _checked(runtime: Runtime, device: str, dtype: str) -> Runtime:
-    """The runtime that is used, "onnx" or "torch".
+    """The runtime that these arguments mean: "onnx" or "torch".
 
     Raises:
-        InputError: a combination that does not exist.
+        InputError: the combination of arguments does not exist.
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)} or auto, not {dtype!r}")
@@ -98,9 +99,9 @@ def _checked(runtime: Runtime, device: str, dtype: str) -> Runtime:
 
 
 def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str:
-    """The number format that "auto" stands for; other names are returned unchanged.
+    """The number format for ``dtype``. Only "auto" is replaced; other names are returned unchanged.
 
-    On a CPU, "auto" is "int8" if a short measurement finds it faster, otherwise "float32".
+    On a CPU, "auto" becomes "int8" if a short measurement finds it faster, and "float32" otherwise.
 
     Raises:
         ModelError: the weights are missing.
@@ -113,27 +114,28 @@ def settled(dtype: str, device: str = "auto", threads: int | None = None) -> str
 
 @lru_cache(maxsize=2)
 def _faster(threads: int) -> str:
-    """The number format in which the entailment network runs faster on so many threads."""
+    """The number format in which the entailment network is faster with this number of threads."""
     rows, width = 4, 64
     batch = Batch(
         np.ones((rows, width), np.int64), np.zeros((rows, width), np.int64),
         np.full(rows, width, np.int32), np.ones((rows, width), np.float32))
     took: dict[str, list[float]] = {}
-    # The 8-bit network stays open: it is used if chosen, and small otherwise.
+    # The 8-bit network stays open. If it is not chosen, it wastes little memory.
     forwards = {"float32": on_onnx.open_network("entailment", threads, "float32"),
                 "int8": on_onnx.forward_of("entailment", threads, "int8")}
     for turn in range(1 + TURNS):
         for dtype, forward in forwards.items():
             started = time.perf_counter()
             forward(batch)
-            if turn:  # the first turn also allocates memory
+            if turn:  # the first round also allocates memory
                 took.setdefault(dtype, []).append(time.perf_counter() - started)
     ratio = statistics.median(map(truediv, took["float32"], took["int8"]))
     return "int8" if ratio >= FASTER else "float32"
 
 
 def processors() -> int:
-    """Number of processors this process may use, at most OMP_NUM_THREADS if that is set."""
+    """The number of processors that this process may use, at most OMP_NUM_THREADS if that is set.
+    """
     may = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     return min(may, int(asked)) if asked.isdecimal() and int(asked) else may

@@ -1,4 +1,5 @@
-"""The bundled sentence vectors and weights of knowledge selection (no network, no torch).
+"""The bundled sentence vectors and weights for knowledge selection. They need no network and no
+torch.
 
 A text's vector is a projected, weighted mean of the bundled encoder's word-piece vectors.
 ``selection.safetensors`` has the learned parts: the projection, the direction that weighs pieces,
@@ -16,19 +17,20 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 VERSION = "1"
-"""Version of ``selection.safetensors``; part of the ranker's name."""
+"""Version of ``selection.safetensors``. It is part of the ranker's name."""
 
 CUT = 96
-"""Maximum word pieces of a text that are used; a question is far shorter."""
+"""Maximum number of word pieces of a text that are used. Questions are far shorter."""
 
 
 class TextVectors:
-    """Unit vectors of texts; the dot product of two is their similarity in [-1, 1].
+    """Computes unit vectors of texts. The dot product of two vectors is their similarity in [-1,
+    1].
 
     Args:
-        pieces: (vocabulary, width) word-piece vectors.
-        projection: (width, size).
-        weigh: (width,); a piece counts sigmoid(piece @ weigh).
+        pieces: the word-piece vectors, (vocabulary, width).
+        projection: the matrix that maps word-piece vectors to text vectors, (width, size).
+        weigh: (width,). The weight of a word piece is sigmoid(piece @ weigh).
     """
 
     def __init__(self, pieces: Floats, projection: Floats, weigh: Floats) -> None:
@@ -36,7 +38,8 @@ class TextVectors:
         self._pieces = weights[:, None].astype(np.float32) * (pieces @ projection)
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """(number of texts, size); zeros for a text without words."""
+        """The vectors of the texts: (number of texts, size). A text without words has a vector of
+        zeros."""
         from q2_metric.models.bundled.models import tokenizer
 
         read = tokenizer()
@@ -51,7 +54,7 @@ class TextVectors:
 
 
 def piece_vectors() -> Floats:
-    """(30522, 384): the word-piece vectors of the bundled encoder, unit length.
+    """The word-piece vectors of the bundled encoder, of unit length: (30522, 384).
 
     Raises:
         ModelError: the bundled weights are missing.
@@ -62,7 +65,7 @@ def piece_vectors() -> Floats:
 
     with safe_open(intact(SHARED), framework="numpy") as file:
         vectors = file.get_tensor("words.weight").astype(np.float32)
-    # Normalising the length removes the scale of a row's 8-bit values.
+    # Scaling to unit length cancels the scale of a row's 8-bit values.
     units: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
     return units
 

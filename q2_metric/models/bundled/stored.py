@@ -1,4 +1,4 @@
-"""Reads the bundled weights: safetensors files, with matrices in 8 bits per value."""
+"""Reads the bundled weights from safetensors files, in which matrices have 8 bits per value."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ from q2_metric.errors import ModelError
 
 WEIGHTS = Path(__file__).parent / "weights"
 VERSIONS = {"reader": "2", "entailment": "4", "wide": "3"}
-"""Version of each network's weights: part of every signature, raised with each retraining. There is
-one reader and two entailment networks, the second twice as wide."""
+"""Version of each network's weights. It is part of every signature and grows with each retraining.
+There is one reader, and there are two entailment networks. "wide" is twice as wide as "entailment".
+"""
 SHARED = "bundled.safetensors"
 FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
-"""File of each network's weights. The first file has the word vectors that two networks share."""
+"""The file of each network's weights. The shared file also has the word vectors that two networks
+use."""
 HASHES = "sha256.json"
-"""The sha256 of each file beside it, by name. ``tools.training.hashes`` writes it."""
+"""Name of the file with the sha256 of each file in the same folder. ``tools.training.hashes``
+writes it."""
 
 
 def shipped(file: str) -> Path:
-    """The path of a file of :data:`WEIGHTS`.
+    """The path of a file in the folder :data:`WEIGHTS`.
 
     Raises:
-        ModelError: it is missing.
+        ModelError: the file is missing.
     """
     path = WEIGHTS / file
     if not path.exists():
@@ -38,14 +41,14 @@ def shipped(file: str) -> Path:
 
 
 def intact(file: str) -> Path:
-    """:func:`shipped`, after checking that the file is the released one.
+    """The path of a file in :data:`WEIGHTS`, after a check that it is the released file.
 
     Each file is hashed once in a process, before its first use (0.04 s for 70 MB on a processor
     with SHA extensions).
 
     Raises:
-        ModelError: the file is missing or was changed; signatures would still name the released
-            weights.
+        ModelError: the file is missing or was changed. With a changed file, signatures would still
+            name the released weights.
     """
     path = shipped(file)
     _check(path)
@@ -79,9 +82,8 @@ def _hashes(path: Path) -> dict[str, str]:
 
 
 def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The weights of a network, or the shared "words", by name and one at a time.
-
-    They are converted from 8 bits.
+    """The weights of a network by name, one at a time and converted from 8 bits. ``owner`` is the
+    network's name, or "words" for the shared word vectors.
 
     Raises:
         ModelError: the weights are missing.
@@ -91,12 +93,12 @@ def each_weight(owner: str) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def whole(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[Any]:
-    """A weight as float32; 8-bit values are converted."""
+    """A weight as float32. A weight in 8 bits is multiplied by its scale."""
     return value if scale is None else value * scale
 
 
 def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.float32] | None]]:
-    """The weights of :func:`each_weight`, but 8-bit weights stay as they are, with a scale for each
+    """Like :func:`each_weight`, but 8-bit weights are not converted and come with a scale for each
     row."""
     from safetensors import safe_open
 
@@ -110,13 +112,14 @@ def each_stored(owner: str) -> Iterator[tuple[str, NDArray[Any], NDArray[np.floa
 
 @lru_cache(maxsize=1)
 def words() -> NDArray[np.float16]:
-    """The shared word embeddings, in 16 bits to halve the memory; rows are cast after look-up."""
+    """The shared word vectors, in 16 bits to halve the memory. Rows are converted after they are
+    looked up."""
     [(_, value, scale)] = each_stored("words")
     return halved(value, scale)
 
 
 def halved(value: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[np.float16]:
-    """A weight converted from 8 to 16 bits, without a 32-bit copy in between."""
+    """Converts a weight from 8 to 16 bits, without a 32-bit copy in between."""
     half = np.empty(value.shape, np.float16)
     np.multiply(value, np.float32(1) if scale is None else scale, out=half, casting="unsafe")
     return half

@@ -1,7 +1,8 @@
-"""Short answers read with their question: "1889." to "When did it open?" is "It opened in 1889."
+"""Turns a question and its short answer into a statement, by rules.
 
-The rules cover questions with a fronted auxiliary and questions about the subject. They give no
-statement if the parse has another shape, or if the answer does not fit the question.
+"1889." as the answer to "When did it open?" becomes "It opened in 1889." The rules cover questions
+with a fronted auxiliary and questions about the subject. There is no statement if the parse has
+another shape, or if the answer does not fit the question.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _PREPOSITIONS = words("in on at by to from for of with near behind under over ab
                       "beside inside outside within around through during since until before after "
                       "about across along into onto off up down next on because due as")
 _UNSURE = words("or any anyone anybody anything ever yet either")
-"""A "yes" to a question with one of these words makes no statement."""
+"""If a question contains one of these words, a "yes" makes no statement."""
 _MOTION = words("go return travel move fly sail run drive emigrate lead migrate relocate flee")
 _LASTING = words("last take")
 _TIMES = words("year month date day time century decade season")
@@ -48,12 +49,13 @@ _AT = re.compile(r"\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\d{1,2}
 
 @dataclass(frozen=True, slots=True)
 class _QuestionParts:
-    """A question in its parts, in their order.
+    """The parts of a question, in order.
 
     Attributes:
         asking: the words before the auxiliary; empty for a yes/no question.
         auxiliary: the fronted auxiliary; ``None`` if the question asks for the subject.
-        subject, rest: the words that follow it.
+        subject, rest: the words of the subject after the auxiliary, and all words after the
+            subject.
     """
 
     tree: Tree
@@ -67,7 +69,7 @@ class EnglishAnswers:
     """Finds the statements that short answers make, by rules over the parse of the question.
 
     Args:
-        parser: of questions and responses.
+        parser: parses questions and responses.
     """
 
     name = "english-answers"
@@ -76,9 +78,10 @@ class EnglishAnswers:
         self.parser = parser or default_parser()
 
     def stated(self, examples: Sequence[Example]) -> list[str | None]:
-        """The statement that each response makes with its question.
+        """The statement that each response makes together with its question.
 
-        ``None`` if the response is not a short answer, or if no rule applies."""
+        ``None`` if the response is not a short answer, or if no rule applies.
+        """
         short = [(i, one) for i, one in enumerate(examples)
                  if one.question and is_short(one.response) and last_question(one.question)]
         statements: list[str | None] = [None] * len(examples)
@@ -160,13 +163,14 @@ def _parts(tree: Tree) -> _QuestionParts | None:
 def _asked_subject(
     tree: Tree, asking: Sequence[Word], said: Sequence[Word]
 ) -> _QuestionParts | None:
-    """Parts of "Who wrote the book", "How many people died": the asking words are the subject."""
+    """The parts of a question about the subject, such as "Who wrote the book" or "How many people
+    died". The asking words are the subject."""
     head = next((word for word in said if word.dep in ("nsubj", "nsubjpass")
                  and _first(tree, word) == said[0].i), None)
     if head is None or not any(w.lower in _ASKING for w in tree.members(tree.below[head.i])):
         return None
     if said[0].lower in ("when", "where"):
-        return None  # the parse takes "When" of "When's he coming back?" for a subject
+        return None  # the parser takes "When" of "When's he coming back?" for a subject
     size = tree.below[head.i].bit_count()
     verb = said[size] if size < len(said) else None
     if verb is None or [w.i for w in tree.members(tree.below[head.i])] != list(
@@ -200,22 +204,23 @@ def _subject(tree: Tree, said: Sequence[Word], at: int) -> list[Word]:
     for child in tree.children[head.i]:
         if (said[at].lemma == "be" and said[at].dep == "ROOT" and child.i > head.i
                 and _is_predicate(tree, child, said, at)):
-            bits &= ~tree.below[child.i]  # "Was the tower built in 1889": no built tower
+            bits &= ~tree.below[child.i]  # "Was the tower built in 1889": no "tower built"
     after = said[head.i + 1 - said[0].i :]
     if with_do and head.tag == "NN" and head.i > start + (said[at + 1].tag == "DT") and not any(
             word.tag[:2] == "VB" for word in said[at + 1 :]) and (
             not after or after[0].tag == "IN"):
-        bits &= (1 << head.i) - 1  # "does a ticket cost": no ticket cost
+        bits &= (1 << head.i) - 1  # "does a ticket cost": "ticket cost" is no noun phrase
     words = tree.members(bits & bits_of(said))
     return words if [w.i for w in words] == list(range(start, start + len(words))) else []
 
 
 def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool:
-    """Whether a participle or an adjective after a noun is what the question asks, and is not part
+    """Whether a participle or adjective after a noun is what the question asks about, and no part
     of the subject.
 
-    It must end the question. In addition, one of these must hold: the question is a yes/no question
-    or asks when, where or how; the word has no dependents; the question ends with a preposition.
+    The word must end the question. In addition, one of these must hold: the question is a yes/no
+    question or asks when, where or how; the word has no dependents; the question ends with a
+    preposition.
     """
     below = tree.below[word.i]
     if word.dep not in ("acl", "amod") or word.tag not in ("VBN", "VBG", "JJ") or (
@@ -230,7 +235,7 @@ def _is_predicate(tree: Tree, word: Word, said: Sequence[Word], at: int) -> bool
 
 
 def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
-    """The statement that a yes or no makes with its question."""
+    """The statement that the answer yes or no makes together with its question."""
     lower = {word.lower for word in (*asked.subject, *asked.rest)}
     if asked.auxiliary is None or not asked.rest or "or" in lower or (
             verdict == "yes" and lower & _UNSURE):
@@ -243,14 +248,15 @@ def _decided(asked: _QuestionParts, verdict: Verdict) -> str | None:
 
 
 def _done(asked: _QuestionParts) -> int:
-    """The number of words of the rest that :func:`_verbs` uses: two in "did also open"."""
+    """How many words of ``rest`` :func:`_verbs` already uses: two in "did also open"."""
     if asked.auxiliary is None or asked.auxiliary.lower not in _DO:
         return 0
     return next((n for n, word in enumerate(asked.rest) if word.lower not in _ADVERBS), 0) + 1
 
 
 def _verbs(asked: _QuestionParts) -> list[str]:
-    """The auxiliary; for "do", the verb in the auxiliary's tense instead."""
+    """The auxiliary as it stands in the statement. For a form of "do", the verb in the tense of
+    that form."""
     front = asked.auxiliary
     assert front is not None
     if front.lower not in _DO:
@@ -261,14 +267,14 @@ def _verbs(asked: _QuestionParts) -> list[str]:
 
 
 def _sentence(asked: _QuestionParts, said: Sequence[str]) -> str:
-    """Subject and predicate as a sentence."""
+    """Subject and predicate, joined into a sentence."""
     text = " ".join(" ".join([spell(asked.tree, asked.subject), *said]).split())
     text = re.sub(r" (['’](?:s|re|ve|ll)?\b|,)", r"\1", text)
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
-    """The statement with the answer in place of the asking words."""
+    """The statement in which the answer replaces the asking words."""
     text = _inside(answer)
     wh = next(word for word in asked.asking if word.lower in _ASKING)
     kind = " ".join(word.lower for word in asked.asking)
@@ -293,7 +299,7 @@ def _filled(asked: _QuestionParts, answer: Tree) -> str | None:
 
 
 def _inside(answer: Tree) -> str:
-    """The answer as written inside a sentence."""
+    """The answer as it is written inside a sentence."""
     members = [word for word in answer.words if word.i or word.text not in "-–—•*,;:"]
     while members and members[-1].text in (".", "!", ";", ","):
         members.pop()
@@ -306,7 +312,8 @@ def _inside(answer: Tree) -> str:
 
 
 def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
-    """ "12" of "how many rooms" is "12 rooms"; "12 rooms" is itself."""
+    """The answer with the counted noun: "12" to "how many rooms" becomes "12 rooms"; "12 rooms"
+    stays."""
     if any((word.tag[:2] == "NN" and word.text != "%") or word.text in "$€£"
            for word in answer.words):
         return text
@@ -314,7 +321,8 @@ def _counted(asked: _QuestionParts, answer: Tree, text: str) -> str:
 
 
 def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
-    """ "What is the capital of France", "How tall is the tower", "Where is the museum"."""
+    """The statement for a question with a form of "be", such as "What is the capital of France",
+    "How tall is the tower" or "Where is the museum"."""
     front = asked.auxiliary
     if front is None or front.lower not in ("is", "are", "was", "were", "'s"):
         return None
@@ -333,7 +341,7 @@ def _copula(asked: _QuestionParts, kind: str, text: str) -> str | None:
 
 
 def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int | None, str]:
-    """The number of words of the rest before the answer, and the answer as written there."""
+    """How many words of ``rest`` come before the answer, and the answer as it is written there."""
     end, done = len(asked.rest), _done(asked)
     first = text.split()[0].lower()
     head = asked.tree.words[asked.asking[-1].head]
@@ -347,7 +355,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
                      if word.tag == "IN"
                      and not asked.tree.child(word, ("pobj", "pcomp"))), None)
     if stranded:
-        # If words follow the preposition, the parse may have missed its object.
+        # If words follow the preposition, the parse may lack the preposition's object.
         return end if asked.rest[-1].tag == "IN" else None, text
     if wh.lower == "where":
         to = "to" if asked.rest[max(_done(asked), 1) - 1].lemma in _MOTION else "in"
@@ -373,7 +381,7 @@ def _place(asked: _QuestionParts, wh: Word, kind: str, text: str) -> tuple[int |
 
 
 def _dated(text: str) -> str:
-    """A time with its preposition."""
+    """A time with the preposition that it needs."""
     if _IN.fullmatch(text):
         return f"in {text}"
     return f"on {text}" if _ON.fullmatch(text) else f"at {text}" if _AT.fullmatch(text) else text

@@ -1,7 +1,6 @@
-"""Spans and personal questions as the authors' program q-squared finds them.
+"""Finds spans and personal questions as the authors' program q-squared does.
 
-Texts are parsed whole and as they are written; :mod:`q2_metric.models.english.parser` repairs them
-and parses sentence by sentence.
+Texts are parsed as a whole and without repairs, unlike in :mod:`q2_metric.models.english.parser`.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ _SUBJECTS, _POSSESSORS = frozenset({"i", "you"}), frozenset({"my", "your"})
 
 
 class AuthorsSpans:
-    """All named entities, then each noun chunk whose text is not listed yet, ignoring case."""
+    """Finds all named entities, then each noun chunk whose text is not yet a span, ignoring case.
+    """
 
     name = "spacy"
 
     def find(self, examples: Sequence[Example]) -> list[list[Span]]:
-        """The spans of each response, entities first."""
+        """The spans of each response. Entities come first."""
         docs = load().pipe([example.response for example in examples])
         return [_spans(example, doc) for example, doc in zip(examples, docs, strict=True)]
 
@@ -42,10 +42,10 @@ def _spans(example: Example, doc: Doc) -> list[Span]:
 
 
 class AuthorsPersonal:
-    """A question whose parse has a subject I/you or a possessor my/your."""
+    """Finds questions whose parse has the subject I or you, or the possessor my or your."""
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """True for each question about the speakers."""
+        """For each question, whether it is about the speakers."""
         unique = list(dict.fromkeys(questions))
         by_question = dict(zip(unique, map(_is_personal, load().pipe(unique)), strict=True))
         return [by_question[question] for question in questions]

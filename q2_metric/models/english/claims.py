@@ -1,9 +1,9 @@
 """Finds the claims of a response from its parse: parts that can be true or false by themselves.
 
-A sentence is cut into parts that can be judged alone; each part keeps its subject. Cuts are made at
-coordinated clauses, and at relative clauses and appositions that add something to a name. Frames
-("I do know that ...") are removed (:mod:`q2_metric.text.frames`). Chat, feelings and questions
-claim nothing. Reported speech, conditions, alternatives and denials stay whole.
+A sentence is cut into parts that can be judged alone. Each part keeps its subject. Cuts are made at
+coordinated clauses. They are also made at relative clauses and appositions that add something to a
+name. Frames ("I do know that ...") are removed (:mod:`q2_metric.text.frames`). Chat, feelings and
+questions claim nothing. Reported speech, conditions, alternatives and denials stay whole.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from q2_metric.text.lists import Item, items
 from q2_metric.types import Claim, ClaimKind, Example
 
 _EDGES = frozenset(",;:.-–—")
-"""Marks at the edges of a clause that do not belong to it."""
+"""Marks at the edges of a clause that are not part of the clause."""
 _CLOSING = frozenset([",", ")", ";", "–", "—", "-"])
-"""Marks that close a part that was cut out before them."""
+"""Marks that may follow a part that was cut out of a sentence."""
 _HOW = frozenset("if whether why how what who where when".split())
-"""Words that open an indirect question or a free relative clause, which state nothing."""
+"""Words that begin an indirect question or a free relative clause. These clauses state nothing."""
 _OBJECTS = ("dobj", "agent")
-"""Dependents that a verb cannot lose without a change of meaning."""
+"""Dependencies of words without which a verb changes its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class EnglishClaims:
     """Finds claims by rules over the parse.
 
     Args:
-        parser: of the responses.
+        parser: parses the responses.
     """
 
     name = "english-2"
@@ -69,7 +69,7 @@ class EnglishClaims:
         self.answers = EnglishAnswers(self.parser)
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
-        """The claims of each response in order; empty if it claims nothing."""
+        """The claims of each response, in order; an empty list if a response claims nothing."""
         parses = self.parser.parse(
             [example.response for example in examples],
             [example.knowledge for example in examples],
@@ -84,7 +84,8 @@ class EnglishClaims:
 
 
 def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
-    """Claims of a response. Claims about the speakers count only if it has no others."""
+    """The claims of a response. Claims about the speakers count only if the response has no other
+    claims."""
     listed = items(example.response)
     found: list[tuple[Claim, bool]] = []
     for sentence in parsed.sentences:
@@ -103,7 +104,7 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
 
 
 def _bounds(text: str) -> tuple[int, int]:
-    """(start, end) of a text without the blanks around it."""
+    """The (start, end) of a text without the blanks at both ends."""
     start = len(text) - len(text.lstrip())
     return start, start + len(text.strip())
 
@@ -113,7 +114,8 @@ def _of_item(item: Item, example: Example) -> list[tuple[Claim, bool]]:
 
 
 def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, bool]]:
-    """The claims of a sentence, each with whether it is about the speakers."""
+    """The claims of a sentence. The second value of each pair says whether the claim is about the
+    speakers."""
     tree = Tree(sentence.doc, sentence.raised)
     parts = _parts(tree)
     if len(parts) == 1:
@@ -138,7 +140,8 @@ def _of_sentence(parsed: Parsed, sentence: ParsedSentence) -> list[tuple[Claim, 
 def _unframed(
     parsed: Parsed, start: int, claim: Claim, personal: bool
 ) -> tuple[Claim, bool]:
-    """The claim without its opening and its frame. A claim inside a frame is not personal.
+    """The claim without its opening and its frame, and whether it is personal. A claim inside a
+    frame is not personal.
 
     ``start`` is the claim's start in the repaired text.
     """
@@ -170,8 +173,8 @@ def _parts(tree: Tree) -> list[_Part]:
 
 
 def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
-    """Adds clauses coordinated with found clauses: "..., and it opened in 1962", "... and allows
-    pets"."""
+    """Adds clauses that are coordinated with clauses in ``found``: "..., and it opened in 1962",
+    "... and allows pets"."""
     for word in tree.words:
         if (word.i not in found and word.head in found and _stands_beside(tree, word)
                 and is_finite_clause(tree, word)
@@ -180,8 +183,8 @@ def _add_clauses(tree: Tree, found: dict[int, _Part]) -> None:
 
 
 def _stands_beside(tree: Tree, verb: Word) -> bool:
-    """Whether a verb's clause is coordinated with its head's clause, and is neither reported by the
-    head ("..., the mayor said") nor an alternative."""
+    """Whether a verb's clause is coordinated with its head's clause. A clause that the head reports
+    ("..., the mayor said") and an alternative do not count."""
     head = tree.words[verb.head]
     if verb.dep == "conj":
         return not {c.lower for c in tree.children[head.i] if c.dep in ("cc", "preconj")} & EITHER
@@ -190,17 +193,18 @@ def _stands_beside(tree: Tree, verb: Word) -> bool:
 
 
 def _shares_subject(tree: Tree, verb: Word) -> bool:
-    """Whether a coordinated verb states something about the subject of the verb before it, and is
-    not denied together with that verb."""
+    """Whether a coordinated verb has the subject of the verb before it, and is not denied together
+    with that verb."""
     first = tree.words[verb.head]
     return (is_verb(verb) and not is_negated(tree, first) and not _shares_object(tree, first, verb)
             and finite_clause(tree, verb) is not None)
 
 
 def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
-    """Whether two verbs may share an object after the second: "wrote and directed the film".
+    """Whether two verbs may share an object after the second verb: "wrote and directed the film".
 
-    A cut would take the object from the first verb."""
+    A cut would separate the first verb from its object.
+    """
     between = tree.words[first.i + 1 : verb.i]
     own = tree.below[verb.i]
     return (tree.child(verb, AUXILIARIES) is None
@@ -209,7 +213,8 @@ def _shares_object(tree: Tree, first: Word, verb: Word) -> bool:
 
 
 def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
-    """Replaces a frame by the clause inside it, and repeats this for frames in that clause."""
+    """Replaces a frame by the clause inside the frame. This is repeated for frames in that clause.
+    """
     inner = _framed(tree, verb)
     while inner is not None:
         found[verb.i] = replace(found[verb.i], is_frame=True)
@@ -218,7 +223,11 @@ def _open_frames(tree: Tree, verb: Word, found: dict[int, _Part]) -> None:
 
 
 def _framed(tree: Tree, verb: Word) -> Word | None:
-    """The verb of the clause that ``verb`` only introduces: "i know that IT IS RED"."""
+    """The verb of the clause that ``verb`` only introduces; ``None`` if ``verb`` introduces no
+    clause.
+
+    In "i know that it is red", "know" introduces "is".
+    """
     subject, state = tree.child(verb, SUBJECTS | {"expl"}), tree.child(verb, ("acomp",))
     inner = [child for child in (*tree.children[verb.i], *(tree.children[state.i] if state else ()))
              if child.dep == "ccomp" and child.i > verb.i and is_finite_clause(tree, child)]
@@ -238,8 +247,8 @@ def _framed(tree: Tree, verb: Word) -> Word | None:
 
 
 def _adds(tree: Tree, word: Word) -> bool:
-    """Whether a word heads a relative clause or apposition that adds something to a noun. These
-    follow a comma; without a comma, they say which one is meant."""
+    """Whether a word heads a relative clause or apposition that adds information about a noun. Such
+    a clause follows a comma. Without a comma, it says which thing is meant."""
     noun = tree.words[word.head]
     if word.dep == "appos":
         return (is_aside(tree, word) and word.tag == "NN" and noun.tag[:3] == "NNP"
@@ -268,7 +277,8 @@ def _is_personal(tree: Tree, part: _Part) -> bool:
 
 
 def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
-    """A claim as the judge reads it, with the subject and the auxiliary taken from elsewhere."""
+    """A claim as the judge reads it. Its subject and auxiliary may come from elsewhere in the
+    sentence."""
     if part.kind == "apposition":
         noun = tree.words[part.head.head]
         return _sentence(f"{spell(tree, core(tree, noun))} is {_joined(words)}")
@@ -283,7 +293,7 @@ def _text(tree: Tree, part: _Part, words: Sequence[Word]) -> str:
 
 
 def _trimmed(words: Sequence[Word]) -> list[Word]:
-    """The words without conjunctions and marks at their edges."""
+    """Leaves out conjunctions and marks at both edges of the words."""
     kept = list(words)
     while kept and (kept[0].dep in ("cc", "mark", "punct") or kept[0].text in _EDGES):
         kept.pop(0)
@@ -293,7 +303,8 @@ def _trimmed(words: Sequence[Word]) -> list[Word]:
 
 
 def _joined(words: Sequence[Word]) -> str:
-    """The words as written. Left-out words between them become a blank without marks around it."""
+    """The words as the text has them. Words that were left out in between become one blank, without
+    marks around it."""
     text, last = "", words[0].i - 1
     for word in words:
         gap = word.i != last + 1
@@ -309,6 +320,7 @@ def _joined(words: Sequence[Word]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The text with a capital and a full stop, because a claim is not a question."""
+    """The text with a capital at the start and a full stop at the end. A claim is never a question.
+    """
     text = text.strip(" ,;?")
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!")) else ".")

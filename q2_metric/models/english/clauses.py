@@ -1,4 +1,4 @@
-"""The clauses of a sentence: a verb and what belongs to it."""
+"""Finds the clauses of a sentence. A clause is a verb and what belongs to the verb."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from q2_metric.models.english.vocabulary import (
 class Clause:
     """A verb and what belongs to it.
 
-    ``subject`` is the text written before the verb. ``subject_bits`` is its place in the
-    sentence, or 0 if it comes from elsewhere: a shared subject, or the noun of a relative
-    clause. ``auxiliary`` is the word that a question fronts ("" means "do"), and
-    ``auxiliary_bits`` is its place.
+    ``subject`` is the subject's text, as written before the verb. ``subject_bits`` is the set of
+    the subject's words. It is 0 if the subject comes from elsewhere (a shared subject, or the noun
+    of a relative clause). ``auxiliary`` is the word that a question puts first ("" means a form of
+    "do"), and ``auxiliary_bits`` is its set of words.
     """
 
     verb: Word
@@ -42,9 +42,10 @@ class Clause:
 
 
 def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
-    """The subject of a clause that follows ``noun``, and whether it is plural.
+    """The subject of a clause that follows ``noun``, and whether that subject is plural.
 
-    In "it is a sitcom created by ..." the subject is "it"; elsewhere it is "the sitcom".
+    In "it is a sitcom created by ...", the subject of "created" is "it". In other sentences, it is
+    "the sitcom".
     """
     if noun.dep == "attr":
         verb = tree.words[noun.head]
@@ -58,7 +59,8 @@ def owner(tree: Tree, noun: Word) -> tuple[str, bool] | None:
 
 
 def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
-    """The noun that a relative pronoun, the subject of ``verb``, stands for."""
+    """The noun that a relative pronoun stands for. The pronoun is ``subject``, the subject of
+    ``verb``."""
     if subject.tag not in ("WDT", "WP") and not (verb.dep == "relcl" and subject.lower == "that"):
         return None
     if verb.dep == "relcl":
@@ -71,7 +73,7 @@ def antecedent(tree: Tree, verb: Word, subject: Word) -> Word | None:
 
 
 def finite_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a finite verb, with its own or a shared subject."""
+    """The clause of a finite verb. Its subject is its own or shared with another verb."""
     subject = subject_of(tree, verb)
     if subject is None:
         return shared_clause(tree, verb)
@@ -89,20 +91,21 @@ def finite_clause(tree: Tree, verb: Word) -> Clause | None:
     elif subject.tag in ("WDT", "WP", "WRB"):
         return None
     elif verb.dep == "relcl" and not any(w.tag == "WRB" for w in tree.children[verb.i]):
-        return None  # the noun is the verb's object or further down
+        return None  # the noun is the verb's object or depends on the object
     fronted, fronted_bits = fronted_auxiliary(tree, verb, carrier)
     return Clause(verb, text, bits, fronted, fronted_bits, plural)
 
 
 def fronted_auxiliary(tree: Tree, verb: Word, carrier: Word) -> tuple[str, int]:
-    """The auxiliary that a question fronts, and its place; "" if the question needs "do"."""
+    """The auxiliary that a question puts first, and its set of words. The auxiliary is "" if the
+    question needs a form of "do"."""
     if carrier is not verb or verb.lemma in ("be", "'s") or verb.lower in ("'s", "'re", "'m"):
         return expand(tree, carrier), 1 << carrier.i
     return "", 0
 
 
 def shared_clause(tree: Tree, verb: Word) -> Clause | None:
-    """The clause of a coordinated verb, with the subject (and auxiliary) of the first verb."""
+    """The clause of a coordinated verb, with the subject and the auxiliary of the first verb."""
     first = first_of(tree, verb)
     clause = finite_clause(tree, first) if first is not verb else None
     if clause is None:
@@ -128,7 +131,8 @@ def shared_clause(tree: Tree, verb: Word) -> Clause | None:
 
 
 def participle_clause(tree: Tree, verb: Word) -> Clause | None:
-    """A participle's clause, about the noun before it: "the band" was "formed in 1994"."""
+    """The clause of a participle after a noun. In "the band formed in 1994", it is "the band was
+    formed in 1994"."""
     known = owner(tree, tree.words[verb.head])
     if known is None:
         return None
@@ -142,7 +146,7 @@ def participle_clause(tree: Tree, verb: Word) -> Clause | None:
             or verb.lemma in PAST_MAKERS
             or any(word.label == "DATE" for word in tree.members(tree.below[verb.i]))
         )
-    if verb.tag == "VBG":  # "a dish consisting of ..." is one that consists of it
+    if verb.tag == "VBG":  # "a dish consisting of ..." is a dish that consists of it
         tensed = replace(verb, tag="VBD" if past else "VBP")
         return Clause(tensed, subject, 0, "", 0, plural)
     auxiliary = ("were" if plural else "was") if past else ("are" if plural else "is")
@@ -157,8 +161,8 @@ def clause_of(tree: Tree, verb: Word) -> Clause | None:
 
 
 def is_askable(tree: Tree, clause: Clause) -> bool:
-    """Whether the clause states something. Questions, conditions, free relatives and denials do
-    not."""
+    """Whether the clause states something. Questions, conditions, free relative clauses and denials
+    state nothing."""
     verb = clause.verb
     if is_denied(tree, verb):
         return False
@@ -178,7 +182,7 @@ def is_denied(tree: Tree, verb: Word) -> bool:
     """Whether the sentence denies the clause of ``verb``: "it did not open", "i do not think that
     it opened", "they say that it opened, but that is false".
 
-    Questions about a denied clause would get the answers of its opposite.
+    A question about a denied clause would get the answer to the opposite statement.
     """
     for word in tree.up(verb):
         if is_negated(tree, word):

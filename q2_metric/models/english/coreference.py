@@ -1,9 +1,10 @@
-"""Coreference over a dialogue (Q² v1, appendix A). Experimental: tested only with given chains.
+"""Resolves coreference over a dialogue (Q² v1, appendix A). Experimental: tested only with given
+chains.
 
 The backend is coreferee. It runs on the spaCy pipeline that the package already has, and needs no
-torch. ``python -m coreferee install en`` fetches its English model from GitHub; after that it needs
-no network. Of the other libraries on the package index (2026-11-25), fastcoref and maverick-coref
-have had no release since June 2025 and fetch their weights from the Hub.
+torch. ``python -m coreferee install en`` fetches coreferee's English model from GitHub. After that,
+no network is needed. Of the other libraries on the package index (2026-11-25), fastcoref and
+maverick-coref have had no release since June 2025 and fetch their weights from the Hub.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ it its itself we us our ours ourselves they them their theirs themselves this th
 who whom whose which one
 """
 PRONOUNS = frozenset(_PRONOUNS.split())
-"""Pronouns. They name nobody, so they never replace another mention."""
+"""Pronouns. They name nobody, so a pronoun never replaces another mention."""
 POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
-"""Pronouns that are always possessive ("her" need not be: the tagger decides)."""
+"""Pronouns that are always possessive. For "her", the tagger decides."""
 
 
 # --- rewriting --------------------------------------------------------------------------
@@ -44,10 +45,10 @@ POSSESSIVES = frozenset({"my", "your", "his", "its", "our", "their", "whose"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mention:
-    """Characters ``[start, end)`` of a dialogue's turn ``turn``.
+    """A mention: the characters [start, end) of the turn with the index ``turn``.
 
-    ``possessive`` marks pronouns like "her" in "her dog"; "his" and "the dog's" are
-    recognised without it.
+    ``possessive`` must be true for "her" in "her dog". "his" and "the dog's" are recognised without
+    it.
     """
 
     turn: int
@@ -57,12 +58,13 @@ class Mention:
 
 
 def replace_mentions(turns: Sequence[str], clusters: Sequence[Sequence[Mention]]) -> str:
-    """The last turn, each mention replaced by its entity's first mention.
+    """The last turn, in which each mention is replaced by its entity's first mention.
 
-    A possessive mention becomes a possessive. These stay unchanged: a cluster whose first
-    mention is a pronoun (it would name nobody), a mention inside its own entity's first
-    mention ("the man and his dog"), and mentions inside a replaced mention. Mentions of
-    other entities inside a first mention are resolved too.
+    A cluster has the mentions of one entity. A possessive mention is replaced by a possessive.
+    Three kinds of mentions are not replaced: those of a cluster whose first mention is a pronoun, a
+    mention inside its own entity's first mention ("the man and his dog"), and mentions inside a
+    replaced mention. If a first mention contains mentions of other entities, these are replaced
+    too.
 
     >>> turns = ["Mary has a dog.", "Does it like her bed?"]
     >>> dog = [Mention(0, 9, 14), Mention(1, 5, 7)]
@@ -84,9 +86,9 @@ def _resolve(
     part: Mention,
     busy: frozenset[int],
 ) -> str:
-    """The text of ``part`` with the mentions in it replaced.
+    """The text of ``part``, in which mentions are replaced.
 
-    ``busy`` holds the clusters whose first mention is being written. Their mentions inside it
+    ``busy`` holds the clusters whose first mention is being written. Mentions of these clusters
     stay, because the first mention would otherwise contain itself.
     """
     inside = [
@@ -96,7 +98,7 @@ def _resolve(
         for mention in cluster[1:]
         if _within(mention, part) and not _within(mention, cluster[0])
     ]
-    # The longest of nested mentions is replaced: it starts first or ends last.
+    # Of nested mentions, the longest is replaced. It starts first or ends last.
     inside.sort(key=lambda item: (item[0].start, -item[0].end))
     text = turns[part.turn]
     pieces, done = [], part.start
@@ -139,8 +141,8 @@ class CorefereeResolver:
     """Resolves dialogues with coreferee.
 
     Args:
-        nlp: name or folder of a spaCy pipeline that coreferee supports, or a pipeline
-            with coreferee in it; ``None`` for the package's own small English model.
+        nlp: name or folder of a spaCy pipeline that coreferee supports, or a pipeline with
+            coreferee in it; ``None`` means the package's small English model.
 
     Raises:
         MissingExtra: spaCy or coreferee is not installed.
@@ -153,10 +155,11 @@ class CorefereeResolver:
         self._nlp = load_pipeline(nlp) if nlp is None or isinstance(nlp, str) else nlp
 
     def resolve(self, dialogues: Sequence[Sequence[str]]) -> list[str]:
-        """The last turn of each dialogue, resolved with the turns before it.
+        """The last turn of each dialogue, with its mentions replaced by the names that earlier
+        turns give.
 
-        A dialogue of no turns gives "". Mentions are found across turns: each turn is a
-        paragraph of one document.
+        A dialogue without turns gives "". All turns are parsed as paragraphs of one document, so
+        that mentions of different turns can be linked.
         """
         texts = ["\n".join(turns) for turns in dialogues]
         return [
@@ -167,10 +170,10 @@ class CorefereeResolver:
 
 @functools.cache
 def load_pipeline(model: str | None = None) -> Language:
-    """A spaCy pipeline with coreferee added, each loaded once.
+    """Loads a spaCy pipeline and adds coreferee. Each pipeline is loaded once.
 
     Args:
-        model: name or folder of the pipeline; ``None`` for the package's own.
+        model: name or folder of the pipeline; ``None`` means the package's own.
 
     Raises:
         MissingExtra: spaCy, its small English model or coreferee is not installed.
@@ -189,7 +192,7 @@ def _load_pipeline(model: str | None) -> Language:
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # coreferee prints its errors too
             nlp.add_pipe("coreferee")
-    except Exception as error:  # its errors have no common base
+    except Exception as error:  # coreferee's errors have no common base class
         reason = " ".join(str(error).split())[:150]
         raise ModelError(
             f"coreferee cannot start ({reason}); 'python -m coreferee install en' "
@@ -201,9 +204,9 @@ def _load_pipeline(model: str | None) -> Language:
 def _own_pipeline() -> Language:
     from q2_metric.models.english import parser as spacy_parser
 
-    # A second copy, past the cache: coreferee must not slow down all other parsing.
+    # A second copy outside the cache, because coreferee must not slow down other parsing.
     nlp = spacy_parser.load.__wrapped__()
-    # coreferee knows spaCy's models by name, and the copy on PyPI has a name of its own.
+    # coreferee knows spaCy's models by name, but the copy on PyPI has another name.
     nlp.meta["name"] = SPACY_MODEL
     return nlp
 
@@ -221,7 +224,7 @@ def _named_pipeline(model: str) -> Language:
 
 
 def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
-    """coreferee's chains as mentions in turns. Mentions that cross turns are left out."""
+    """coreferee's chains as mentions in turns. A mention that spans two turns is left out."""
     starts, at = [], 0
     for turn in turns:
         starts.append(at)
@@ -236,7 +239,7 @@ def _clusters(doc: Doc, turns: Sequence[str]) -> list[list[Mention]]:
 def _mention(
     doc: Doc, tokens: Sequence[int], turns: Sequence[str], starts: Sequence[int]
 ) -> Mention | None:
-    """The phrase of a mention. coreferee gives only its head, or its coordinated heads."""
+    """The whole phrase of a mention. coreferee gives only its head, or its coordinated heads."""
     head = doc[min(tokens)]
     left, right = _phrase(head)
     if len(tokens) > 1:
@@ -250,7 +253,8 @@ def _mention(
 
 
 def _phrase(head: Token) -> tuple[int, int]:
-    """[left, right) tokens of a head, the words before it and the rest of its entity."""
+    """The tokens [left, right) of the phrase: the head, the words before it, and the rest of its
+    entity."""
     if head.pos_ == "PRON":
         return head.i, head.i + 1
     left, right = head.left_edge.i, head.i + 1

@@ -1,4 +1,4 @@
-"""The past and the third person of a verb from its base form."""
+"""Makes the past tense and the third person of a verb from its base form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DOUBLED = re.compile(r"[^aeiou]*[aeiou][bdgklmnprt]")
 
 
 def past(verb: str) -> str:
-    """The past tense.
+    """The past tense of a verb.
 
     >>> past("open"), past("write"), past("stop"), past("carry")
     ('opened', 'wrote', 'stopped', 'carried')
@@ -43,7 +43,7 @@ def past(verb: str) -> str:
 
 
 def third(verb: str) -> str:
-    """The present tense after "it".
+    """The present tense of a verb after "it".
 
     >>> third("open"), third("have"), third("pass"), third("carry")
     ('opens', 'has', 'passes', 'carries')

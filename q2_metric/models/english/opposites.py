@@ -1,4 +1,4 @@
-"""Words that deny, words that leave something open, and pairs of opposites."""
+"""Word lists: words that deny, words that leave something open, and pairs of opposites."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ DENIERS = words("""
     forbid prohibit ban unable impossible false untrue incorrect wrong myth hoax lie falsehood
     failure refusal inability denial unlikely unwilling
 """)
-"""Words that deny their complement: "refused to sign", "it is false that"."""
+"""Words that deny the words after them: "refused to sign", "it is false that"."""
 WISHES = words("""
     plan hope hop want intend expect aim try attempt seek consider propose threaten promise wish
     allege claim speculate pretend goal mission purpose likely possible able ready
     rumour rumor desire effort attempt proposal promise decision suppose urge ask
 """) - {"able", "decision"}
-"""Words that leave their complement open: "plans to build", "it is possible that". "Hop" is the
+"""Words that leave the words after them open: "plans to build", "it is possible that". "Hop" is the
 small model's lemma of "hoped"."""
 MODALS = words("may might could should")
 PERHAPS = words("perhaps maybe possibly allegedly supposedly reportedly probably")
@@ -57,7 +57,8 @@ CONVERSES: dict[tuple[str, str], tuple[str, bool]] = {
     ("teach", ""): ("teach", False), ("learn", "from"): ("teach", True),
     ("employ", ""): ("employ", False), ("work", "for"): ("employ", True),
 }
-"""Verbs for the same event, by verb and preposition, and whether the participants are swapped."""
+"""Verbs with which one event can be told, keyed by verb and preposition. The value has the common
+key and whether the participants are swapped."""
 
 CUES = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|barely|scarcely|rarely"
@@ -70,4 +71,4 @@ CUES = re.compile(
     r"|win|wins|won|old|new|big|hot|wet|dry|ill"
     r"|alleg\w*|un\w+|dis\w+|" + "|".join(sorted({f"{w}\\w*" for p in re.split(
         r"[|\n ]", _PAIRS.strip()) if len(w := p) > 3})) + r")\b|n['’]t\b", re.IGNORECASE)
-"""Two sentences are parsed for their stance only if one has any of these words."""
+"""Two sentences are parsed for their stance only if one of them contains such a word."""

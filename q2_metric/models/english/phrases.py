@@ -1,4 +1,4 @@
-"""Noun phrases and auxiliaries, written as in a question."""
+"""Writes noun phrases and auxiliaries as they stand in a question."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def expand(tree: Tree, word: Word) -> str:
 
 
 def lowered(tree: Tree, word: Word) -> str:
-    """The word as written inside a sentence: names with a capital, other words without."""
+    """The word as it is written inside a sentence. Names keep their capital; other words lose it.
+    """
     if word.lower == "n't":
         return "not"
     if word.lower == "us" and word.label == "GPE":
@@ -49,9 +50,9 @@ def _marks_title(tree: Tree, word: Word) -> bool:
 
 
 def spell(tree: Tree, members: Sequence[Word]) -> str:
-    """The words as text, with the blanks of the sentence between neighbours.
+    """The words as text. Neighbouring words have the blanks of the sentence between them.
 
-    Titles stand in quotes, even if the quotes are not among the words.
+    Titles are written in quotes, even if the quotes are not among the words.
     """
     members = [word for word in members if not _marks_title(tree, word)]
     parts: list[str] = []
@@ -65,14 +66,14 @@ def spell(tree: Tree, members: Sequence[Word]) -> str:
 
 
 def is_aside(tree: Tree, word: Word) -> bool:
-    """Whether an apposition follows a comma or a bracket. Others ('the word "pizza"') are
-    needed."""
+    """Whether an apposition follows a comma or a bracket. Other appositions ('the word "pizza"')
+    cannot be left out."""
     edge = (tree.below[word.i] & -tree.below[word.i]).bit_length() - 1
     return word.dep == "appos" and edge > 0 and tree.words[edge - 1].text in (",", "(", "-", "–")
 
 
 def core(tree: Tree, noun: Word) -> list[Word]:
-    """A noun phrase without its additions: relative clauses, appositions."""
+    """The words of a noun phrase without relative clauses and appositions."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         aside = child.dep in ("relcl", "acl", "parataxis", "advcl") or child.text in ",.;:!?"
@@ -82,9 +83,9 @@ def core(tree: Tree, noun: Word) -> list[Word]:
 
 
 def named(tree: Tree, noun: Word, without: int = 0) -> str:
-    """A noun phrase as written at its second mention: "a band" becomes "the band".
+    """A noun phrase as it is written at its second mention: "a band" becomes "the band".
 
-    ``without`` is a set of words to leave out.
+    The words in the set ``without`` are left out.
     """
     members = [word for word in core(tree, noun) if not without >> word.i & 1]
     while members and members[0].dep in ("cc", "preconj", "punct", "intj"):

@@ -1,8 +1,8 @@
-"""The stance of a sentence: whether it affirms something, denies it or leaves it open.
+"""Compares the stances of two sentences. A stance affirms something, denies it or leaves it open.
 
-A claim and a sentence of the knowledge may share all words and yet disagree: "Bluetooth is
-supported" / "it does not support Bluetooth", "raised" / "may raise", "Ann taught Ben" / "Ben taught
-Ann". The rules compare only verbs and adjectives that occur in both.
+A claim and a sentence of the knowledge can have the same words and still disagree. Examples are
+"Bluetooth is supported" and "it does not support Bluetooth", "raised" and "may raise", "Ann taught
+Ben" and "Ben taught Ann". The rules compare only verbs and adjectives that occur in both texts.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ _COPULAS = ("be", "become", "remain", "stay", "'s", "seem")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A verb or adjective of a sentence.
+    """What a sentence states with one of its verbs or adjectives.
 
     Attributes:
-        key: the stem that it is compared by.
-        denied: whether the sentence denies it.
+        key: the stem by which the verb or adjective is compared.
+        denied: whether the sentence denies the verb or adjective.
         open: whether the sentence leaves it open ("may", "plans to", "if").
-        would: whether the sentence has "would", which leaves it open whether it has happened.
-        past: whether the sentence says that it happened.
-        present: whether the sentence says that it is so now.
-        ended: whether the sentence says until when it was so.
-        able: whether the sentence says that it can be done.
-        agent, patient: stems of who does it, and to whom.
-        agents, patients: the same, as one set of stems for each, with all that modifies it.
-        adverbs: stems of what modifies the verb, without denials.
-        said, without: stems of its other words, and of what it excludes ("but not on Sundays",
-            "without a contract").
-        asserted: whether a claim with it asserts it, unlike "to allow visitors" and "the percentage
-            of straying".
+        would: whether the verb has "would", which does not say whether it happened.
+        past: whether the sentence says that the event happened.
+        present: whether the sentence says what is so now.
+        ended: whether the sentence says until when something was so.
+        able: whether the sentence says that something can be done.
+        agent, patient: stems of who acts, and of who or what is acted on.
+        agents, patients: one set of stems for each agent and each patient, with their modifiers.
+        adverbs: stems of the verb's modifiers, without denials.
+        said, without: ``said`` has the stems of the other words. ``without`` has the stems of what
+            is excluded ("but not on Sundays", "without a contract").
+        asserted: whether the sentence asserts the verb. It does not in "to allow visitors" and "the
+            percentage of straying".
     """
 
     key: str
@@ -80,7 +80,7 @@ class Statement:
 
 
 class EnglishStances:
-    """Compares the stances of sentences towards the same things.
+    """Compares the stances of a claim and a sentence of the knowledge towards the same things.
 
     Args:
         parser: parses the sentences. By default it is a separate parser, so that sentences of the
@@ -93,8 +93,8 @@ class EnglishStances:
         self.parser = parser or Parser()
 
     def opposed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """Whether each sentence of the knowledge denies its claim, or leaves open what the claim
-        affirms."""
+        """For each (claim, sentence): whether the sentence denies the claim, or leaves open what
+        the claim affirms."""
         suspects = [pair for pair in dict.fromkeys(pairs) if may_oppose(*pair)]
         found = self._statements(suspects)
         verdicts = {pair: disagree(found[pair[0]], found[pair[1]]) for pair in suspects}
@@ -102,7 +102,8 @@ class EnglishStances:
 
 
     def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """Whether each sentence of the knowledge states its claim, with the same participants."""
+        """For each (claim, sentence): whether the sentence states the claim, with the same
+        participants."""
         found = self._statements(pairs)
         return [affirms(found[claim], found[known]) for claim, known in pairs]
 
@@ -114,15 +115,16 @@ class EnglishStances:
 
 
 def may_oppose(claim: str, known: str) -> bool:
-    """Whether the two must be parsed.
+    """Whether claim and sentence must be parsed to compare their stances.
 
-    This is so if one has a word that denies or leaves open, if they have opposite words, or if both
-    name the same two participants of one verb."""
+    They must be parsed in three cases: one has a word that denies or leaves something open, the two
+    have opposite words, or both name the same two participants of one verb.
+    """
     return bool(CUES.search(claim) or CUES.search(known)) or _named(claim) == 2 == _named(known)
 
 
 def _named(text: str) -> int:
-    """The number of names that a text seems to have, at most 2."""
+    """The number of names that a text seems to contain, at most 2."""
     names = [word for word in text.split() if word[:1].isupper()]
     return min(2, len(names))
 
@@ -140,10 +142,12 @@ def disagree(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
 
 
 def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
-    """Whether one of the known statements is the claim's only statement: the same verb, stance and
-    participants with all their modifiers ("all rooms" are not "some rooms"). What happened may have
-    further circumstances; what is so may not: "dogs are allowed in the garden" is no claim about
-    all places."""
+    """Whether one of the known statements is the claim's only statement.
+
+    Verb, stance and participants must be the same, with all modifiers ("all rooms" are not "some
+    rooms"). A known past event may have further circumstances. A known present state may not: "dogs
+    are allowed in the garden" does not say that dogs are allowed everywhere.
+    """
     if len(claimed) != 1 or claimed[0].open or claimed[0].would or not claimed[0].agents | (
             claimed[0].patients):
         return False
@@ -158,20 +162,20 @@ def affirms(claimed: Sequence[Statement], known: Sequence[Statement]) -> bool:
 
 
 def _rest(statement: Statement) -> frozenset[str]:
-    """The stems of the circumstances of a statement."""
+    """The stems of a statement's circumstances."""
     return statement.said.difference(*statement.agents, *statement.patients, [statement.key])
 
 
 def _against(claimed: Statement, known: Statement) -> bool | None:
-    """Whether a known statement disagrees with a claimed one; ``None`` if it is about another
-    thing."""
+    """Whether a known statement disagrees with a claimed one; ``None`` if the two are about
+    different things."""
     opposite = known.key in OPPOSITES.get(claimed.key, ())
-    turned = claimed.key in known.agent and known.key in claimed.agent  # "A is B", "B is A"
+    turned = claimed.key in known.agent and known.key in claimed.agent  # "A is B" and "B is A"
     if claimed.key != known.key and not opposite and not turned:
         return None
     kept_out = claimed.without & known.said or claimed.said & (known.without - known.said)
     if claimed.denied and (known.open or known.would) and not known.denied:
-        return None  # "would have been released" / "was not released"
+        return None  # "would have been released" and "was not released"
     if (claimed.denied != (known.denied ^ bool(kept_out))) != opposite:
         return True
     if known.ended and known.past and claimed.present and not (
@@ -184,13 +188,14 @@ def _against(claimed: Statement, known: Statement) -> bool | None:
 
 
 def _swapped(claimed: Statement, known: Statement) -> bool:
-    """Whether agent and patient are swapped."""
+    """Whether the two statements have agent and patient the other way round."""
     crossed = claimed.agent & known.patient and claimed.patient & known.agent
     return bool(crossed) and not claimed.agent & known.agent
 
 
 def statements(tree: Tree) -> Iterator[Statement]:
-    """The verbs and adjectives of a sentence, with its stance towards each."""
+    """One statement for each verb and adjective of a sentence, with the sentence's stance towards
+    it."""
     if tree.asks:
         return
     false = says_false(tree) and not any(
@@ -233,14 +238,14 @@ def _is_past(tree: Tree, verb: Word) -> bool:
 
 
 def _has_ended(tree: Tree, verb: Word) -> bool:
-    """Whether a verb has an end: "it was the longest until 1964"."""
+    """Whether the sentence says until when the verb was true: "it was the longest until 1964"."""
     return any(
         child.lower in ENDINGS or any(below.lower in ENDINGS for below in tree.children[child.i])
         for child in tree.children[verb.i])
 
 
 def _is_asserted(tree: Tree, verb: Word) -> bool:
-    """Whether a sentence asserts a verb, rather than names its purpose or what it is about."""
+    """Whether a sentence asserts a verb. It does not if the verb names a purpose or a topic."""
     helped = [child for child in tree.children[verb.i] if child.dep in ("aux", "auxpass")]
     if verb.tag == "VBG":
         return bool(helped) or verb.dep not in ("pcomp", "advcl", "acl")
@@ -255,7 +260,7 @@ def _stems(tree: Tree, bits: int) -> frozenset[str]:
 
 
 def _kept_out(tree: Tree) -> int:
-    """The words that "not" or "without" excludes although the verb is affirmed."""
+    """The words that "not" or "without" excludes although the verb is affirmed, as a set."""
     bits = 0
     for word in tree.words:
         if word.lower == "without" and word.dep == "prep":
@@ -270,7 +275,8 @@ def _kept_out(tree: Tree) -> int:
 
 
 def _has_clause(tree: Tree, word: Word) -> bool:
-    """Whether a clause says what is false: "it is a myth that", "the false claim that"."""
+    """Whether a clause follows that says what is false: "it is a myth that", "the false claim
+    that"."""
     around = [*tree.children[word.i]]
     head = tree.words[word.head]
     if head.lemma in _COPULAS:
@@ -284,7 +290,7 @@ def _has_complement(tree: Tree, word: Word) -> bool:
 
 
 def _key(tree: Tree, word: Word) -> tuple[str, bool, Word | None]:
-    """The stem by which a word is compared, whether its participants are swapped ("A lost to B"
+    """The key of a verb or adjective: its stem, whether its participants are swapped ("A lost to B"
     means "B beat A"), and the preposition that decides this."""
     for child in tree.children[word.i]:
         if (word.lemma, child.lower) in CONVERSES:
@@ -329,7 +335,7 @@ def _stance(tree: Tree, verb: Word) -> tuple[bool, bool, bool]:
 
 
 def _is_nothing(tree: Tree, child: Word) -> bool:
-    """Whether a participant is a negation: "nobody came", "it has no pool", "none of them came"."""
+    """Whether a participant is negative: "nobody came", "it has no pool", "none of them came"."""
     if child.dep not in ("nsubj", "nsubjpass", "dobj", "attr"):
         return False
     return child.lower in NOTHING or any(
@@ -340,7 +346,8 @@ def _is_nothing(tree: Tree, child: Word) -> bool:
 def _participants(
     tree: Tree, verb: Word, through: Word | None
 ) -> tuple[Word | None, Word | None]:
-    """The agent and the patient of a verb; ``through`` is the patient's preposition."""
+    """The agent and the patient of a verb. ``through`` is the preposition before the patient, if
+    any."""
     subject = tree.child(verb, ("nsubj",))
     if through is not None:
         done_to = tree.child(through, ("pobj",))
@@ -352,7 +359,7 @@ def _participants(
 
 
 def _heads(tree: Tree, noun: Word | None) -> frozenset[str]:
-    """The stems of a participant's nouns."""
+    """The stems of the nouns of a participant."""
     if noun is None or noun.tag[:3] in ("PRP", "WP", "WDT"):
         return frozenset()
     names = [noun, *(child for child in tree.children[noun.i] if child.dep == "compound")]
@@ -360,13 +367,14 @@ def _heads(tree: Tree, noun: Word | None) -> frozenset[str]:
 
 
 def _joined(tree: Tree, noun: Word | None) -> Iterator[Word]:
-    """A participant and those joined to it: "breakfast, wifi and towels"."""
+    """A participant and the participants that are coordinated with it: "breakfast, wifi and
+    towels"."""
     while noun is not None and noun.tag[:3] not in ("PRP", "WP", "WDT"):
         yield noun
         noun = tree.child(noun, ("conj",))
 
 
 def _phrase(tree: Tree, noun: Word) -> frozenset[str]:
-    """The stems of a noun and of what modifies it before it, articles apart."""
+    """The stems of a noun and of the modifiers before it, without articles."""
     return frozenset(stem(word.lower) for word in (noun, *tree.children[noun.i])
                      if word.i <= noun.i and word.lower not in ("the", "a", "an"))

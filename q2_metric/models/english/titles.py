@@ -1,4 +1,5 @@
-"""Joins quoted titles into one word: the "I" in "I Want to Hold Your Hand" is not the speaker."""
+"""Joins each quoted title into one word. Otherwise the "I" in "I Want to Hold Your Hand" would be
+taken for the speaker."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ _ENDS = words(", . ! ? ; : …")
 
 
 def join_titles(doc: Doc) -> Doc:
-    """The document with each quoted title about a speaker ("My Way") as a single token.
+    """Makes a single token of each quoted title that contains a word for the speaker ("My Way").
 
-    A title is short, has no mark at its end, and does not follow words that introduce speech. Its
-    first and last words have capitals, unless the text has no capitals.
+    Quoted words are a title if they are few, have no mark at the end, and do not follow words that
+    introduce speech. The first and the last word must have capitals, unless the text has none.
     """
     with doc.retokenize() as retokenizer:
         for first, last in _titles(doc):
@@ -33,7 +34,7 @@ def join_titles(doc: Doc) -> Doc:
 
 
 def _titles(doc: Doc) -> Iterator[tuple[int, int]]:
-    """[first, last) of the words between the quotes of each."""
+    """The tokens [first, last) between the quotes of each title."""
     opened = None
     for token in doc:
         if opened is None:
@@ -56,7 +57,7 @@ def _is_title(doc: Doc, first: int, last: int) -> bool:
     capitals = [token.text[0].isupper() for token in inside if token.is_alpha]
     if capitals and capitals[0] and capitals[-1]:
         return True
-    # "I" and the start of a sentence have a capital in any case.
+    # "I" and the first word of a sentence always have a capital.
     return not any(
         token.text[0].isupper() and token.lower_ != "i" and not token.is_sent_start and token.i
         for token in doc

@@ -1,4 +1,4 @@
-"""Dependency trees. Sets of words are the bits of an integer."""
+"""Dependency trees of sentences. A set of words is stored as the bits of an integer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A token: its place, forms, part of speech, dependency and entity type.
+    """A token: its index, forms, part of speech, dependency and entity type.
 
-    ``goes_on`` marks a word inside an entity but not at its start. ``blank`` marks a word
-    followed by a blank.
+    ``goes_on`` is true for a word inside an entity, except for the entity's first word. ``blank``
+    is true for a word followed by a blank.
     """
 
     i: int
@@ -32,15 +32,15 @@ class Word:
 
 
 class Tree:
-    """A sentence's dependency tree; sets of its words are the bits of an integer.
+    """A sentence's dependency tree. A set of its words is stored as the bits of an integer.
 
     Attributes:
-        below: for each word, the set of the words of its subtree.
+        below: for each word, the set of the words in its subtree.
         asks: whether the sentence is itself a question.
     """
 
     def __init__(self, doc: Doc, raised: bool = False) -> None:
-        """``raised`` says that the first word's capital comes only from the repair."""
+        """``raised`` is true if the first word has its capital only from the repair of the text."""
         self.raised = raised
         self.words = [
             Word(
@@ -67,16 +67,17 @@ class Tree:
         for word in self.words:
             if word.head != word.i:
                 self.children[word.head].append(word)
-        # No cached_property: Python 3.11 guards it with a lock, which may stay held after a fork.
+        # No cached_property: Python 3.11 guards it with a lock, which can stay held after a fork.
         self.below = self._below()
         self.asks = any(word.text.endswith("?") for word in self.words[-2:])
 
     def opens_clause(self, that: Word) -> bool:
-        """Whether "that" before a noun is a conjunction: "i know that veganism is ..."."""
+        """Whether "that" before a noun is a conjunction, as in "i know that veganism is ..."."""
         return self.words[that.i - 1].lemma in REPORTING and self.words[that.head].tag[:2] == "NN"
 
     def is_bare(self, verb: Word) -> bool:
-        """Whether a supposed infinitive is a present tense: "i know that orcs have swords"."""
+        """Whether a word that the parser took for an infinitive is a present tense: "i know that
+        orcs have swords"."""
         own = [word.dep for word in self.words[: verb.i] if word.head == verb.i]
         return "nsubj" in own and "aux" not in own and self.words[verb.head].lemma not in CAUSATIVE
 
@@ -104,7 +105,7 @@ class Tree:
         return words
 
     def up(self, word: Word) -> Iterator[Word]:
-        """``word``, its head, its head's head, up to the root."""
+        """``word``, its head, the head's head, and so on up to the root."""
         yield word
         while word.head != word.i:
             word = self.words[word.head]
@@ -112,7 +113,7 @@ class Tree:
 
 
 def bits_of(members: Iterable[Word]) -> int:
-    """The set of these words."""
+    """The set of these words, as bits."""
     bits = 0
     for word in members:
         bits |= 1 << word.i

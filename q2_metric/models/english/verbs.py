@@ -1,4 +1,4 @@
-"""Verbs that have a clause: their tense and their subject."""
+"""Finds verbs that have a clause, their tense and their subject."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from q2_metric.models.english.vocabulary import AUXILIARIES, FINITE, SUBJECTS
 
 
 def finite_word(tree: Tree, verb: Word) -> Word | None:
-    """The word that carries tense: the first finite auxiliary, or the verb itself."""
+    """The word that carries the tense: the first finite auxiliary, or the verb itself."""
     subject = tree.child(verb, SUBJECTS)
     for child in tree.children[verb.i]:
-        # An auxiliary before the subject belongs to an answer: "yes i do , peta is ...".
+        # An auxiliary before the subject is part of a short answer: "yes i do , peta is ...".
         astray = subject is not None and child.i < subject.i < verb.i and not tree.asks
         if child.dep in AUXILIARIES and child.tag in FINITE and not astray:
             return child
@@ -20,10 +20,10 @@ def finite_word(tree: Tree, verb: Word) -> Word | None:
 
 
 def subject_of(tree: Tree, verb: Word) -> Word | None:
-    """The verb's subject, even if the parser took it for the object of the verb before.
+    """The subject of a verb, even if the parser took it for the object of the verb before.
 
-    In "i can't believe scream was released in 1996" the small model reads "scream" as the object
-    of "believe".
+    In "i can't believe scream was released in 1996" the small model reads "scream" as the object of
+    "believe".
     """
     subject = tree.child(verb, ("nsubj", "nsubjpass", "expl", "csubj"))
     if subject is not None or verb.dep != "ccomp" or not tree.child(verb, AUXILIARIES):
@@ -33,7 +33,7 @@ def subject_of(tree: Tree, verb: Word) -> Word | None:
 
 
 def is_finite_clause(tree: Tree, verb: Word) -> bool:
-    """Whether ``verb`` has tense, and a subject of its own or of the verb before it."""
+    """Whether ``verb`` has a tense and a subject. The subject may be that of the verb before."""
     if not is_verb(verb):
         return False
     if any(child.lower == "to" and child.dep == "aux" for child in tree.children[verb.i]):
@@ -43,7 +43,8 @@ def is_finite_clause(tree: Tree, verb: Word) -> bool:
 
 
 def first_of(tree: Tree, verb: Word) -> Word:
-    """The verb whose subject a coordinated verb shares; the verb itself if it has a subject."""
+    """The verb whose subject a coordinated verb shares. A verb with a subject of its own is
+    returned unchanged."""
     while verb.dep == "conj" and subject_of(tree, verb) is None:
         if not is_verb(tree.words[verb.head]):
             break
@@ -61,7 +62,7 @@ def is_participle_clause(tree: Tree, verb: Word) -> bool:
 
 
 def clause_verb(tree: Tree, word: Word) -> Word | None:
-    """The verb of the nearest clause around ``word``."""
+    """The verb of the innermost clause that contains ``word``."""
     for candidate in tree.up(word):
         if candidate is not word and (
             is_finite_clause(tree, candidate) or is_participle_clause(tree, candidate)

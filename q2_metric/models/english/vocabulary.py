@@ -1,4 +1,4 @@
-"""English word lists and patterns of the syntactic question generator."""
+"""English word lists and patterns for the syntactic question generator and the claim finder."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ NOT_ASKED = words("""
     something anything nothing everything someone anyone everyone somebody anybody everybody
     myself yourself himself herself itself themselves ourselves each all both some any mine
 """)
-"""Spans that get no question, because it would be unclear what they answer."""
+"""Spans that get no question, because a question could not say which of several things is meant."""
 QUOTES = words("\" “ ” « »")
 REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
-"""Verbs after which "that" always opens a clause, even if the parser disagrees."""
+"""Verbs after which "that" always begins a clause, even if the parser disagrees."""
 CAUSATIVE = words("let make help have see watch hear feel")
-"""Verbs that take a bare infinitive ("let him go")."""
+"""Verbs with a bare infinitive after them ("let him go")."""
 PRESUPPOSING = words("""
     know realize realise notice forget remember believe understand mind care hear learn see wait
     mention
 """)
-"""Verbs whose complement holds whether they are denied or not: "i did not know that ...",
-"i can not believe that ..."."""
+"""Verbs whose complement is true even if the verb is denied: "i did not know that ...", "i can not
+believe that ..."."""
 DENYING = words("deny doubt dispute refute disprove reject")
 NOT_DENYING = words("only until just merely simply necessarily")
-"""If one of these words follows "not", the "not" is not a denial."""
+"""If one of these words follows "not", nothing is denied."""
 ENDINGS = words("until till")
-"""With these words, "not" does not deny: "not ... until 1990" says when something happened."""
+"""If one of these words follows, "not" denies nothing: "not ... until 1990" says when something
+happened."""
 FALSE = words("false untrue incorrect wrong inaccurate lie myth falsehood hoax rumor rumour")
 TRUE = words("true correct accurate right case")
 SAYINGS = words("""
     it this that which claim statement idea belief rumor rumour notion assertion story
     report news allegation theory
 """)
-"""Subjects that a sentence calls true or false ("the claim that ... is false")."""
+"""Nouns for what a sentence calls true or false ("the claim that ... is false")."""
 UNASKED = words("intj mark cc preconj parataxis dep meta conj")
-"""Dependents of a verb that its question leaves out."""
+"""Dependencies of words that a question about the verb leaves out."""
 LOOSE = words("relcl acl appos cc conj punct preconj advcl intj")
-"""Dependents that a noun phrase can do without."""
+"""Dependencies of words that a noun phrase can lose."""
 GENERIC = words("those one ones people person something thing things someone")
-"""Nouns that say nothing without their relative clause."""
+"""Nouns that mean nothing definite without a relative clause."""
 VAGUE = words("many much several some various other different few certain")
-"""Adjectives that make "an example of ..." meaningless."""
+"""Adjectives after which "an example of ..." would say nothing."""
 IDIOMS = words("course fact example time lot bit kind sort way thing things sure fun general")
-"""Heads of set phrases after a preposition ("of all time", "in fact", "by the way")."""
+"""Nouns of set phrases with a preposition ("of all time", "in fact", "by the way")."""
 DROPPED_ADVERBS = words("""
     also too actually just really well so definitely probably maybe perhaps however though
     either basically honestly apparently supposedly obviously certainly indeed even therefore
@@ -65,7 +66,7 @@ PEOPLE = words("""
     guest people women men children parent grandfather grandmother fan kid host
 """)
 WORKS = words("song album movie film book novel series band show brand team single game city dish")
-"""Things that are never asked for with "who", even if they have a person's name."""
+"""Nouns for things. Questions about a thing never ask "who", even if it has a person's name."""
 PLACES = words("""
     area beach building center centre city coast continent country county district garden home
     hospital house island kitchen lake mall mountain museum neighborhood ocean office park place
@@ -73,7 +74,7 @@ PLACES = words("""
     university valley village world zoo room wild desert forest hemisphere
 """)
 NAMES = words("PERSON GPE NORP LANGUAGE")
-"""Entities whose words take a capital where the response has none."""
+"""Entity types whose words get a capital, also if the response has none."""
 LOCATIVE = words("in at near around from throughout across within inside outside on")
 LOCATIONS = words("GPE LOC FAC")
 LIGHT_NOUNS = words("""
@@ -83,7 +84,7 @@ LIGHT_NOUNS = words("""
     cup means way place result time study use practice
     ability cultivation process act concept idea chance
 """)
-"""Nouns that say little without the "of ..." after them: no question asks for them alone."""
+"""Nouns that say little without the "of ..." after them. No question asks for such a noun alone."""
 BARE_TIME = words("in on during at around about within after before")
 DURATION = re.compile(
     r"\b(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|decades?|century|centuries|time"
@@ -114,7 +115,7 @@ AGENT_VERBS = words(
     "create write found direct develop produce invent release publish establish discover build "
     "design introduce launch buy acquire sell win rate name own make say announce"
 )
-"""Actions of organisations that are asked for with "who": "Who developed it?"."""
+"""Verbs for actions of organisations. Questions about the actor ask "who": "Who developed it?"."""
 PAST_MAKERS = words(
     "create write found direct form develop produce invent release publish record establish "
     "discover build design introduce paint compose launch open coin star set bear"
@@ -122,22 +123,22 @@ PAST_MAKERS = words(
 """Verbs whose participle after a noun refers to the past ("a film directed by ...")."""
 
 SPEAKERS = words("i we me my our us myself mine")
-"""Words for the speaker. A clause about the speaker is not a claim about the world."""
+"""Words for the speaker. A clause about the speaker makes no claim about the world."""
 KNOWING = words("""
     know think believe hear read guess say tell see understand find remember learn realize realise
     bet suppose assume feel imagine mention notice forget hope agree
 """)
-"""Verbs by which speakers introduce a claim: "i know that ..."."""
+"""Verbs with which speakers introduce their own claim: "i know that ..."."""
 SURE = words("sure aware glad surprised certain positive happy")
 TEXTS = words("text passage document article source context paragraph excerpt knowledge snippet")
-"""Names by which a response refers to its knowledge."""
+"""Nouns by which a response refers to its knowledge."""
 STATING = words("say state mention note indicate explain tell report show describe confirm")
 SPEAKING = STATING | words("add announce warn claim insist argue believe think write admit")
-"""Verbs by which others make a claim. The claim is kept together with its speaker."""
+"""Verbs with which other people make a claim. The claim is kept together with the person."""
 PASTS = words("""
     came became went grew took gave wrote knew saw began rose fell drew flew spoke broke drove ate
     ran sang swam wore chose forgot hid rode shook stole threw woke was were did had
 """)
-"""Past tenses that are never participles, even if the parser disagrees."""
+"""Past-tense forms that are never participles, even if the parser disagrees."""
 EITHER = words("or nor either neither")
-"""Words that join alternatives. No alternative is claimed by itself."""
+"""Words that join alternatives. An alternative is not claimed by itself."""

@@ -1,4 +1,4 @@
-"""Question answering as the authors' program q-squared does it."""
+"""Answers questions as the authors' program q-squared does."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from q2_metric.types import Answer
 class AuthorsReader(TorchReader):
     """Takes the best start and the best end independently, and rebuilds the answer from tokens.
 
-    Question and passage are one row. The answer may begin in the question. It is empty if the end
-    is before the start. The first token alone means "no answer". Their program fails on rows that
-    are too long for the model; these are read as by :class:`TorchReader`.
+    Question and passage form one row, and the answer may begin in the question. The answer is empty
+    if the end is before the start. If the answer is only the row's first token, there is no answer.
+    The authors' program fails on rows that are too long for the model; such rows are read as by
+    :class:`TorchReader`.
     """
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context); ``None`` for no answer."""
+        """An answer for each (question, context) pair; ``None`` if there is no answer."""
         asked = list(dict.fromkeys(pairs))
         if not asked:
             return []

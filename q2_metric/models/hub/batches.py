@@ -1,4 +1,5 @@
-"""Batches of a torch model: how large they may be on a device, and their padding."""
+"""Runs a torch model on batches: decides how large a batch can be on a device, and pads its rows.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +18,25 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.loading import LoadedModel
 
 CPU_TOKENS = 1024
-"""Padded tokens of a batch on a CPU, so that it fits in the caches: 512 to 2048 took about the same
-time, 4096 a fifth more, single short rows up to half more (a RoBERTa-base, a T5-small)."""
+"""Padded tokens of a batch on a CPU, so that the batch fits in the caches. 512 to 2048 took about
+the same time and 4096 a fifth more. Single short rows took up to half more (a RoBERTa-base, a
+T5-small)."""
 FIRST_TOKENS = 16_384
-"""Padded tokens of the first batch on other devices, before the memory per token is known."""
+"""Padded tokens of the first batch on a GPU, before the memory per token is known."""
 MOST_TOKENS = 262_144
-"""Padded tokens of a batch at most: enough to keep any one device busy."""
+"""Maximum padded tokens of a batch. This is enough to keep any single device busy."""
 MEMORY_SHARE = 0.8
-"""Share of the free memory that a batch may take."""
+"""Share of the free memory that a batch can take."""
 GROWTH = 4
-"""How many times larger a batch may be than the largest that was measured."""
+"""How many times larger than the largest measured batch a new batch can be."""
 
 Row = dict[str, list[int]]
-"""Model inputs of one text or pair: a map from names to token lists of one length."""
+"""The model's inputs for one text or pair: names mapped to lists of tokens, all of one length."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """Counts of the work done: model calls, rows, tokens, and tokens with padding."""
+    """The work done so far: numbers of model calls, rows, tokens, and tokens with padding."""
 
     calls: int = 0
     rows: int = 0
@@ -43,28 +45,28 @@ class Usage:
 
     @property
     def padding(self) -> float:
-        """The share of padding among the tokens that were computed, in [0, 1)."""
+        """The share of padding among the computed tokens, in [0, 1)."""
         return 1 - self.tokens / self.padded if self.padded else 0.0
 
 
 class DeviceMemory(Protocol):
-    """A device's memory in bytes."""
+    """Measures the memory of a device, in bytes."""
 
     def start(self) -> None:
-        """Begin to measure."""
+        """Begins to measure."""
         ...
 
     def used(self) -> int:
-        """Peak memory use since ``start``."""
+        """The peak memory use since :meth:`start`."""
         ...
 
     def free(self) -> int:
-        """Memory that is still free."""
+        """The memory that is still free."""
         ...
 
 
 class CudaMemory:
-    """Memory of a CUDA device, as torch's allocator sees it."""
+    """Measures the memory of a CUDA device, as torch's allocator reports it."""
 
     def __init__(self, device: str) -> None:
         self._device = device
@@ -85,13 +87,13 @@ class CudaMemory:
         import torch
 
         free, _ = torch.cuda.mem_get_info(self._device)
-        # Memory that the allocator holds but does not use is free for the next batch too.
+        # Memory that the allocator holds but does not use is also free for the next batch.
         held = torch.cuda.memory_reserved(self._device)
         return int(free + held - torch.cuda.memory_allocated(self._device))
 
 
 def memory_of(device: Any) -> DeviceMemory | None:
-    """The memory of a device; ``None`` if torch cannot measure it (CPU, MPS)."""
+    """The memory measure for a device; ``None`` if torch cannot measure the device (CPU, MPS)."""
     name = str(device)
     return CudaMemory(name) if name.startswith("cuda") else None
 
@@ -99,18 +101,18 @@ def memory_of(device: Any) -> DeviceMemory | None:
 class Batches:
     """Runs rows through a model in batches of similar length (see ``batching``).
 
-    With a batch size, that many rows share a batch. Without one, a budget of padded tokens
-    limits the batch. The budget is fixed on a CPU. On CUDA it is derived from the free memory
-    and from the memory that earlier batches took.
+    With ``batch_size``, each batch has this number of rows. Without it, a budget of padded tokens
+    limits each batch. On a CPU, the budget is fixed. On CUDA, it is computed from the free memory
+    and the memory that earlier batches took.
 
     Args:
-        loaded: gives the padding ids and the device.
+        loaded: the model whose padding ids and device are used.
         batch_size: rows of a batch, at least 1, or ``None``.
-        copies, extra: of the model's beams, see ``Budget``.
+        copies, extra: the model's beams and generated tokens; see ``Budget``.
         cpu_tokens: the budget on a CPU, in padded tokens with copies and extra.
 
     Raises:
-        InputError: a batch size below 1.
+        InputError: the batch size is below 1.
     """
 
     def __init__(
@@ -132,11 +134,11 @@ class Batches:
     def run(
         self, rows: Sequence[Row], call: Callable[[dict[str, Any]], Sequence[Any]]
     ) -> list[Any]:
-        """The results of all rows, in their order.
+        """The results of all rows, in the order of the rows.
 
         Args:
             rows: model inputs.
-            call: takes padded tensors of shape (batch, tokens), gives one result per row.
+            call: takes padded tensors of shape (batch, tokens) and returns one result for each row.
 
         Raises:
             ModelError: a single row does not fit into memory.
@@ -174,7 +176,8 @@ class Batches:
         return results
 
     def _learn(self, memory: DeviceMemory, cost: int) -> None:
-        """Set the budget from the memory that a batch took; small batches are not informative."""
+        """Sets the budget from the memory that a batch took. Small batches are ignored, because
+        they say little."""
         if 2 * cost < self.budget.tokens:
             return
         room = int(MEMORY_SHARE * memory.free() * cost / max(1, memory.used()))
@@ -195,7 +198,8 @@ class Batches:
 
 
 def pad(tokenizer: Any, rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
-    """Pad rows to the longest, on the tokenizer's side; the attention mask is 0 on padding."""
+    """Pads rows to the length of the longest, on the tokenizer's side. The attention mask is 0 on
+    padding."""
     lengths = [len(row["input_ids"]) for row in rows]
     fill = {
         "input_ids": tokenizer.pad_token_id or 0,

@@ -10,7 +10,8 @@ from q2_metric.models.hub.loading import load_config
 from q2_metric.models.hub.names import parted
 
 OWN_PROMPTS = ("factcg", "bespoke-minicheck", "lettucedetect", "hallucination_evaluation_model")
-"""Name parts of published models that look like ordinary ones but need their own input format."""
+"""Parts of the names of published models that look like ordinary models but need an input format of
+their own."""
 
 KINDS = {
     "ForTokenClassification": "a token classifier, which marks words of a response",
@@ -18,17 +19,17 @@ KINDS = {
     "ForQuestionAnswering": "a reader, which answers questions",
     "ForMaskedLM": "a language model without a head for a task",
 }
-"""Kinds of model that cannot judge pairs of texts, by the end of their architecture's name."""
+"""Kinds of models that cannot judge pairs of texts, keyed by the end of the architecture's name."""
 
 Kind = Literal["nli", "yes-no"]
 
 
 def entailment_kind(model: str) -> Kind:
-    """Whether a model is a sequence classifier or an encoder-decoder model.
+    """Finds out whether a model is a sequence classifier or an encoder-decoder model.
 
     Raises:
         MissingExtra: torch or transformers is not installed.
-        ModelError: it is neither, or it cannot be loaded; the message says what it is.
+        ModelError: the model is neither, or cannot be loaded. The message says what kind it is.
     """
     base = Path(parted(model)[0]).name.lower()
     config = load_config(model)

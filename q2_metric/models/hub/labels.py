@@ -1,4 +1,4 @@
-"""Maps each output of an NLI model to a class."""
+"""Finds the NLI class of each output of a model."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ NAMES: dict[str, Label] = {
     **dict.fromkeys(("contradiction", "contradicts", "contradict", "refutes", "refute",
                      "refuted"), "contradiction"),
 }
-"""The classes by their names in configs; case, "-" and blanks do not matter."""
+"""The classes, keyed by their names in configs. Case, "-" and blanks are ignored."""
 
 _OPTION = "nli_labels (--nli-labels entailment,neutral,contradiction)"
 
 
 def given_labels(text: str) -> tuple[str, ...]:
-    """The names of a model's classes in the order of its outputs.
+    """Reads a text with the names of a model's classes, in the order of the model's outputs.
 
     Raises:
-        InputError: they are not two or three classes with entailment, each once.
+        InputError: the text does not name two or three different classes, one of them entailment.
 
     >>> given_labels("SUPPORTS, REFUTES, NOT ENOUGH INFO")
     ('entailment', 'contradiction', 'neutral')
@@ -43,17 +43,17 @@ def given_labels(text: str) -> tuple[str, ...]:
 def label_order(
     name: str, config: Any, labels: Sequence[str] | None = None, known: Sequence[str] = ()
 ) -> list[Label]:
-    """The class of each logit.
+    """The class of each logit of a model.
 
     Args:
-        name: the model, for the message.
-        config: has ``id2label`` and ``num_labels``.
-        labels: class names in the order of the logits, instead of the config's.
-        known: the same, used if the config does not name the classes.
+        name: the model's name, for messages.
+        config: the model's config, with ``id2label`` and ``num_labels``.
+        labels: class names in the order of the logits. They replace the config's names.
+        known: class names that are used if the config does not name the classes.
 
     Raises:
-        InputError: ``labels`` has the wrong length or unknown names, or the config's names
-            have another order.
+        InputError: ``labels`` has a wrong length or an unknown name, or contradicts the order of
+            the config's names.
         ModelError: it is unknown which class is entailment.
     """
     count = config.num_labels
@@ -81,7 +81,8 @@ def label_order(
 
 
 def _classes(names: Sequence[str]) -> list[Label] | None:
-    """The classes of these names; ``None`` if one is unknown or repeated, or none is entailment."""
+    """The classes with these names; ``None`` if a name is unknown or repeated, or if entailment is
+    missing."""
     labels = [NAMES.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
               for name in names]
     known = [label for label in labels if label is not None]

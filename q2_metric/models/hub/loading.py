@@ -1,7 +1,7 @@
-"""Loading torch models: devices, precisions, and clear errors.
+"""Loads torch models: chooses device and precision, and turns failures into clear errors.
 
-torch and transformers are imported inside the functions, so that importing this module
-needs neither.
+torch and transformers are imported inside the functions, so this module can be imported without
+them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COMMIT = 8
 
 DEVICE_FAULTS = ("not compiled with cuda", "cuda error", "nvidia driver", "cuda driver",
                  "linked with support for mps", "mps backend")
-"""Parts of torch's errors about a missing device, in lower case."""
+"""Parts of torch's error messages about a missing device, in lower case."""
 OLDEST = (5, 1)
 """Minimum version of transformers."""
 
@@ -57,7 +57,7 @@ OLDEST = (5, 1)
 class LoadedModel:
     """A tokenizer and a model in evaluation mode, on their device.
 
-    ``name`` is the folder, or the Hub name with its commit. It is part of signatures.
+    ``name`` is the folder, or the Hub name with its commit. Signatures contain this name.
     """
 
     name: str
@@ -74,7 +74,7 @@ def require(feature: str) -> None:
 
     Raises:
         MissingExtra: one of them is not installed.
-        ModelError: transformers is too old; a Flan-T5 would give different scores.
+        ModelError: transformers is too old; with it, a Flan-T5 would give different scores.
     """
     for package in PACKAGES:
         try:
@@ -89,8 +89,8 @@ def require(feature: str) -> None:
 
 
 def limit_threads() -> None:
-    """Limits torch to one thread in a forked child. The other threads of its OpenMP pool do not
-    exist there, and torch would wait for them. DataLoader's workers have the same limit."""
+    """Limits torch to one thread in a forked child. The threads of the parent's OpenMP pool do not
+    exist in the child, and torch would wait for them. DataLoader's workers have the same limit."""
     if forks.is_child():
         import torch
 
@@ -99,12 +99,12 @@ def limit_threads() -> None:
 
 
 def resolve_device(device: str = "auto") -> str:
-    """The device to run on: "cpu", "cuda", "cuda:1", "mps".
+    """The name of the device to run on: "cpu", "cuda", "cuda:1", "mps".
 
-    ``"auto"`` takes CUDA, then Apple's MPS, then the CPU.
+    ``"auto"`` takes the first that exists of CUDA, Apple's MPS and the CPU.
 
     Raises:
-        InputError: the device is unknown, or this machine does not have it.
+        InputError: the device is unknown, or this machine lacks it.
         MissingExtra: torch is not installed.
     """
     require(f"the device {device!r}")
@@ -135,7 +135,7 @@ def resolve_dtype(dtype: str = "float32") -> torch.dtype:
     """The torch dtype named "float32", "bfloat16" or "float16".
 
     Raises:
-        InputError: the name is another one.
+        InputError: the name is none of these.
     """
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
@@ -149,7 +149,7 @@ def resolve_dtype(dtype: str = "float32") -> torch.dtype:
 
 
 def load_config(name: str) -> Any:
-    """The model's transformers config, without its weights.
+    """Loads a model's transformers config, without the weights.
 
     Raises:
         MissingExtra: torch or transformers is not installed.
@@ -165,13 +165,13 @@ def load_config(name: str) -> Any:
 
 
 def check_models(models: Sequence[str]) -> None:
-    """Checks that all of these models exist and may be read, before any is downloaded.
+    """Checks that all these models exist and may be read, before any model is downloaded.
 
-    The check is quick: it imports neither torch nor transformers.
+    The check is quick, because it imports neither torch nor transformers.
 
     Raises:
         MissingExtra: torch or transformers is not installed.
-        ModelError: a model does not exist, or has only pickles that may not be read.
+        ModelError: a model does not exist, or its only weights are pickles that may not be read.
     """
     check_packages(f"the model {models[0]!r}")
     for name in models:
@@ -189,10 +189,10 @@ def load_pretrained(
     attn_implementation: str | None = None,
     compile: bool = False,
 ) -> LoadedModel:
-    """Load a tokenizer and a model from the Hub or from a local folder.
+    """Loads a tokenizer and a model from the Hub or from a local folder.
 
-    Weights are read from safetensors. If a model has none, torch's weights-only reader reads its
-    pickle, provided that this is allowed (:mod:`q2_metric.models.hub.pickles`). Code that comes
+    Weights are read from safetensors. If a model has only a pickle, torch's weights-only reader
+    reads it, provided that this is allowed (:mod:`q2_metric.models.hub.pickles`). Code that comes
     with a model is never run. The Hub's service that converts pickles is not used, because
     transformers would send it the caller's token.
 
@@ -202,19 +202,20 @@ def load_pretrained(
         device: "auto", "cpu", "cuda", "cuda:N" or "mps".
         dtype: "float32", "bfloat16" or "float16".
         attn_implementation: transformers' name for the attention kernels ("eager", "sdpa",
-            "flash_attention_2", …); ``None`` for its own choice.
-        compile: whether to compile the model with ``torch.compile`` (the first batches
-            then take long).
+            "flash_attention_2", …); ``None`` lets transformers choose.
+        compile: if true, the model is compiled with ``torch.compile``. The first batches then take
+            long.
 
     Raises:
-        InputError: an unknown device or dtype.
+        InputError: the device or the dtype is unknown.
         MissingExtra: torch, transformers or a tokenizer's package is not installed.
-        ModelError: no such model, the Hub cannot be reached, the model is for another
-            task (its head would be random), it has no safetensors, or its tokenizer
-            gives no offsets.
+        ModelError: the model does not exist, the Hub cannot be reached, the model is for another
+            task (its head would be random), its weights may not be read, or its tokenizer gives no
+            character offsets.
     """
     place, kind = resolve_device(device), resolve_dtype(dtype)
-    # One quick request comes first, so an unreachable Hub costs one round of retries, not three.
+    # One quick request comes first. So an unreachable Hub costs one round of retries instead of
+    # three.
     config = load_config(name)
     import transformers
 
@@ -238,12 +239,12 @@ def load_pretrained(
     with _errors_about(name):
         model = model.to(place).eval()
     if compile:
-        model.compile(dynamic=True)  # lengths differ from batch to batch
+        model.compile(dynamic=True)  # lengths differ between batches
     return LoadedModel(_label(name, revision, dtype), tokenizer, model, place)
 
 
 def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
-    """A model's tokenizer, which must give the places of its tokens."""
+    """Loads a model's tokenizer, which must give the character offsets of its tokens."""
     from transformers import AutoTokenizer
     from transformers.utils.hub import cached_file
 
@@ -260,14 +261,15 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
 
 
 def _label(name: str, revision: str, dtype: str) -> str:
-    """The name of a model in signatures. It contains the commit and the precision, because both
+    """The name of a model in signatures. It contains the commit and the precision, because both can
     change scores."""
     whole = name if is_folder(name) else f"{parted(name)[0]}@{revision[:COMMIT]}"
     return whole if dtype == "float32" else f"{whole}-{dtype}"
 
 
 def _place(name: str) -> tuple[str, str]:
-    """The name for transformers, with ``~`` expanded, and the commit of a Hub name."""
+    """The model's name for transformers, with ``~`` expanded, and the commit if it is a Hub name.
+    """
     path = Path(name).expanduser()
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_absolute()
     if is_folder(name):
@@ -281,10 +283,10 @@ def _place(name: str) -> tuple[str, str]:
 
 
 def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) -> None:
-    """Refuses a model whose task layers would be initialised at random."""
+    """Raises an error if the model's task layers would be initialised at random."""
     inside = f"{model.base_model_prefix}."
     head = sorted(key for key in info.get("missing_keys", ()) if not key.startswith(inside))
-    if auto_class == "AutoModel":  # the pooled output of a bare encoder is not used
+    if auto_class == "AutoModel":  # a bare encoder's pooled output is not used
         head = [key for key in head if "pooler" not in key]
     if head:
         raise ModelError(
@@ -294,14 +296,15 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
 
 @contextlib.contextmanager
 def _errors_about(name: str) -> Iterator[None]:
-    """Turns any error that a library raises while it loads ``name`` into one clear line."""
+    """Turns any error that a library raises while it loads ``name`` into an error with one clear
+    line."""
     try:
         yield
     except ImportError as error:
         package = getattr(error, "name", None) or _package_named_in(str(error))
         raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
     except Exception as error:
-        # transformers, huggingface_hub, httpx and safetensors each raise their own kinds.
+        # transformers, huggingface_hub, httpx and safetensors each have error classes of their own.
         raise ModelError(f"{name}: {_reason(name, error)}") from error
 
 
@@ -311,7 +314,7 @@ def _package_named_in(message: str) -> str:
 
 
 def _reason(name: str, error: BaseException) -> str:
-    """Why a model could not be loaded, and what to do, in one line."""
+    """One line that says why a model could not be loaded, and what to do."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in chain:
@@ -351,7 +354,8 @@ def _reason(name: str, error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Turns off progress bars and advice while loading; the caller's settings are restored."""
+    """Turns off progress bars and advice during loading. Afterwards, the caller's settings are
+    restored."""
     hub: Any = import_module("huggingface_hub.utils")
     bars = not hub.are_progress_bars_disabled()
     noise: Any = sys.modules.get("transformers.utils.logging")
@@ -375,10 +379,10 @@ def _quiet() -> Iterator[None]:
 
 
 def check_finite(name: str, scores: Any) -> Any:
-    """Returns ``scores`` unchanged if all are finite.
+    """Returns ``scores`` unchanged if all of them are finite.
 
     Raises:
-        ModelError: the numbers are not finite, as happens to some models in float16.
+        ModelError: a score is NaN or infinite. This happens to some models in float16.
     """
     if not bool(scores.isfinite().all()):
         raise ModelError(f"{name}: its outputs are not finite numbers; use bfloat16 or float32")

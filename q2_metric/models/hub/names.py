@@ -1,6 +1,6 @@
-"""Names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``.
+"""Reads names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``.
 
-A Hub model stays at the commit in the local cache until another revision is requested. The loaded
+The commit of a Hub model in the local cache is used until another revision is requested. The loaded
 model, the signature and cached scores therefore all refer to the same commit.
 """
 
@@ -19,17 +19,18 @@ EXTRA = "torch"
 PACKAGES = ("torch", "transformers")
 
 CONFIG = "config.json"
-"""A file that every model has."""
+"""The name of a file that every model has."""
 
 WAIT = 60.0
-"""Seconds before an unreachable Hub is tried again, for any model."""
+"""Seconds for which an unreachable Hub is not tried again, for any model."""
 
 MOMENT = 4.0
-"""Seconds after which a Hub without an answer counts as unreachable."""
+"""Seconds without an answer after which the Hub counts as unreachable."""
 
 
 def parted(name: str) -> tuple[str, str | None]:
-    """A folder or Hub name, and the revision (branch, tag or commit) if one is given.
+    """Splits a model's name into folder or Hub name, and revision (branch, tag or commit; or
+    ``None``).
 
     >>> parted("owner/model@v1.0")
     ('owner/model', 'v1.0')
@@ -56,7 +57,7 @@ def check_packages(feature: str) -> None:
     for package in PACKAGES:
         try:
             installed = find_spec(package) is not None
-        except (ImportError, ValueError):  # it could not be imported before
+        except (ImportError, ValueError):  # an earlier import of the package failed
             installed = False
         if not installed:
             raise MissingExtra(feature, package, EXTRA)
@@ -64,10 +65,11 @@ def check_packages(feature: str) -> None:
 
 @cache
 def commit(name: str) -> str:
-    """The commit that a Hub name stands for locally. A missing config is downloaded.
+    """The commit in the local cache that a Hub name stands for. If the model's config is missing,
+    it is downloaded.
 
     Raises:
-        Exception: an error of huggingface_hub: there is no such model or revision, or the Hub
+        Exception: huggingface_hub raises it if there is no such model or revision, or if the Hub
             cannot be reached.
     """
     from huggingface_hub import try_to_load_from_cache
@@ -80,11 +82,12 @@ def commit(name: str) -> str:
 
 
 _unreachable: list[tuple[float, Exception]] = []
-"""Time and error of the last failure to reach the Hub; empty if it could be reached."""
+"""Time and error of the last failure to reach the Hub. The list is empty if the Hub could be
+reached."""
 
 
 def _downloaded(repository: str, revision: str | None) -> str:
-    """The config of a model, after a request to the Hub."""
+    """Requests a model's config from the Hub and returns the path of the downloaded file."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -103,8 +106,8 @@ def _downloaded(repository: str, revision: str | None) -> str:
 def _answers() -> bool:
     """Whether the Hub answers within :data:`MOMENT`, even with an error.
 
-    huggingface_hub itself tries for half a minute. A failing look-up of a name can take as long
-    and cannot be stopped, so it runs in a thread.
+    huggingface_hub itself tries for half a minute. A failing look-up of a host name can take as
+    long and cannot be stopped, so the request runs in a thread.
     """
     from huggingface_hub import constants, get_session
 
@@ -116,7 +119,7 @@ def _answers() -> bool:
         try:
             get_session().head(constants.ENDPOINT, timeout=MOMENT)
             answers.append(True)
-        except Exception as error:  # httpx has many kinds of errors
+        except Exception as error:  # httpx has many error classes
             name = type(error).__name__
             answers.append("Connect" not in name and "Timeout" not in name)
 

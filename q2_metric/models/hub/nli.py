@@ -1,4 +1,4 @@
-"""NLI cross-encoders: any sequence classification model that judges entailment."""
+"""NLI cross-encoders: sequence classification models that judge entailment."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from q2_metric.types import Verdict
 
 
 class TorchNli:
-    """Judges entailment with any sequence classification model trained on NLI; also a SCALE
+    """Judges entailment with any sequence classification model trained on NLI. SCALE can use it as
     backbone.
 
-    The order of the classes is given, or read from the model's config. Two-way models have
-    "entailment" and "not_entailment"; the probability of the latter counts as ``neutral``.
+    The order of the classes is given or read from the model's config. Two-way models have the
+    classes "entailment" and "not_entailment". The probability of "not_entailment" becomes that of
+    ``neutral``.
 
     Args:
         model: tokenizer and weights.
         labels: names of the logits in order; ``None`` reads them from the config.
-        known: the same, used if the config has only LABEL_0 … and no labels are given.
-        batch_size: windows in one batch; ``None`` takes as many as fit (see ``Batches``).
-        max_length: most tokens of premise and hypothesis together; ``None`` means the model's
+        known: names of the logits that are used if ``labels`` is ``None`` and the config has only
+            LABEL_0 …
+        batch_size: number of windows in one batch; ``None`` takes as many as fit (see ``Batches``).
+        max_length: maximum tokens of premise and hypothesis together; ``None`` means the model's
             limit.
 
     Raises:
-        InputError: the labels name no entailment class.
+        InputError: entailment is not among the labels.
         ModelError: the model does not say which of its classes is entailment.
     """
 
@@ -53,11 +55,11 @@ class TorchNli:
         self._order = label_order(model.name, model.model.config, labels, known)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (premise, hypothesis); equal pairs are judged once.
+        """A verdict for each (premise, hypothesis) pair. Equal pairs are judged once.
 
-        A premise that is too long for the model is read in windows that overlap by a quarter, and
-        the window with the highest P(entailment) counts. A hypothesis is cut only if it would fill
-        more than half of a window.
+        A premise that is too long for the model is read in windows that overlap by a quarter. The
+        verdict is that of the window with the highest P(entailment). A hypothesis is cut only if it
+        would fill more than half of a window.
         """
         asked = list(dict.fromkeys(pairs))
         tokenizer, limit = self._loaded.tokenizer, self.max_length // 2
@@ -75,7 +77,8 @@ class TorchNli:
         return [by_pair[pair] for pair in pairs]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """(start, end) characters of the model's tokens, without special tokens or blanks."""
+        """The character range (start, end) of each of the model's tokens, without special tokens
+        and blanks."""
         return token_offsets(self._loaded.tokenizer, text)
 
     def _run(self, batch: dict[str, Any]) -> list[Verdict]:

@@ -1,7 +1,8 @@
-"""Which models may be read from a pickle, although a pickle can contain code.
+"""Decides which models may be read from a pickle, although a pickle can contain code.
 
-The published models of the presets are trusted by name: torch's weights-only reader reads them,
-which runs no code from a pickle. The user must name any other model.
+The published models of the presets are trusted by name. torch's weights-only reader reads them, and
+it runs no code from a pickle. For any other model, the user must allow it by name
+(:data:`PICKLES`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from q2_metric.models.hub.names import commit, is_folder, parted
 from q2_metric.models.presets import published
 
 PICKLES = "Q2_ALLOW_PICKLES"
-"""Environment variable: a comma-separated list of models that may be read from a pickle."""
+"""Environment variable with a comma-separated list of models that may be read from a pickle."""
 
 SAFE = ("model.safetensors", "model.safetensors.index.json")
 
@@ -26,13 +27,14 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_weights(models: Iterable[str]) -> None:
-    """Checks that the weights of all models may be read, before any are downloaded.
+    """Checks that the weights of all models may be read, before any weights are downloaded.
 
-    One warning names the trusted models that have only pickles.
+    One warning names all trusted models that have only pickles.
 
     Raises:
-        PicklesRefused: some models have no safetensors and may not be read; the message names all.
-        Exception: an error of huggingface_hub: a model cannot be found.
+        PicklesRefused: some models have no safetensors and may not be read from a pickle; the
+            message names all of them.
+        Exception: huggingface_hub raises it if a model cannot be found.
     """
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     pickled = [name for name in dict.fromkeys(models)
@@ -50,7 +52,7 @@ _said: set[str] = set()
 
 
 def pickle_named(name: str) -> bool:
-    """Whether :data:`PICKLES` names the model as the user wrote it."""
+    """Whether :data:`PICKLES` contains the model's name, as the user wrote it."""
     return name in _named()
 
 
@@ -69,9 +71,9 @@ def may_read_pickle(name: str) -> bool:
 
 
 def is_cached(name: str) -> bool:
-    """Whether the local cache has complete weights of a Hub model that may be read.
+    """Whether the local cache has the complete weights of a Hub model, in a form that may be read.
 
-    Weights are downloaded last, so the other files are there too and no request is needed.
+    Weights are downloaded last. So the other files are in the cache too, and no request is needed.
     """
     if is_folder(name):
         return False
@@ -80,7 +82,7 @@ def is_cached(name: str) -> bool:
 
 
 def _weights_here(name: str, file: str) -> bool:
-    """Whether the cache has a file of weights, or the index of its parts and all the parts."""
+    """Whether the cache has a file of weights, or the index of its parts and all these parts."""
     from huggingface_hub import try_to_load_from_cache
 
     repository, revision = parted(name)[0], commit(name)
@@ -95,9 +97,10 @@ def _weights_here(name: str, file: str) -> bool:
 
 
 def has_safetensors(name: str) -> bool:
-    """Whether a model has its weights as safetensors: in its folder, in the cache or on the Hub.
+    """Whether a model's weights exist as safetensors, in its folder, in the cache or on the Hub.
 
-    If the Hub cannot be reached, the answer is yes, and loading reports the error.
+    If the Hub cannot be reached, the answer is yes, because loading the model will report the
+    error.
     """
     if is_folder(name):
         return any((Path(name).expanduser() / file).is_file() for file in SAFE)
@@ -119,6 +122,6 @@ def _listed(repository: str, revision: str) -> bool:
 
     try:
         files = HfApi().list_repo_files(repository, revision=revision)
-    except Exception:  # of huggingface_hub and httpx, of many kinds
+    except Exception:  # huggingface_hub and httpx raise many kinds of errors
         return True
     return any(file in files for file in SAFE)

@@ -1,7 +1,7 @@
-"""SentencePiece tokenizers that cut texts as SentencePiece does.
+"""Corrects SentencePiece tokenizers, so that they cut texts as SentencePiece does.
 
-transformers 5 rebuilds a tokenizer from the pieces of a SentencePiece model. Some of its classes
-lose the other settings of the model:
+transformers 5 rebuilds a tokenizer from the pieces of a SentencePiece model. Some of its tokenizer
+classes lose other settings of that model:
 
 - DeBERTa-v2 and v3 lose the normaliser, so that "…", "ﬁ" and "½" are unknown.
 - ALBERT starts a new word after every "." and "-", although its model has them as normal pieces.
@@ -16,24 +16,26 @@ from pathlib import Path
 from typing import Any
 
 USER_DEFINED = 4
-"""The type of pieces that the training of a SentencePiece model was told to keep whole."""
+"""The type of pieces that must be kept whole. They were given when the SentencePiece model was
+trained."""
 
 COMMA_CLASSES = ("AlbertTokenizer", "XLNetTokenizer")
-"""Tokenizers that separate a comma from the number before it ("1994," is "1994" and ",")."""
+"""Tokenizers that separate a comma from the number before it: "1994," becomes "1994" and ","."""
 COMMA_PENALTY = 100.0
-"""Subtracted from the score of a piece that ends in a digit and a comma (as transformers 4)."""
+"""Number that is subtracted from the score of a piece that ends in a digit and a comma, as in
+transformers 4."""
 
 State = dict[str, Any]
-"""A tokenizer in the format of ``tokenizer.json``."""
+"""The content of a ``tokenizer.json``."""
 
 
 def restore(tokenizer: Any, saved: str | None) -> None:
-    """Restores the settings that are in the files of a tokenizer but that its class has lost.
+    """Restores the settings of a tokenizer's files that the tokenizer's class has lost.
 
     Args:
         tokenizer: a loaded transformers tokenizer; it is changed in place.
-        saved: path of its ``tokenizer.json``, if there is one. That file already has the right
-            pieces.
+        saved: path of the tokenizer's ``tokenizer.json``, if there is one. That file already has
+            the right pieces.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or type(backend.model).__name__ != "Unigram":
@@ -58,7 +60,8 @@ def restore(tokenizer: Any, saved: str | None) -> None:
 
 
 def _sentencepiece_model(tokenizer: Any) -> Any:
-    """The parsed SentencePiece model of a tokenizer; ``None`` if it was not made from one."""
+    """The parsed SentencePiece model of a tokenizer; ``None`` if the tokenizer was not made from
+    one."""
     file = getattr(tokenizer, "vocab_file", None)
     if not isinstance(file, str) or not file.endswith(".model") or not Path(file).is_file():
         return None
@@ -83,8 +86,8 @@ def _charsmap(state: State) -> str | None:
 
 
 def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:
-    """Makes kept pieces normal pieces instead of special tokens, and separates commas from
-    numbers."""
+    """Makes pieces that must be kept whole normal pieces instead of special tokens, and separates
+    commas from numbers."""
     named = {str(special) for special in tokenizer.special_tokens_map.values()}
     kept = {piece.piece for piece in model.pieces if piece.type == USER_DEFINED} - named
     state["added_tokens"] = [
@@ -101,7 +104,8 @@ def _restore_pieces(tokenizer: Any, state: State, model: Any) -> None:
 
 
 def _ends_in_number_comma(piece: str) -> bool:
-    """
+    """Whether a piece ends in a digit and a comma.
+
     >>> [_ends_in_number_comma(piece) for piece in ("▁1994,", "a,", ",")]
     [True, False, False]
     """

@@ -1,4 +1,4 @@
-"""Questions from an encoder-decoder model (Q², section 2.1 and appendix A)."""
+"""Generates questions with an encoder-decoder model (Q², section 2.1 and appendix A)."""
 
 from __future__ import annotations
 
@@ -19,45 +19,47 @@ Decoding = Literal["beam", "greedy", "sample"]
 Reading = Literal["neighbours", "response"]
 
 BEAMS = 5
-"""Beams searched and questions returned (authors' code, get_questions_beam)."""
+"""Number of beams and of returned questions (authors' code, get_questions_beam)."""
 NO_REPEAT_NGRAM = 3
 TOP_K, TOP_P, SAMPLES = 50, 0.95, 5
-"""Nucleus sampling and questions returned (authors' code, get_questions_sample)."""
+"""Settings of nucleus sampling, and number of returned questions (authors' code,
+get_questions_sample)."""
 MAX_QUESTION = 128
-"""Longest question in tokens, the decoder's start token included (authors' code)."""
+"""Maximum tokens of a question, the decoder's start token included (authors' code)."""
 MAX_INPUT = 512
-"""Longest input in tokens; T5's training length."""
+"""Maximum tokens of an input. T5 was trained with this length."""
 
 CPU_TOKENS = 32_768
-"""Most tokens of a batch on a CPU, over all beams, input and output together: about 35 spans of
-short responses. (With T5-small, batches of 32 spans were faster than 16 and 64.)"""
+"""Maximum tokens of a batch on a CPU, over all beams, input and output together. This is about 35
+spans of short responses. (With T5-small, batches of 32 spans were faster than batches of 16 and
+64.)"""
 
 QUESTION_PREFIX = "question:"
 """The model by mrm8488 writes this before each question."""
 
 _JOINED = {" .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'", " n't": "n't", " 'm": "'m",
            " 's": "'s", " 've": "'ve", " 're": "'re"}
-"""Replacements in decoded texts by transformers 3, in its order."""
+"""Replacements in decoded texts, in the order in which transformers 3 makes them."""
 
 
 class Seq2SeqQuestions:
-    """Asks questions with an encoder-decoder model.
+    """Generates questions with an encoder-decoder model.
 
     Args:
         model: tokenizer and weights.
-        template: input format, a key of :data:`TEMPLATES`. ``None`` means "highlight" if the
-            tokenizer has ``<hl>``, otherwise "answer-context".
-        decoding: "beam" (5 beams, 5 questions), "greedy" (1 question) or "sample"
-            (top-k 50, top-p 0.95, 5 questions).
-        seed: seed of "sample". Each input is sampled alone, with a seed made of ``seed`` and its
-            text, so that the rest of the batch does not change its questions.
-        reading: what the model reads: the span's sentence with its "neighbours", or the whole
-            "response".
-        authors: decode questions as the authors' program does, which keeps repeated and empty
-            ones.
-        batch_size: spans in one batch ("sample" always takes one); ``None`` takes as many as fit
-            (see ``Batches``).
-        max_input: longest input in tokens; a longer text is cut around its span.
+        template: name of the input format, a key of :data:`TEMPLATES`. ``None`` means "highlight"
+            if the tokenizer has ``<hl>``, otherwise "answer-context".
+        decoding: "beam" (5 beams, 5 questions), "greedy" (1 question) or "sample" (top-k 50, top-p
+            0.95, 5 questions).
+        seed: seed of "sample". Each input is sampled alone, with a seed made of ``seed`` and the
+            input's text. So the other inputs of a batch do not change its questions.
+        reading: the text that the model reads: the span's sentence with its "neighbours", or the
+            whole "response".
+        authors: if true, questions are decoded as in the authors' program, which keeps repeated and
+            empty questions.
+        batch_size: number of spans in one batch; ``None`` takes as many as fit (see ``Batches``).
+            "sample" always takes one span.
+        max_input: maximum tokens of an input. A longer text is cut around its span.
 
     Raises:
         InputError: the template or the decoding is unknown.
@@ -105,11 +107,12 @@ class Seq2SeqQuestions:
         self._loaded = model
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        """Candidate questions for each span, best first, without repetitions.
+        """The candidate questions for each span, best first and without repetitions.
 
-        Spans with equal model inputs are asked about once. ``span.start`` is a position in the
-        response. If the span is not there, because it was found in a coreference-resolved text,
-        its first occurrence is used; without an occurrence, the span is put before the response.
+        If spans have equal model inputs, the model runs once for them. ``span.start`` is a position
+        in the response. A span that was found in a coreference-resolved text may not be there. Then
+        its first occurrence in the response is used. If it does not occur, the span is put before
+        the response.
         """
         if self.reading == "neighbours":
             spans = in_passages(spans)
@@ -124,9 +127,9 @@ class Seq2SeqQuestions:
         build = TEMPLATES[self.template]
         tokenizer = self._loaded.tokenizer
         whole = build(text, start, end)
-        if len(whole.encode()) < self.max_input:  # a token has at least one byte
+        if len(whole.encode()) < self.max_input:  # each token has at least one byte
             return whole
-        # The tokens of the template alone, and one for EOS, which is added later.
+        # Counts the tokens of the template alone, and one for EOS, which is added later.
         frame = len(token_ids(tokenizer, build(text[start:end], 0, end - start))) + 1
         lo, hi = around(raw_offsets(tokenizer, text), start, end, self.max_input - frame)
         if (lo, hi) != (0, 0):
@@ -134,7 +137,8 @@ class Seq2SeqQuestions:
         return build(text, start, end)
 
     def _without_marks(self, text: str, start: int, end: int) -> tuple[str, int, int]:
-        """The text and the span's place, without special tokens of the model in a user's text."""
+        """Removes the model's special tokens from a user's text. Returns the text and the span's
+        new position."""
         before, answer, after = text[:start], text[start:end], text[end:]
         for mark in {HIGHLIGHT, *self._loaded.tokenizer.all_special_tokens}:
             before, answer, after = (part.replace(mark, "") for part in (before, answer, after))
@@ -192,10 +196,10 @@ class Seq2SeqQuestions:
 
 
 class _NoNan:
-    """Raises an error if the outputs of the first step are NaN.
+    """Raises an error if the model's outputs at the first decoding step are NaN.
 
-    Otherwise the model would write noise that looks like text. This happens in the encoder of some
-    models in half precision, so the first step shows it.
+    Otherwise the model would write noise that looks like text. NaN come from the encoder of some
+    models in half precision, so they appear at the first step.
     """
 
     def __init__(self, name: str) -> None:
@@ -209,7 +213,8 @@ class _NoNan:
 
 
 def _cache_name(model: Any) -> str:
-    """The keyword for the cache in ``generate`` of the installed transformers."""
+    """The name of the keyword argument of ``generate`` for the cache, in the installed
+    transformers."""
     known = inspect.signature(model.prepare_inputs_for_generation).parameters
     return "cache" if "cache" in known else "past_key_values"
 
@@ -218,7 +223,7 @@ def _beam_cache() -> Any:
     """A cache that does not copy the encoder's part when beams are reordered.
 
     All beams of a span read the same input, and beams are reordered only within a span. The
-    encoder's part is large for long inputs: copying it took a sixth of a batch's time on a CPU.
+    encoder's part is large for long inputs. Copying it took a sixth of a batch's time on a CPU.
     """
     from transformers import DynamicCache, EncoderDecoderCache
 
@@ -230,7 +235,8 @@ def _beam_cache() -> Any:
 
 
 def clean(texts: Sequence[str]) -> list[str]:
-    """Questions from decoded outputs, without prefix, outer blanks, empty and repeated ones.
+    """Removes prefixes and outer blanks from decoded questions, and drops empty and repeated
+    questions.
 
     >>> clean(["question: Who?", "Who?", " "])
     ['Who?']
@@ -240,8 +246,8 @@ def clean(texts: Sequence[str]) -> list[str]:
 
 
 def by_authors(texts: Sequence[str]) -> list[str]:
-    """Questions as in the authors' program, which leaves none out. Marks are joined to the word
-    before them, as in transformers 3.
+    """Cleans decoded questions as the authors' program does, without dropping any. Marks are joined
+    to the word before them, as in transformers 3.
 
     >>> by_authors(["question: Who does n't know , and why ?"])
     ["Who doesn't know, and why?"]
@@ -252,7 +258,7 @@ def by_authors(texts: Sequence[str]) -> list[str]:
 
 
 def place(span: Span) -> tuple[str, int]:
-    """The text to ask about, and the start of the span in it."""
+    """The text from which the question is made, and the start of the span in this text."""
     text, start = span.example.response, span.start
     if text[start : start + len(span.text)] == span.text:
         return text, start
@@ -263,7 +269,8 @@ def place(span: Span) -> tuple[str, int]:
 
 
 def around(offsets: Sequence[tuple[int, int]], start: int, end: int, limit: int) -> tuple[int, int]:
-    """The characters of at most ``limit`` tokens around ``[start, end)``; (0, 0) means all.
+    """The character range of at most ``limit`` tokens around the characters [start, end). (0, 0)
+    means the whole text.
 
     >>> around([(0, 1), (2, 3), (4, 5), (6, 7)], 4, 5, 2)
     (2, 5)

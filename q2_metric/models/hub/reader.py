@@ -1,7 +1,7 @@
 """Extractive question answering with a torch model (Q², section 2.2).
 
-The reference code chooses start and end independently and rebuilds the answer from sub-words.
-Here they are chosen together, and the answer is cut from the text.
+The authors' code chooses start and end independently, and rebuilds the answer from sub-words. This
+module chooses start and end together, and cuts the answer out of the text.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MAX_WINDOW = 384
 OVERLAP = 128
 MAX_QUESTION = 64
 MAX_ANSWER = 30
-"""Most tokens of a window, of the overlap of two windows, of a question and of an answer (from the
-SQuAD scripts)."""
+"""Maximum tokens of a window, of the overlap of two windows, of a question and of an answer (from
+the SQuAD scripts)."""
 MIN_WINDOW = 16
-"""The smallest window with room for a question, a context and the special tokens."""
+"""Minimum tokens of a window that has room for a question, a context and the special tokens."""
 
 
 class TorchReader:
@@ -35,12 +35,12 @@ class TorchReader:
 
     Args:
         model: tokenizer and weights.
-        threshold: an answer counts if its score, in logits, is more than this above that of "no
-            answer".
-        batch_size: windows in one batch; ``None`` takes as many as fit (see ``Batches``).
-        max_length: most tokens of a window; the model's own limit may be lower.
-        overlap: tokens that neighbouring windows of a long context share.
-        max_answer: longest answer in tokens.
+        threshold: an answer is returned if its score exceeds the score of "no answer" by more than
+            this, in logits.
+        batch_size: number of windows in one batch; ``None`` takes as many as fit (see ``Batches``).
+        max_length: maximum tokens of a window. The model's own limit may be lower.
+        overlap: number of tokens that neighbouring windows of a long context share.
+        max_answer: maximum tokens of an answer.
 
     Raises:
         InputError: a limit is too low.
@@ -69,11 +69,12 @@ class TorchReader:
         self._loaded = model
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """An answer for each (question, context); ``None`` if there is none.
+        """An answer for each (question, context) pair; ``None`` if there is no answer.
 
         Equal pairs are read once. A question is cut to 64 tokens, or to half a window if that is
-        less. An empty question or context has no answer. A long context is read in windows: the
-        answer is the best of all windows, and the score of "no answer" is the lowest of them.
+        less. With an empty question or context, there is no answer. A long context is read in
+        windows. The answer is the best answer of all windows, and the score of "no answer" is the
+        lowest of all windows.
         """
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
         limit = min(MAX_QUESTION, self.max_length // 2)
@@ -100,7 +101,7 @@ class TorchReader:
     def _read(
         self, window: EncodedPair, start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> tuple[Best, float]:
-        """A window's best answer, and its score of "no answer"."""
+        """The best answer of a window, and the window's score of "no answer"."""
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]

@@ -1,4 +1,4 @@
-"""Input formats of question generators: how the input marks the answer."""
+"""Input formats of question generators. They differ in how the input marks the answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ HIGHLIGHT = "<hl>"
 
 
 def answer_context(text: str, start: int, end: int) -> str:
-    """mrm8488/t5-base-finetuned-question-generation-ap, the paper's model.
+    """The format of mrm8488/t5-base-finetuned-question-generation-ap, the paper's model.
 
     >>> answer_context("A red dog.", 2, 5)
     'answer: red  context: A red dog.'
@@ -17,7 +17,7 @@ def answer_context(text: str, start: int, end: int) -> str:
 
 
 def highlight(text: str, start: int, end: int) -> str:
-    """lmqg's models: the answer between ``<hl>`` marks, the text around it unchanged.
+    """The format of lmqg's models: the text with the answer between ``<hl>`` marks.
 
     >>> highlight("A red dog.", 2, 5)
     'generate question: A <hl> red <hl> dog.'
@@ -26,7 +26,8 @@ def highlight(text: str, start: int, end: int) -> str:
 
 
 def highlight_spaced(text: str, start: int, end: int) -> str:
-    """valhalla's models: as :func:`highlight`, with a blank on both sides of each mark.
+    """The format of valhalla's models: like :func:`highlight`, with a blank on both sides of each
+    mark.
 
     >>> highlight_spaced("A red dog.", 2, 5)
     'generate question: A  <hl> red <hl>  dog.'

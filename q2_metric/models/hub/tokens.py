@@ -1,4 +1,5 @@
-"""Tokens of texts: their offsets, cutting to a length, and pairs in overlapping windows."""
+"""Works with the tokens of texts: their character offsets, cutting, and pairs in overlapping
+windows."""
 
 from __future__ import annotations
 
@@ -10,35 +11,36 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.loading import LoadedModel
 
 NO_LIMIT = 1_000_000
-"""A tokenizer without a length limit reports a number far above this."""
+"""A tokenizer without a length limit reports a number far above this one."""
 
 DEFAULT_WINDOW = 512
-"""Tokens of a window if neither tokenizer nor config names a limit (T5, BERT: 512)."""
+"""Number of tokens of a window if neither tokenizer nor config has a limit (T5, BERT: 512)."""
 
 SEGMENTED = frozenset({"funnel", "xlnet"})
-"""Model types that read segments although their config does not count them."""
+"""Types of models that read segments although their config does not say so."""
 _NOT_INPUTS = frozenset({"offset_mapping", "overflow_to_sample_mapping"})
 
 
 def has_segments(config: Any) -> bool:
-    """Whether a model reads ``token_type_ids``, which say to which of two texts a token belongs.
+    """Whether a model reads ``token_type_ids``, which say for each token to which of two texts it
+    belongs.
 
-    Some tokenizers of transformers 5 (ALBERT, XLNet, RemBERT …) do not make them although the
-    model needs them: without them it reads both texts as one.
+    Some tokenizers of transformers 5 (ALBERT, XLNet, RemBERT …) do not make these ids although the
+    model needs them. Without the ids, the model reads both texts as one.
     """
     segments = getattr(config, "type_vocab_size", None) or 0
     return segments > 1 or config.model_type in SEGMENTED
 
 
 def window_size(loaded: LoadedModel) -> int:
-    """The most tokens that the model can read at once, special tokens included."""
+    """The maximum number of tokens that the model can read at once, special tokens included."""
     config, limits = loaded.model.config, []
     announced = getattr(loaded.tokenizer, "model_max_length", NO_LIMIT)
     if announced < NO_LIMIT:
         limits.append(int(announced))
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
-        # RoBERTa models count positions from padding_idx + 1, so 514 positions hold 512 tokens.
+        # RoBERTa counts positions from padding_idx + 1, so 514 positions hold 512 tokens.
         offset = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
         limits.append(positions - offset)
     return min(limits) if limits else DEFAULT_WINDOW
@@ -52,7 +54,7 @@ def token_ids(tokenizer: Any, text: str) -> list[int]:
 
 
 def many_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
-    """:func:`token_ids` of several texts, in one call."""
+    """Like :func:`token_ids`, for several texts in one call."""
     if not texts:
         return []
     encoded = tokenizer(
@@ -63,7 +65,8 @@ def many_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """(start, end) characters of the text's tokens, without blanks and blank tokens.
+    """The character range (start, end) of each token, without blanks. Tokens of only blanks are
+    left out.
 
     >>> token_offsets(roberta, "a dog")  # its second token is " dog"  # doctest: +SKIP
     [(0, 1), (2, 5)]
@@ -73,7 +76,7 @@ def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
 
 
 def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """(start, end) characters of all tokens of the text, blank tokens included."""
+    """The character range (start, end) of each token, including tokens of only blanks."""
     encoded = tokenizer(
         text,
         add_special_tokens=False,
@@ -86,7 +89,7 @@ def raw_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """``(start, end)`` without the blanks at either end of ``text[start:end]``.
+    """Moves start and end inwards, so that ``text[start:end]`` has no blanks at its ends.
 
     >>> trim("a dog", 1, 5)
     (2, 5)
@@ -113,9 +116,9 @@ def cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[str]:
 class EncodedPair:
     """Model inputs for one pair of texts, or for a part of its longer text.
 
-    ``item`` is the pair's index. ``inputs`` holds the tokenizer's outputs by name, lists of equal
-    length. ``offsets[i]`` are the characters of token ``i`` in the longer text, without blanks;
-    ``None`` if the token is not of that text.
+    ``item`` is the pair's index. ``inputs`` maps the names of the tokenizer's outputs to lists of
+    equal length. ``offsets[i]`` is the character range of token ``i`` in the longer text, without
+    blanks. It is ``None`` if the token does not belong to that text.
     """
 
     item: int
@@ -131,21 +134,23 @@ def encode_pairs(
     max_length: int,
     overlap: int,
 ) -> list[EncodedPair]:
-    """Encodes pairs of texts; a longer text is cut into overlapping windows.
+    """Encodes pairs of texts. If a pair is too long, one of its texts is cut into overlapping
+    windows.
 
     Args:
         loaded: tokenizer and model.
         pairs: the texts, in the model's order.
-        long: which text of a pair may be cut into windows (0 or 1). The other one must leave room
-            for it.
-        max_length: most tokens of a window, special tokens included.
-        overlap: tokens that two neighbouring windows share, at most half of the room.
+        long: index of the text of each pair that may be cut into windows (0 or 1). The other text
+            must leave room for it.
+        max_length: maximum tokens of a window, special tokens included.
+        overlap: number of tokens that neighbouring windows share, at most half of the window's
+            room.
     """
     tokenizer = loaded.tokenizer
     specials = tokenizer.num_special_tokens_to_add(pair=True)
     short = {pair[1 - long]: 0 for pair in pairs}
     short = {text: len(ids) for text, ids in zip(short, many_ids(tokenizer, [*short]), strict=True)}
-    # Pairs with the same stride are encoded in one call; usually all pairs have the same.
+    # Pairs with the same stride are encoded in one call. Usually, all pairs have the same stride.
     by_stride: dict[int, list[int]] = {}
     for item, pair in enumerate(pairs):
         room = max_length - specials - short[pair[1 - long]]

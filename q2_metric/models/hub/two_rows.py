@@ -16,7 +16,8 @@ def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
     """The first token of each answer that is not a special token (such as BOS).
 
     Raises:
-        ModelError: the model knows no token of an answer, or both answers begin with the same one.
+        ModelError: an answer has no token that the model knows, or both answers begin with the same
+            token.
     """
     tokenizer = loaded.tokenizer
     first = []
@@ -50,8 +51,9 @@ def decoder_start(loaded: LoadedModel) -> int:
 def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
     """A copy of ``model`` whose output head has only the given rows of the vocabulary.
 
-    It shares all other weights with ``model``, which is not changed. It also keeps the model's own
-    code before the head: T5 scales its output if the head is tied to the embeddings.
+    The copy shares all other weights with ``model``, which is not changed. It also keeps the
+    model's own code before the head, because T5 scales its output if the head is tied to the
+    embeddings.
     """
     import torch
 
@@ -62,12 +64,13 @@ def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
     if full.bias is not None:
         head.bias = torch.nn.Parameter(full.bias.detach()[chosen], requires_grad=False)
     view = copy.copy(model)
-    # A shallow copy shares these dictionaries; without copies the new head would change ``model``.
+    # A shallow copy shares these dictionaries. They are copied, because the new head would
+    # otherwise change ``model``.
     view._modules = dict(model._modules)
     view._buffers = dict(model._buffers)
     view.set_output_embeddings(head)
     if getattr(model, "_compiled_call_impl", None) is not None:
         view.compile(dynamic=True)  # the copied compiled call would still run ``model``
-    if "final_logits_bias" in view._buffers:  # BART adds it to the logits
+    if "final_logits_bias" in view._buffers:  # BART adds it to its logits
         view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]
     return view

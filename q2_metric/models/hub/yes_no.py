@@ -1,4 +1,4 @@
-"""Entailment by a Yes/No question to an encoder-decoder model, as in SCALE."""
+"""Judges entailment by a Yes/No question to an encoder-decoder model, as in SCALE."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from q2_metric.text.windows import authors_windows, window_bounds
 from q2_metric.types import Verdict
 
 MAX_INPUT = 2048
-"""Longest prompt in tokens, as in MiniCheck's code. (T5 has no limit.)"""
+"""Maximum tokens of a prompt, as in MiniCheck's code. (T5 has no limit.)"""
 MIN_INPUT = 64
-"""The lowest limit with room for the prompt's own words, a sentence and a chunk."""
+"""Minimum value of ``max_length``. It leaves room for the prompt's own words, a sentence and a
+chunk."""
 
 
 class YesNoEntailment:
-    """SCALE's backbone: an encoder-decoder model asked a Yes/No question.
+    """SCALE's backbone: asks an encoder-decoder model a Yes/No question.
 
-    P(entailment) is the softmax over the first tokens of the two answers at the first decoder
-    step. It takes one forward pass and two rows of the output head.
+    P(entailment) is the probability of "Yes" in the softmax over the first tokens of the two
+    answers, at the first decoder step. This takes one forward pass and two rows of the output head.
 
     Args:
-        model: tokenizer and weights (left unchanged).
-        prompt: a key of :data:`PROMPTS`, or a :class:`Prompt`.
-        batch_size: prompts in one batch; ``None`` takes as many as fit (see ``Batches``).
-        max_length: longest prompt in tokens. Longer chunks are read in windows.
+        model: tokenizer and weights. They are not changed.
+        prompt: a :class:`Prompt`, or its name in :data:`PROMPTS`.
+        batch_size: number of prompts in one batch; ``None`` takes as many as fit (see ``Batches``).
+        max_length: maximum tokens of a prompt. Longer chunks are read in windows.
 
     Raises:
         InputError: the prompt is unknown, or ``max_length`` is below 64.
@@ -63,11 +64,11 @@ class YesNoEntailment:
         self._model = with_head_rows(model.model, answer_ids(model, prompt))
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """A verdict for each (chunk, sentence); P("No") is ``neutral``.
+        """A verdict for each (chunk, sentence) pair. Its ``neutral`` is P("No").
 
         Equal pairs are judged once. A chunk that is too long is read in windows that overlap by a
-        quarter, and the window with the highest P(entailment) counts. A sentence is cut if it
-        would fill more than half of the prompt.
+        quarter. The verdict is that of the window with the highest P(entailment). A sentence that
+        would fill more than half of the prompt is cut.
         """
         asked = list(dict.fromkeys(pairs))
         parts = self._clean(asked)
@@ -84,11 +85,12 @@ class YesNoEntailment:
     def judge_long(
         self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
     ) -> list[Verdict]:
-        """A verdict for each (document, sentence), from the best chunk, cut as in scale-score.
+        """A verdict for each (document, sentence) pair: that of the best chunk. Chunks are cut as
+        in scale-score.
 
         ``chunk_size`` is the length of the whole prompt in tokens, EOS included. The windows over
-        the document's tokens are those of :func:`authors_windows`. A sentence that leaves no room
-        for a step is cut to half of ``chunk_size`` (scale-score fails on it).
+        the document's tokens are those of :func:`authors_windows`. If a sentence leaves no room for
+        the document, it is cut to half of ``chunk_size`` (scale-score fails on such a sentence).
 
         Raises:
             InputError: the prompt's own words leave no room in ``chunk_size``.
@@ -112,7 +114,7 @@ class YesNoEntailment:
         rows: Sequence[Row],
         items: Sequence[int],
     ) -> list[Verdict]:
-        """The verdict of each pair. ``rows`` are the prompts, and ``items`` the index of each in
+        """The verdict of each pair. ``rows`` are the prompts. ``items`` has each prompt's index in
         ``asked``, the pairs without repetitions."""
         best = best_verdicts(items, self.batches.run(rows, self._run), len(asked))
         by_pair = dict(zip(asked, best, strict=True))
@@ -121,7 +123,7 @@ class YesNoEntailment:
     def _authors_rows(
         self, document: str, body: list[int], sentence: str, chunk_size: int, overlap: float
     ) -> list[Row]:
-        """The prompts for a document with the tokens ``body``."""
+        """The prompts for a document. ``body`` has the document's tokens."""
         sentence = self._without_specials(sentence)
         before, between, after = self._prompt.parts()
         if len(body) < chunk_size:
@@ -142,11 +144,12 @@ class YesNoEntailment:
         )
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """(start, end) characters of the model's tokens, without special tokens or blanks."""
+        """The character range (start, end) of each of the model's tokens, without special tokens
+        and blanks."""
         return token_offsets(self._loaded.tokenizer, text)
 
     def _clean(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The pairs without special tokens; very long sentences are cut."""
+        """The pairs without special tokens. Very long sentences are cut."""
         chunks = [self._without_specials(chunk) for chunk, _ in pairs]
         sentences = [self._without_specials(sentence) for _, sentence in pairs]
         limit = self.max_length // 2
@@ -154,7 +157,7 @@ class YesNoEntailment:
 
     def _windows(self, chunk: str, sentence: str) -> list[str]:
         """The prompts for the windows of a chunk that is too long for one prompt."""
-        # At the edges of a window, words may be cut into more tokens: leave room for two.
+        # At the edges of a window, a cut word can become more tokens. Room is left for two.
         frame = len(self._rows([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
         spans = raw_offsets(self._loaded.tokenizer, chunk)
         size = max(1, self.max_length - frame)
@@ -165,7 +168,8 @@ class YesNoEntailment:
         ]
 
     def _without_specials(self, text: str) -> str:
-        """The text without special tokens of the model, which must not act as such."""
+        """The text without the model's special tokens, which would otherwise keep their special
+        meaning."""
         for mark in self._loaded.tokenizer.all_special_tokens:
             text = text.replace(mark, " ")
         return text

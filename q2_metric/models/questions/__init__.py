@@ -1,1 +1,1 @@
-"""Questions made by rule."""
+"""Makes questions by rules."""

@@ -35,9 +35,10 @@ def tidy(parts: Iterable[str]) -> str:
 
 
 def ask(tree: Tree, clause: Clause, gap: Gap, full: bool) -> str | None:
-    """The clause as a question about the gap; ``None`` if no form of "do" fits the verb.
+    """Turns a clause into a question about the gap; ``None`` if no form of "do" fits the verb.
 
-    ``full`` keeps clauses and asides that a short question leaves out (:func:`dropped`).
+    With ``full``, the question keeps clauses and asides that a short question leaves out
+    (:func:`dropped`).
     """
     verb = clause.verb
     inside = tree.below[verb.i] & ~gap.bits & ~clause.subject_bits & ~clause.auxiliary_bits
@@ -87,7 +88,7 @@ def opens_well(tree: Tree, before: Sequence[Word], verb: Word) -> bool:
 def subject_question(
     tree: Tree, clause: Clause, gap: Gap, rest: list[Word], moved: str
 ) -> str | None:
-    """A question for the subject, which keeps the word order ("Who founded Ford?")."""
+    """A question that asks for the subject. It keeps the word order ("Who founded Ford?")."""
     verb = clause.verb
     parts: list[str] = []
     carried = gap.wh.startswith(("how many", "whose", "what kind", "what year's"))
@@ -115,8 +116,8 @@ def subject_question(
 
 
 def echo_question(tree: Tree, clause: Clause, gap: Gap, rest: list[Word]) -> str | None:
-    """A question for a word inside the subject: "The symptoms of what are recurring?", or "What is
-    Paris the capital of?"."""
+    """A question that asks for a word inside the subject: "The symptoms of what are recurring?", or
+    "What is Paris the capital of?"."""
     subject = tree.members(clause.subject_bits & ~gap.bits)
     place = (gap.bits & -gap.bits).bit_length() - 1
     before = [word for word in subject if word.i < place]

@@ -1,4 +1,4 @@
-"""Questions that are not made from the span's clause."""
+"""Makes questions that do not use the span's clause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from q2_metric.models.questions.words import is_person
 
 
 def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
-    """The question for a comparative.
+    """The question whose answer is a comparative.
 
     For "bigger" in "Alaska is bigger than Texas" it is "How does Alaska compare to Texas?".
     """
@@ -30,7 +30,8 @@ def comparing_question(tree: Tree, clause: Clause, root: Word) -> str | None:
 
 
 def direct_questions(tree: Tree, root: Word, label: str) -> Iterator[str]:
-    """Questions for an example of a noun ("countries such as Peru") and for an apposition."""
+    """Questions whose answer is an example of a noun ("countries such as Peru") or an apposition.
+    """
     top = top_of(tree, root)
     head = tree.words[top.head]
     noun = tree.words[head.head]

@@ -1,4 +1,4 @@
-"""What a question asks for."""
+"""The gap that a question leaves in its clause."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What a question asks for.
+    """The gap that a question leaves in its clause, and how the question asks for it.
 
-    ``bits`` are the words that the question takes out of the clause. The question word ``wh``
-    comes first; if the gap is the ``subject``, the word order stays. ``after`` comes last
+    ``bits`` is the set of words that the question takes out of the clause. The question word ``wh``
+    comes first. If the gap is the ``subject``, the word order stays. ``after`` is put at the end
     ("besides red"). With ``echo``, the question word stands in the gap ("The symptoms of what are
     recurring?").
     """

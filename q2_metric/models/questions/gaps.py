@@ -1,4 +1,5 @@
-"""Finds the gaps that a span can leave in its clause: what a question asks for, and where."""
+"""Finds the gaps that a span can leave in its clause. A gap says which words a question asks for.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ from q2_metric.models.questions.words import about_person, is_age, plain_wh, wit
 def gaps(
     tree: Tree, clause: Clause, members: Sequence[Word], root: Word, label: str
 ) -> Iterator[Gap]:
-    """The ways to ask for the span ``members`` in its clause, best first."""
+    """The gaps that the span ``members`` can leave in its clause, best first."""
     text = spell(tree, members).lower()
     if tree.words[root.head].text in ("'s", "s") and root.dep in ("nummod", "compound", "amod"):
-        root = tree.words[root.head]  # "the 1980" of "the 1980's"
+        root = tree.words[root.head]  # "the 1980" in "the 1980's"
     top = top_of(tree, root)
     in_subject = bool(clause.subject_bits >> root.i & 1)
     if top.head == clause.verb.i and top.dep in ("nsubj", "nsubjpass"):
@@ -48,7 +49,7 @@ def gaps(
 
 
 def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps for the subject of the clause."""
+    """Gaps for a span that is the subject of the clause."""
     wh = with_part(tree, root, plain_wh(tree, root, label, text))
     if wh == "when":
         wh = "what"
@@ -62,7 +63,7 @@ def subject_gaps(tree: Tree, clause: Clause, root: Word, label: str, text: str) 
 def modifier_gaps(
     tree: Tree, clause: Clause, root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Gaps for a modifier of a noun; the question asks with the noun ("how many types")."""
+    """Gaps for a modifier of a noun. The question word stands with the noun ("how many types")."""
     noun = tree.words[top.head]
     if label == "NORP" and noun.dep == "attr" and about_person(tree, clause, noun):
         yield Gap("what nationality", phrase_bits(tree, noun))
@@ -80,7 +81,7 @@ def modifier_gaps(
 
 
 def echo_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps inside the subject, which only an echo question can ask for."""
+    """Gaps inside the subject. Only an echo question can ask for them."""
     if tree.words[top.head].lower in ("of", "for", "in", "from", "by", "about"):
         wh = plain_wh(tree, root, label, text)
         wh = "whom" if wh == "who" else wh
@@ -112,7 +113,7 @@ def adverbial_gaps(
 def object_gaps(
     tree: Tree, members: Sequence[Word], root: Word, top: Word, label: str, text: str
 ) -> Iterator[Gap]:
-    """Gaps for the object of the verb, or for the name that somebody is called by."""
+    """Gaps for the object of the verb, and for the name by which somebody is called."""
     wh = plain_wh(tree, root, label, text)
     whole = phrase_bits(tree, top)
     called = top.dep == "oprd"
@@ -123,7 +124,7 @@ def object_gaps(
         yield Gap(wh, whole, after=after)
     count = tree.child(root, ("nummod",))
     if count is not None and count.i < members[0].i and root.tag == "NNS":
-        # Only a part of "122 Pulitzer prizes" is asked for: "What has it won 122 of?"
+        # Only a part of "122 Pulitzer prizes" would be asked for: "What has it won 122 of?"
         yield Gap(wh, whole & ~tree.below[count.i], after="of")
     yield Gap(with_part(tree, root, wh), whole)
     kept = kept_modifiers(tree, top)
@@ -138,7 +139,7 @@ def is_mislabelled(root: Word, label: str) -> bool:
 
 
 def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
-    """Whether the span is cut out of a phrase: "tales" of "fairy tales", "bc" of "400 bc"."""
+    """Whether the span is only a part of a phrase: "tales" of "fairy tales", "bc" of "400 bc"."""
     if any(child.lower == "new" and child.i < members[0].i for child in tree.children[root.i]):
         return True
     torn = "nummod" if root.lower in ("bc", "ad") else "compound"
@@ -146,7 +147,7 @@ def is_torn(tree: Tree, members: Sequence[Word], root: Word) -> bool:
 
 
 def attribute_gaps(tree: Tree, clause: Clause, root: Word, top: Word, wh: str) -> Iterator[Gap]:
-    """Gaps for "it is SPAN"."""
+    """Gaps for a span after a form of "be": "it is SPAN"."""
     whole = phrase_bits(tree, top)
     if tree.child(clause.verb, ("expl",)):
         kept = kept_modifiers(tree, top)

@@ -1,4 +1,4 @@
-"""The words of a clause that a question about a gap leaves out."""
+"""Chooses the words of a clause that a question about a gap leaves out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from q2_metric.models.questions.nouns import own_phrase
 
 
 def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
-    """The words of the clause, besides the gap, that the question leaves out.
+    """The words of the clause, besides the gap, that the question leaves out, as bits.
 
-    ``full`` keeps later clauses, relative clauses and asides.
+    With ``full``, later clauses, relative clauses and asides are kept.
     """
     verb = clause.verb
     gone = 0
@@ -41,7 +41,8 @@ def dropped(tree: Tree, clause: Clause, gap: Gap, full: bool) -> int:
 
 
 def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
-    """Whether a question leaves out this dependent of the verb, which does not hold the gap."""
+    """Whether a question leaves out a dependent of the verb. The dependent does not contain the
+    gap."""
     before = child.i < clause.verb.i
     if child.dep == "advcl":
         return before or not full
@@ -51,7 +52,7 @@ def is_left_out(clause: Clause, child: Word, full: bool) -> bool:
 
 
 def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
-    """The words that are coordinated with a noun phrase that holds the gap.
+    """The words that are coordinated with the noun phrase that contains the gap, as bits.
 
     "It results in illness and cirrhosis of GAP" is asked as "it results in cirrhosis of GAP".
     """
@@ -82,5 +83,5 @@ def other_conjuncts(tree: Tree, verb: Word, gap: Gap) -> int:
             )
             article = tree.child(first, ("det",))
             if article is not None and tree.child(word, ("det", "poss")) is None:
-                gone &= ~(1 << article.i)  # "the capital and largest city" share theirs
+                gone &= ~(1 << article.i)  # "the capital and largest city": both nouns share "the"
     return gone

@@ -1,4 +1,4 @@
-"""Gaps for modifiers of a noun; the question keeps the rest of the noun phrase."""
+"""Finds gaps for modifiers of a noun. The question keeps the rest of the noun phrase."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from q2_metric.models.questions.gap import Gap
 
 AMOUNTS = frozenset(("MONEY", "PERCENT", "ORDINAL", "QUANTITY", "CARDINAL", "TIME"))
 AROUND = frozenset(("relcl", "acl", "appos", "conj", "cc", "preconj", "punct"))
-"""Dependents of a noun that the question about its modifier leaves out."""
+"""Dependencies of words that a question about a noun's modifier leaves out."""
 
 
 def modifier_gap(tree: Tree, root: Word, top: Word, label: str, text: str) -> Gap | None:
-    """A gap for a modifier of a noun; the question keeps the rest of the noun phrase.
+    """A gap for a modifier of a noun. The question keeps the rest of the noun phrase.
 
-    "three types of guitar": how many types of guitar; "ford's cars": whose cars.
+    For "three types of guitar", the question asks "how many types of guitar". For "ford's cars", it
+    asks "whose cars".
     """
     noun = tree.words[top.head]
     rest = _rest(tree, noun, top)
@@ -66,7 +67,8 @@ def _gone(tree: Tree, noun: Word, top: Word, rest: int) -> int:
 
 
 def _asked(noun: Word, top: Word, label: str) -> str:
-    """The question words for a modifier with this label; "" if it is not asked for."""
+    """The question words for a modifier with this label; "" if no question asks for such a
+    modifier."""
     if (
         top.dep == "nummod"
         and label in ("CARDINAL", "QUANTITY", "")

@@ -1,4 +1,4 @@
-"""Words that belong to a noun: coordination, examples, complements."""
+"""Finds the words that belong to a noun: coordination, examples, complements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from q2_metric.models.english.vocabulary import NOUN_TAGS
 
 
 def phrase_bits(tree: Tree, noun: Word) -> int:
-    """The words of a noun phrase, without clauses that are coordinated with it, as bits."""
+    """The words of a noun phrase as bits, without clauses that are coordinated with the phrase."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep == "conj" and is_verb(child):
@@ -26,7 +26,7 @@ def top_of(tree: Tree, root: Word) -> Word:
 def besides(tree: Tree, root: Word) -> str:
     """The text "besides X and Y", where X and Y are the other members of the span's coordination.
 
-    "" if the span is in no coordination of two to five nouns.
+    The text is "" if the span is not in a coordination of two to five nouns.
     """
     conjuncts = [top_of(tree, root)]
     while following := tree.child(conjuncts[-1], ("conj",)):
@@ -50,7 +50,8 @@ def besides(tree: Tree, root: Word) -> str:
 
 
 def own_phrase(tree: Tree, noun: Word) -> int:
-    """The words of a coordinated noun's phrase, without its next members and asides, as bits."""
+    """The words of the phrase of a coordinated noun, as bits. Asides and the nouns coordinated
+    after it are left out."""
     bits = tree.below[noun.i]
     for child in tree.children[noun.i]:
         if child.dep in ("cc", "conj", "relcl", "acl", "appos", "preconj", "advmod") or (
@@ -70,8 +71,8 @@ def is_example(tree: Tree, preposition: Word) -> bool:
 
 
 def kept_modifiers(tree: Tree, top: Word) -> int:
-    """The prepositional phrases that a question can keep after a noun ("for collectors"), as
-    bits."""
+    """The words of the prepositional phrases that a question can keep after a noun ("for
+    collectors"), as bits."""
     bits = 0
     for child in tree.children[top.i]:
         if child.dep == "prep" and child.i > top.i and child.lower not in ("of", "like", "as"):
@@ -80,7 +81,8 @@ def kept_modifiers(tree: Tree, top: Word) -> int:
 
 
 def has_complement(tree: Tree, noun: Word) -> bool:
-    """Whether the noun needs the words after it: "of ...", an infinitive or a close apposition."""
+    """Whether a noun cannot stand without the words after it: "of ...", an infinitive or a close
+    apposition."""
     for child in tree.children[noun.i]:
         infinitive = child.dep == "acl" and tree.words[child.i - 1].lower == "to"
         if infinitive and noun.lemma in ("ability", "right", "attempt", "tendency", "need"):

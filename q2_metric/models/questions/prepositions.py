@@ -1,4 +1,5 @@
-"""Gaps for the object of a preposition: when, where, or who and what with the preposition kept."""
+"""Finds gaps for the object of a preposition. The question asks when, where, or who or what with
+the preposition kept."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def prepositional_gaps(tree: Tree, root: Word, top: Word, label: str, text: str)
 
 
 def _around(tree: Tree, preposition: Word, holder: Word) -> int:
-    """The prepositional phrase and the adverb before it ("far back as 1272"), as bits."""
+    """The words of the prepositional phrase and of the adverb before it ("far back as 1272"), as
+    bits."""
     around = tree.below[preposition.i]
     if holder.tag == "RB" and holder.lower in ("back", "early", "far", "late", "long", "recently"):
         around |= tree.below[holder.i]  # "as far back as 1272"
@@ -93,7 +95,7 @@ def _place_gaps(tree: Tree, root: Word, top: Word, around: int, label: str) -> I
 
 
 def _object_gaps(tree: Tree, root: Word, top: Word, label: str, text: str) -> Iterator[Gap]:
-    """Gaps that ask who or what; the preposition keeps its place."""
+    """Gaps that ask who or what. The preposition keeps its place in the question."""
     preposition = tree.words[top.head]
     holder = tree.words[preposition.head]
     whole, after = tree.below[top.i], besides(tree, root)

@@ -6,10 +6,10 @@ A span is taken out of its clause, and the clause becomes a question about the g
                                [ it was created by GAP ]            the span's clause
     Who + was + it + created by                                     asked
 
-Only the nearest clause around the span is used, so that chit-chat ("i know that", "i'm not sure,
-but") stays out of the question. The kind of the span decides the question word. Its place decides
-the word order: a question for the subject keeps it ("Who founded Ford?"), and any other question
-puts the auxiliary, or "do", before the subject.
+Only the innermost clause around the span is used, so that chit-chat ("i know that", "i'm not sure,
+but") stays out of the question. The kind of the span decides the question word. The position of the
+span decides the word order. A question for the subject keeps the order of the clause ("Who founded
+Ford?"). Any other question puts the auxiliary, or a form of "do", before the subject.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ from q2_metric.text.normalise import normalise
 from q2_metric.types import Span
 
 MAX_QUESTIONS = 5
-"""Most candidates for one span (the paper's beam search returns 5)."""
+"""Maximum number of candidates for one span. The paper's beam search also returns 5."""
 MAX_WORDS = 30
-"""Longer questions are dropped, because their parse is rarely right."""
+"""Maximum number of words of a question. Longer questions are dropped, because their parse is
+rarely right."""
 _STUTTER = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 
 
 def is_sound(question: str, span: str) -> bool:
-    """Whether a question has 3 to :data:`MAX_WORDS` words, no repeated word, and not its answer."""
+    """Whether a question has 3 to :data:`MAX_WORDS` words, repeats no word, and does not contain
+    its answer."""
     asked, answer = normalise(question), normalise(span)
     length = len(question.split())
     return (
@@ -48,9 +50,9 @@ def is_sound(question: str, span: str) -> bool:
 
 
 def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[str]:
-    """Candidate questions for the words [first, last) of the sentence, best first.
+    """The candidate questions whose answer is the words [first, last) of the sentence, best first.
 
-    ``label`` is the entity type of these words ("" for none), and ``text`` how they are written.
+    ``label`` is the entity type of these words ("" for none), and ``text`` is their text.
     """
     members = tree.words[first:last]
     inside = range(first, last)
@@ -80,7 +82,7 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
         compared = comparing_question(tree, clause, root)
         return [compared] if compared and is_sound(compared, text) else []
     if not label and root.label not in ("CARDINAL", "ORDINAL"):
-        label = root.label  # "the us" is where, as "us" is
+        label = root.label  # "the us" is a place, like "us"
     for full in (False, True):
         for gap in gaps(tree, clause, members, root, label):
             question = ask(tree, clause, gap, full)
@@ -92,7 +94,8 @@ def questions(tree: Tree, first: int, last: int, label: str, text: str) -> list[
 class SyntacticQuestions:
     """The bundled question generator: it rearranges the clause around a span.
 
-    Pronouns get no question, nor do spans in questions, conditions, denials or fragments.
+    Pronouns get no question. Spans in questions, conditions, denials or fragments get no question
+    either.
     """
 
     name = "syntactic"
@@ -102,7 +105,7 @@ class SyntacticQuestions:
         self.parser = parser or default_parser()
 
     def generate(self, spans: Sequence[Span]) -> list[list[str]]:
-        """Candidate questions for each span, best first; the list may be empty."""
+        """The candidate questions for each span, best first. The list can be empty."""
         parses = self.parser.parse(
             [span.example.response for span in spans], [span.example.knowledge for span in spans]
         )

@@ -1,4 +1,4 @@
-"""Forms of verbs, and of "do", in questions."""
+"""The forms of verbs and of "do" that questions need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from q2_metric.models.english.tree import Word
 
 
 def do_form(verb: Word, plural: bool, subject: str) -> str | None:
-    """The form of "do" with the tense and number of the verb; ``None`` for other verb forms."""
+    """The form of "do" with the tense and number of the verb; ``None`` if the verb's form has none.
+    """
     if verb.tag in ("VBD", "VBN"):
         return "did"
     if verb.tag == "VBZ":
@@ -18,7 +19,8 @@ def do_form(verb: Word, plural: bool, subject: str) -> str | None:
 
 
 def third_person(verb: Word) -> str:
-    """The form of a verb after "who" or "what": the third person in the present tense."""
+    """The form of a verb after "who" or "what": the third person if the verb is in the present
+    tense."""
     if verb.tag != "VBP" or verb.lemma == "be":
         return verb.lower
     return third("have" if verb.lower == "'ve" else verb.lower)

@@ -24,12 +24,12 @@ def is_person(tree: Tree, root: Word, label: str) -> bool:
     if label:
         return label == "PERSON"
     if tree.child(root, ("nummod",)):
-        return False  # of "about 2 million people", the number is asked for
+        return False  # in "about 2 million people", the number is asked for
     return root.label == "PERSON" or root.lemma.lower() in PEOPLE
 
 
 def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
-    """The question word by the span alone: who, what, when or how."""
+    """The question word that the span alone suggests: who, what, when or how."""
     if is_person(tree, root, label):
         return "who"
     if AGE.search(text):
@@ -54,9 +54,10 @@ def plain_wh(tree: Tree, root: Word, label: str, text: str) -> str:
 
 
 def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool] | None:
-    """The question word for a time after a preposition, and whether it replaces the preposition.
+    """The question word for a time after a preposition, and whether this word replaces the
+    preposition.
 
-    ``None`` if the object is not a time.
+    ``None`` if the preposition's object is not a time.
     """
     if AGE.search(text):
         return ("at what age" if preposition == "at" else "how old"), True
@@ -80,7 +81,7 @@ def time_wh(preposition: str, text: str, span_is_date: bool) -> tuple[str, bool]
 
 
 def with_part(tree: Tree, root: Word, wh: str) -> str:
-    """The question word with the "of" phrase of a number ("how many of his opponents")."""
+    """The question word together with the "of" phrase of a number ("how many of his opponents")."""
     part = tree.child(root, ("prep",))
     if wh in ("how many", "how much", "what percentage") and part and part.lower == "of":
         return f"{wh} {spell(tree, tree.members(tree.below[part.i]))}"
