@@ -1,22 +1,22 @@
-"""What the plug-in wraps in ParlAI, and why.
+"""The functions of ParlAI that the plug-in wraps, and what each wrapper does.
 
 ParlAI 1.7.2 cannot register a metric. So functions of its classes are replaced by wrappers that
 call them. No installed file is changed, and :func:`install` wraps each function once.
 
-=====================================  ==================================================
-``FixedDialogTeacher.observe``         has knowledge and response together: scores are added
-``WorldLogger.write``                  explanations go into the world log
-``ParlaiParser.add_extra_args``,       the options, shown in ``--help``
+=====================================  =========================================================
+``FixedDialogTeacher.observe``         adds scores, because knowledge and response meet there
+``WorldLogger.write``                  writes explanations into the world log
+``ParlaiParser.add_extra_args``,       add our options, which ``--help`` then shows
 ``.add_world_args``
-``ParlaiParser.parse_args``,           errors of ours are one line at the command ``parlai``
-``ParlaiScript._run_from_…``           (and a mistyped metric is noticed before the run)
-``ParlaiParser._load_opts``            a preset beside a model that is not there is one line
-``params.modelzoo_path``               a zoo model that cannot be had is one line
-``eval_model``, ``TrainLoop._run_…``   the lines after a run: what was left out, and why
-``_save_eval_stats``                   the signatures in the file of ``--report-filename``
-``Opt.load_init``                      the presets ``-o q2/…``
-``lr_scheduler.optim``                 training on torch from 2.7 on
-=====================================  ==================================================
+``ParlaiParser.parse_args``,           show our errors as one line in the command ``parlai``;
+``ParlaiScript._run_from_…``           find mistyped metrics before the run
+``ParlaiParser._load_opts``            gives one line if a preset's model does not exist
+``params.modelzoo_path``               gives one line if a zoo model cannot be downloaded
+``eval_model``, ``TrainLoop._run_…``   print after a run what was left out, and why
+``_save_eval_stats``                   adds the signatures to the file of ``--report-filename``
+``Opt.load_init``                      finds the presets ``-o q2/…``
+``lr_scheduler.optim``                 makes training work on torch 2.7 and later
+=====================================  =========================================================
 """
 
 from __future__ import annotations

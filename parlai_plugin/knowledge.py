@@ -47,7 +47,8 @@ class KnowledgeFields:
 
 
 def pieces(value: object) -> list[str]:
-    """The texts in a field: a string, a list of strings, or a dict whose values are texts."""
+    """The texts in a field. The field holds a string, a list of strings, or a dict whose values are
+    texts."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
@@ -155,7 +156,7 @@ _PREPENDED = re.compile(r"__knowledge__.*?__endknowledge__\s*", re.DOTALL)
 
 
 class History:
-    """The turns before each response, oldest first, separately for each teacher."""
+    """The turns before each response, oldest first. Each teacher has its own history."""
 
     def __init__(self) -> None:
         self._turns: list[str] = []

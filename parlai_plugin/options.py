@@ -1,4 +1,4 @@
-"""The options ``--q2-…`` and the presets ``-o q2/…``."""
+"""Adds the options ``--q2-…`` and the presets ``-o q2/…`` to ParlAI."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
 
     Args:
         parser: ParlAI's parser.
-        scoring: also add the options that say how responses are scored.
+        scoring: also add the options that control scoring. The export needs only the others.
     """
     if "--q2-knowledge" in parser._option_string_actions:
         return

@@ -169,7 +169,7 @@ broken: set[str] = set()
 
 
 def _report_broken(name: str, error: Exception) -> None:
-    """Logs that a metric failed on all responses; the run continues without its numbers."""
+    """Logs that a metric failed on all responses. The run continues without its values."""
     broken.add(name)
     words = " ".join(str(error).split())
     logging.error(f"q2-metric: {name} failed and has no numbers here: "

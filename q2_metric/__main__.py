@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Runs the command. Ctrl-C gives one line and exit code 130, also during imports."""
+    """Runs the command. Ctrl-C, even during imports, prints one line and gives exit code 130."""
     try:
         from q2_metric.cli.main import main as command
     except KeyboardInterrupt:

@@ -1,13 +1,13 @@
 """The errors that users meet::
 
     Q2Error
-    |-- InputError        a row, file or argument is not what it should be (also ValueError)
+    |-- InputError        a row, file or argument is wrong (also ValueError)
     |   |-- BadRowError   a row that cannot be scored (only with q2 score --strict)
     |   `-- WriteError    a file cannot be written now, under any name (a full disk)
     |-- MissingExtra      an optional package is not installed (also ImportError)
     |-- ModelError        a model cannot be loaded or does not fit its role (also OSError)
     |   |-- BrokenModel   the model cannot be opened: damaged files, too little memory
-    |   `-- PicklesRefused  its weights exist only as a pickle, which was not allowed
+    |   `-- PicklesRefused  the weights exist only as a pickle, which was not allowed
     `-- DataError         a data set cannot be found or read (also OSError)
         `-- DownloadError a data set cannot be downloaded
 
@@ -30,7 +30,7 @@ class Q2Error(Exception):
 
 
 class InputError(Q2Error, ValueError):
-    """A row, a file or an argument is not what it should be."""
+    """A row, a file or an argument is wrong."""
 
 
 class BadRowError(InputError):
@@ -68,7 +68,7 @@ class ModelError(Q2Error, OSError):
 
 
 class BrokenModel(ModelError):
-    """A model that cannot be opened."""
+    """A model cannot be opened: its files are damaged, or there is too little memory."""
 
     fails_every_row = True
 

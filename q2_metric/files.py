@@ -80,7 +80,7 @@ def read_text(path: str | Path, wrong: type[Q2Error] = InputError) -> str:
 
 
 def json_problem(error: Exception) -> str:
-    """Why a text is not JSON, in a few words."""
+    """Says in a few words why a text is not JSON."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} at character {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)

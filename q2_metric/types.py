@@ -82,7 +82,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question whose answer in the response is ``span``."""
+    """A question about a response. Its answer in the response is ``span``."""
 
     span: Span
     text: str
@@ -283,7 +283,7 @@ class SpanFinder(Protocol):
 
 @runtime_checkable
 class QuestionGenerator(Protocol):
-    """Asks questions whose answer is a given span."""
+    """Writes questions whose answer is a given span."""
 
     name: str
 
@@ -379,7 +379,7 @@ class Stances(Protocol):
 
 @runtime_checkable
 class CoreferenceResolver(Protocol):
-    """Replaces mentions by their entity's first mention (Q² v1, appendix A)."""
+    """Replaces each mention by the first mention of the same entity (Q² v1, appendix A)."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""``q2 calibrate``: fits a threshold and a calibration to labelled responses."""
+"""``q2 calibrate`` fits a threshold and a calibration to labelled responses."""
 
 from __future__ import annotations
 

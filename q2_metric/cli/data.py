@@ -1,4 +1,4 @@
-"""``q2 data``: evaluation sets."""
+"""``q2 data`` lists, downloads and finds evaluation sets."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def ranked_row(ranked: Ranked) -> dict[str, Any]:
 
 
 def settings_of(options: dict[str, Any]) -> TrainSettings:
-    """The training settings of :data:`TRAIN_OPTIONS`."""
+    """Reads the training settings from the values of :data:`TRAIN_OPTIONS`."""
     from q2_metric.knowledge.training import TrainSettings
 
     names = ("rate", "epochs", "evaluate_every", "patience", "seed")
@@ -105,7 +105,7 @@ def settings_of(options: dict[str, Any]) -> TrainSettings:
 
 
 def reporter(task: str) -> Callable[[Progress, float], None]:
-    """A function that prints each evaluation on stderr."""
+    """A function that prints the result of each evaluation during a training on stderr."""
 
     def report(progress: Progress, value: float) -> None:
         click.echo(f"step {progress.step}: {task} {value:.4f} (best {progress.best:.4f} "

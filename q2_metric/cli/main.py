@@ -34,7 +34,7 @@ COMMANDS = {
 
 
 class Commands(Group):
-    """The commands of :data:`COMMANDS`."""
+    """The group of the commands in :data:`COMMANDS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *COMMANDS]

@@ -94,7 +94,10 @@ def _numbers(system: SystemScore) -> dict[str, str]:
 
 
 def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
-    """A table with a line for each value of a column: number of rows, and means of the metrics."""
+    """A table with a line for each value of a column.
+
+    A line contains the number of rows with this value and the means of the metrics.
+    """
     table = bare_table()
     table.add_column(_text(column), overflow="fold")
     names = list(dict.fromkeys(system.name for systems in groups.values() for system in systems))
@@ -118,7 +121,7 @@ def print_whole(screen: Console, table: Table) -> None:
 
 
 def print_presets(presets: Sequence[Preset]) -> None:
-    """Prints a block for each preset: description, needs, and the models of its stages."""
+    """Prints a block for each preset: description, needed packages, and the model of each stage."""
     from q2_metric.models.presets import Stage
 
     table = bare_table()
@@ -162,7 +165,7 @@ def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """Prints a table of texts, with its title above if it has one."""
+    """Prints a table of texts. A title, if given, is printed above the table."""
     table = bare_table()
     for name in titles:
         table.add_column(name, overflow="fold")  # a shortened id would be useless

@@ -15,7 +15,7 @@ class Labelled:
     """An example with a human judgement.
 
     ``consistent`` is true if people found the response supported by the knowledge. ``system`` names
-    the model that wrote it, if the set says so.
+    the model that wrote the response, if the set says so.
     """
 
     example: Example

@@ -41,7 +41,7 @@ class Supported:
 
 
 def read_screeneval(path: str | Path) -> list[Supported]:
-    """The sentences of a file, in order; ids are row numbers, from 0.
+    """The sentences of a file, in order. Their ids are row numbers, from 0.
 
     Raises:
         DataError: the file is missing or malformed.

@@ -60,10 +60,10 @@ def read_gold(path: Path | None = None) -> list[Example]:
 
 
 def read_selected(directory: Path | None = None) -> list[Labelled]:
-    """The 4 x 150 selected responses: for each system, the consistent ones first.
+    """The 4 x 150 selected responses. For each system, the consistent responses come first.
 
     Args:
-        directory: folder of ``dodeca_consistent.csv`` and its three siblings; the default is the
+        directory: folder of ``dodeca_consistent.csv`` and the three other files; the default is the
             downloaded set.
 
     Raises:

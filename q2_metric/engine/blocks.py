@@ -16,7 +16,8 @@ T = TypeVar("T")
 
 
 def characters(row: Row) -> int:
-    """The length of a row's response and knowledge; 0 for a row that cannot be scored."""
+    """The number of characters of a row's response and knowledge; 0 for a row that cannot be
+    scored."""
     return len(row.response) + len(row.knowledge) if isinstance(row, Example) else 0
 
 

@@ -1,4 +1,4 @@
-"""A metric whose scores are looked up before they are computed.
+"""A metric that looks its scores up in the cache before it computes them.
 
 All commands share the cache, so no score is computed twice.
 """

@@ -97,7 +97,7 @@ def connect(cluster: Cluster) -> Any:
 
 
 def _folder(ray: Any) -> str:
-    """A new folder for the files of a cluster that is started here; it is removed at exit."""
+    """A new folder for the files of a cluster that is started here. It is removed at exit."""
     # The folder holds sockets, whose paths must be short. TMPDIR may be too long.
     place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)
     folder, process = tempfile.mkdtemp(prefix="q2-ray-", dir=place), os.getpid()

@@ -43,7 +43,7 @@ class Groups:
                     groups[value].add(outcomes)
 
     def systems(self, signatures: Mapping[str, str]) -> Grouped:
-        """The scores of each group; groups are in the order of their names."""
+        """The scores of each group, by column and value. The groups are sorted by name."""
         return {
             column: {value: tuple(groups[value].systems(signatures).values())
                      for value in sorted(groups)}

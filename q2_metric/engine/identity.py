@@ -49,7 +49,7 @@ class Known(Protocol):
         ...
 
     def put(self, items: Mapping[str, Any]) -> None:
-        """Keeps values."""
+        """Keeps values under their keys."""
         ...
 
 

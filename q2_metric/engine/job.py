@@ -94,7 +94,7 @@ class LoadedJob:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The signatures by metric."""
+        """The signatures of the metrics, by metric."""
         signed = {metric.name: metric.signature for metric in self.metrics}
         if self.selector is None:
             return signed

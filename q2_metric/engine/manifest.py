@@ -2,14 +2,14 @@
 
 ``scores.jsonl.manifest.json`` lies beside a complete output. Its fields:
 
-    version      of q2-metric
+    version      version of q2-metric
     complete     true; false in the manifest of a run that has not finished
-    signatures   by column
+    signatures   signatures of the means, by column
     identities   what determines the scores, by metric (``engine/identity.py``)
     settings     other options that change the output
     files        for each: file, sha256 (null for standard input), rows, failed, columns
     date         when the run ended, in UTC
-    systems      for each file, what "q2 score --json" shows
+    systems      for each file, the values that "q2 score --json" shows
     output       SHA-256 of the output
 
 The manifest of a run that has not finished lies in its folder of parts (``engine/parts.py``).
@@ -46,7 +46,7 @@ def manifest(
     identities: Mapping[str, Identity],
     settings: Mapping[str, Any],
 ) -> Manifest:
-    """The manifest of a run before its first row.
+    """Builds the manifest of a run before its first row is read.
 
     Args:
         files: paths; files that can be read only once have no SHA-256.

@@ -157,10 +157,14 @@ class PartFiles:
         return InputError(f"{path}: was damaged; the same command scores its rows again")
 
     def copy(self, blocks: Iterable[tuple[int, int]], out: IO[bytes]) -> None:
-        """Writes the parts of these (file, block) pairs one after the other.
+        """Writes the lines of these parts to ``out``, one part after the other.
+
+        Args:
+            blocks: (file, block) of each part.
+            out: a file that is open for writing.
 
         Raises:
-            InputError: one of them is damaged.
+            InputError: a part is damaged.
         """
         for file, block in blocks:
             lines = self._lines(file, block)
@@ -170,7 +174,7 @@ class PartFiles:
 
     @property
     def manifest(self) -> Path:
-        """The path of the manifest of the parts' run."""
+        """The path of the manifest of the run that the parts belong to."""
         return self.folder / "manifest.json"
 
     @property
@@ -179,7 +183,7 @@ class PartFiles:
         return (self.folder / SWEPT).exists()
 
     def clear(self) -> None:
-        """Removes the files of a run; foreign files stay."""
+        """Removes the files of a run. Foreign files stay."""
         with suppress(FileNotFoundError):
             os.replace(self.manifest, self.folder / SWEPT)
         for file, block in self.done():

@@ -66,7 +66,7 @@ class FileResult:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> FileResult:
-        """The result that :meth:`as_json` wrote, without its speed."""
+        """Reads the result that :meth:`as_json` wrote. Its speed is not restored."""
         groups = {
             column: {value: _systems(scores) for value, scores in values.items()}
             for column, values in fields.get("groups", {}).items()

@@ -276,7 +276,7 @@ class JobRun:
                        groups=groups.systems(self.signatures))
 
     def _say_once(self, line: str) -> None:
-        """Notes how a file is read, unless an earlier file was read the same way."""
+        """Prints a note on how a file is read, unless an earlier file gave the same note."""
         how = line.partition(": ")[2]
         if how not in self._said:
             self._said.add(how)

@@ -58,7 +58,7 @@ def figures_in(folder: str | Path) -> list[Path]:
 
 
 def figures_of(name: str, folder: str | Path) -> list[Path]:
-    """The files that :func:`draw` may write for a report of this name."""
+    """The paths of all figures that :func:`draw` could write for a report of this name."""
     return [Path(folder) / f"{_stem(name)}_{kind}.{suffix}"
             for kind in DRAWINGS for suffix in SUFFIXES]
 

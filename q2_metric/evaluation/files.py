@@ -84,7 +84,7 @@ def read_json(path: str | Path) -> Report:
 
 
 def to_csv(report: Report) -> str:
-    """One line per figure: table, row, column, value, low, high (the ends of an interval).
+    """One line for each figure: table, row, column, value, low, high (the ends of an interval).
 
     Texts are escaped so that no spreadsheet runs them (:mod:`q2_metric.rows.spreadsheet`).
     """

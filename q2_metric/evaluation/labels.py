@@ -1,4 +1,4 @@
-"""Responses that people labelled, from a file of any format that ``q2 score`` reads.
+"""Reads responses that people labelled, from a file of any format that ``q2 score`` reads.
 
 A file is read only once, because it may be a pipe.
 """
@@ -44,7 +44,7 @@ def read_labelled(
 def read_scored(
     path: str | Path, column: str, label: str | None = None, form: str | None = None
 ) -> tuple[list[bool], list[float]]:
-    """The labels of a file and a column of numbers.
+    """Reads the labels of a file, and the numbers in one of its columns.
 
     Args:
         path, label, form: as for :func:`read_labelled`.

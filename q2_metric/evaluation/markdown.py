@@ -1,4 +1,4 @@
-"""Tables and reports as markdown."""
+"""Writes tables and reports as markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from q2_metric.evaluation.tables import Report, Table
 
 
 def to_markdown(report: Report, *, note: str = "") -> str:
-    """A page: title, note, facts, tables, signatures."""
+    """The report as a markdown page: title, note, facts, tables, signatures."""
     lines = [f"# {report.title}", ""]
     facts = dict(report.facts)
     command = facts.pop("command", "")

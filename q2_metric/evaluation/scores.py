@@ -175,7 +175,7 @@ def values(column: Sequence[ScoreSummary | None]) -> list[float]:
 
 
 class MetricSource(CachedMetric):
-    """Scores by one of our metrics, which is loaded only if the cache lacks a score."""
+    """Scores by one of our metrics. The metric is loaded only if the cache lacks a score."""
 
     def scores(self, examples: Sequence[Example], progress: Progress) -> list[ScoreSummary | None]:
         """The scores of all examples; each example is scored once."""

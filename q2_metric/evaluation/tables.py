@@ -48,7 +48,7 @@ class Table:
                 raise ValueError(f"{self.name}: {len(row)} cells for {len(self.columns)} columns")
 
     def shown(self) -> list[list[str]]:
-        """The cells as text."""
+        """The cells as text, row by row."""
         return [
             [show(cell, column.kind) for cell, column in zip(row, self.columns, strict=True)]
             for row in self.rows

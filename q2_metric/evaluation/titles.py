@@ -1,4 +1,4 @@
-"""The titles of metrics for people."""
+"""Titles of metrics that people read in tables and figures."""
 
 from __future__ import annotations
 

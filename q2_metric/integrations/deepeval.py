@@ -51,7 +51,7 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
         return self.judge.signature
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
-        """The score, in [0, 1].
+        """Scores a test case. Returns the score, in [0, 1].
 
         Raises:
             InputError: the test case has no context, or the metric fails on it.

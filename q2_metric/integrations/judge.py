@@ -165,7 +165,7 @@ def _item(item: Comparison | Judgement | Part) -> str:
 
 
 def split(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separates the keywords of the metrics from the others."""
+    """Separates the keywords of the metrics from all other keywords."""
     ours = {"preset", *known_keywords()}
     return (
         {name: value for name, value in keywords.items() if name in ours},

@@ -1,6 +1,7 @@
 """Groundedness, Q² or SCALE as a Python assertion of promptfoo.
 
-A file beside ``promptfooconfig.yaml`` needs one line, and the assertion names that file::
+Write a Python file beside ``promptfooconfig.yaml`` with the first line below. The assertion in
+``promptfooconfig.yaml`` names this file::
 
     from q2_metric.integrations.promptfoo import get_assert    # grounded.py
 

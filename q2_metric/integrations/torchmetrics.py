@@ -30,7 +30,7 @@ class GroundedMean(Metric):  # type: ignore[misc]
     {'knowledge_f1': tensor(1.)}
 
     Raises:
-        InputError: a metric or value is unknown.
+        InputError: a metric or the value of a keyword is unknown.
         ValueError: a keyword is unknown.
     """
 

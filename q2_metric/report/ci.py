@@ -79,7 +79,7 @@ def _line(case: Case) -> str:
 
 
 def _cell(text: str) -> str:
-    """The text, escaped so that it cannot end a table cell and Markdown does not format it."""
+    """The text, escaped so that it cannot end a table cell and is not formatted by Markdown."""
     escaped = html.escape(" ".join(text.split()))
     return re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", escaped)
 

@@ -49,7 +49,7 @@ class SystemValues:
     scores: dict[str, array[float]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], metrics: Iterable[str]) -> None:
-        """Adds a row; a missing score is kept as NaN."""
+        """Adds a row. A missing score is kept as NaN."""
         self.ids.append(row["id"])
         knowledge = row.get("knowledge")
         context = (knowledge, row.get("question"), *(row.get("history") or ()))
@@ -87,7 +87,7 @@ def match(first: SystemValues, second: SystemValues) -> tuple[How, list[tuple[in
 
 
 def _counts(column: SystemValues) -> bool:
-    """Whether the ids are the row numbers, as in the output for a file without ids."""
+    """Whether the ids of a system are only row numbers, as in the output for a file without ids."""
     return all(id_ == str(number) for number, id_ in enumerate(column.ids, start=1))
 
 

@@ -103,7 +103,7 @@ class Reliability:
 
 @cache
 def shipped() -> Reliability:
-    """The measurements of the bundled preset."""
+    """The shares that were measured for the bundled preset."""
     content = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
     return Reliability(
         content["signatures"],
@@ -116,7 +116,7 @@ def shipped() -> Reliability:
 
 
 def of_question(question: Mapping[str, Any]) -> str:
-    """The kind of a question's finding.
+    """The kind of the finding that a question gives.
 
     Args:
         question: an item of ``questions`` of the output.

@@ -65,7 +65,7 @@ class Gate:
     matched: int = 0
 
     def of(self, *outcomes: Outcome) -> list[Case]:
-        """The cases with these outcomes, the lowest score first."""
+        """The cases with these outcomes. Those with the lowest score come first."""
         cases = [case for case in self.cases if case.outcome in outcomes]
         return sorted(cases, key=lambda case: -1.0 if case.score is None else case.score)
 
@@ -77,7 +77,7 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether the gate passes. It fails if no response has a score."""
+        """Whether the gate passes. The gate fails if no response has a score."""
         known = not self.cases or any(case.score is not None for case in self.cases)
         return known and len(self.of("failed", "error")) <= self.allowed and not self.worse
 

@@ -104,7 +104,7 @@ _MADE_BY = b'<meta name="generator" content="q2-metric">'
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
-    """A page that shows a single response, for a frame in another page.
+    """A page that shows a single response. Other pages can show it in a frame.
 
     Args:
         row: row of the output, with its texts.

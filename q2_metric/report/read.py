@@ -205,7 +205,7 @@ def _unescaped(cell: object) -> object:
 
 
 def _no_claim(path: str) -> NoClaim:
-    """How the run counted responses that claim nothing; the default if this is unknown."""
+    """How the run counted responses that claim nothing; the default if the run does not say."""
     try:
         return check_no_claim(_setting(path, "no_claim"))
     except InputError:

@@ -32,7 +32,7 @@ class Spool:
 
 @contextmanager
 def spool() -> Iterator[Spool]:
-    """A spool in a temporary file.
+    """Yields a spool in a temporary file, which is removed at the end.
 
     Raises:
         WriteError: (also on writing) the folder for temporary files is full or cannot be

@@ -142,7 +142,7 @@ def _checkpoints(names: Sequence[str]) -> list[int] | None:
 
 
 def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
-    """Sorts checkpoints by number, or dated runs by day; other names keep their order.
+    """Sorts checkpoints by number, or dated runs by day. Other names keep their order.
 
     >>> in_order(["step-1000.jsonl", "step-1500.jsonl", "step-500.jsonl"])
     ['step-500.jsonl', 'step-1000.jsonl', 'step-1500.jsonl']
@@ -181,5 +181,5 @@ def curves(
 
 
 def places(runs: Sequence[SystemRun]) -> Iterator[int]:
-    """The index of each row's system."""
+    """The index of the system of each row."""
     return chain.from_iterable(repeat(place, run.rows) for place, run in enumerate(runs))

@@ -136,7 +136,7 @@ def _quoted(text: str) -> str:
 
 
 def supported(claim: Mapping[str, Any]) -> bool:
-    """Whether nothing speaks against a claim: it is supported, or was not checked."""
+    """Whether a claim is supported or was not checked, so that nothing speaks against it."""
     return claim["verdict"] in ("supported", "not checked")
 
 

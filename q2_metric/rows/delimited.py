@@ -1,4 +1,4 @@
-"""Reads csv and tsv tables; a stray quotation mark spoils only its own row."""
+"""Reads csv and tsv tables. A stray quotation mark makes only its own row unreadable."""
 
 from __future__ import annotations
 

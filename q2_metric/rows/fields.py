@@ -259,7 +259,7 @@ def output_row(
 
 
 def _number_passages(claims: Iterable[OutputRow], row: Example) -> None:
-    """Adds the number and id of each claim's passage, if the knowledge is a list of passages."""
+    """If the knowledge is a list of passages, adds the number and id of each claim's passage."""
     for claim in claims:
         if claim["passage_start"] is not None and (
                 place := row.passage_at(claim["passage_start"])) is not None:

@@ -48,7 +48,7 @@ def fields_of(records_read: Iterable[Record]) -> Iterator[tuple[str, Mapping[str
 
 
 def shown(path: str | Path) -> str:
-    """The name of a file in messages."""
+    """The name of a file as messages show it."""
     return "standard input" if str(path) == STDIN else str(path)
 
 

@@ -40,7 +40,8 @@ def read_parquet(file: IO[bytes], name: str) -> Iterator[Record]:
     """The rows of a file.
 
     Raises:
-        InputError: (on reading) the file is not parquet, is damaged, or unpacks to too much.
+        InputError: (on reading) the file is not parquet, is damaged, or unpacks to far more than
+            its size.
         MissingExtra: pyarrow is not installed.
     """
     pa, parquet = pyarrow()

@@ -165,7 +165,7 @@ _ROLES: Mapping[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class DialogueTurn:
-    """A turn of a dialogue; ``role`` is "" if the turn does not say who speaks."""
+    """A turn of a dialogue. ``role`` is "" if the turn does not say who speaks."""
 
     role: Role
     text: str

@@ -1,7 +1,7 @@
 """Scores responses and computes means: the code that commands and integrations share.
 
     ========================  =============================================================
-    room                      step
+    module                    step
     ========================  =============================================================
     :mod:`.texts`             turns the texts of a framework into examples
     :mod:`.scores`            decides which examples a metric scores, and scores them

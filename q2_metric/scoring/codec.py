@@ -32,7 +32,7 @@ _KINDS: Mapping[str, Callable[..., Any]] = {
 
 
 def to_json(score: Score) -> dict[str, Any]:
-    """A score as a JSON object, without its example; :func:`from_json` reads it back."""
+    """A score as a JSON object, without its example. :func:`from_json` reads the object back."""
     whole = _fields(score)
     del whole["example"]
     return {

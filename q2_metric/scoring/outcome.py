@@ -156,7 +156,7 @@ def row_numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> dict[str, flo
 
 
 def share_names(names: Iterable[str]) -> list[str]:
-    """The shares among the keys of :func:`row_numbers`, for these metrics."""
+    """The names of the shares that :func:`row_numbers` returns for these metrics."""
     nothing = Score(Example("", ""), None)
     keys = (key for name in names for key in numbers(nothing, name, NO_CLAIM))
     return [key for key in dict.fromkeys(keys) if key in SHARES]

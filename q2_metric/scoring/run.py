@@ -101,7 +101,7 @@ def claims(scored: Example, scores: Mapping[str, Score]) -> list[dict[str, Any]]
 
     Args:
         scored: the response with its knowledge.
-        scores: its scores by metric.
+        scores: the scores of the response, by metric.
     """
     return output_row(0, scored, scores, list(scores)).get("claims") or []
 

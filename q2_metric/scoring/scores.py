@@ -211,7 +211,7 @@ def score_rows(
 
 
 def _scores_chat(metric: Metric) -> bool:
-    """Whether a metric has scores for responses that claim nothing."""
+    """Whether a metric also scores responses that claim nothing."""
     return entry(metric.name).any_text or getattr(metric, "scores_all", False)
 
 

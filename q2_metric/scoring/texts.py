@@ -64,7 +64,7 @@ def check_column(values: object, where: str) -> list[Any]:
 
 
 def _several(value: object) -> TypeGuard[Iterable[Any]]:
-    """Whether a value is a sequence of values, and not a text, a mapping or a set."""
+    """Whether a value is a sequence of values rather than a text, a mapping or a set."""
     return isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Set))
 
 

@@ -1,4 +1,4 @@
-"""``q2 serve``: judge one answer in a browser, on this machine.
+"""``q2 serve`` shows a page that judges one answer in a browser, on this machine.
 
 =================  =====================================================================
 room               what it does

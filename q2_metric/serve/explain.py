@@ -1,4 +1,4 @@
-"""Scores one answer and returns the scores with their evidence. The models are loaded once."""
+"""Scores one answer and returns the scores with their evidence. Models are loaded once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Explainer:
         return output_row(0, example, scores, Layout(list(scores), texts=True))
 
     def page(self, row: dict[str, Any]) -> str:
-        """The page that explains a row of :meth:`row`, as in ``q2 report``."""
+        """The page that explains a row which :meth:`row` returned. It looks as in ``q2 report``."""
         return explanation(row, self.signatures)
 
 

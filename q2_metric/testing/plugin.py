@@ -14,7 +14,7 @@ MARKER = "groundedness"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marker."""
+    """Declares the marker, so that pytest does not warn about it."""
     config.addinivalue_line(
         "markers", f"{MARKER}(threshold=0.5, metric='groundedness', **settings): judges answers by "
         "their sources; deselect with -m 'not groundedness'")

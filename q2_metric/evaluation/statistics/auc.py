@@ -39,9 +39,9 @@ def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
 
 
 def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
-    """ROC-AUC with its 95 % bootstrap percentile interval over responses.
+    """ROC-AUC with its 95 % interval, from percentiles of a bootstrap over responses.
 
-    Resamples with only one class are drawn again.
+    A resample with only one class is drawn again.
     """
     labels, values = checked(truth, scores)
     drawn = resampled(
@@ -79,7 +79,7 @@ def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> Auc
 
 
 def _exchanged(labels: Bools, one: Floats, other: Floats) -> float:
-    """The p-value of the permutation test."""
+    """The p-value of the permutation test for the difference of two AUCs."""
 
     def difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
         # The permutation swaps values within a response, so the labels stay in place.

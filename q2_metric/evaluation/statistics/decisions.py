@@ -29,7 +29,7 @@ class Decisions:
 
 
 def detection(truth: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD) -> Decisions:
-    """How well ``score > threshold`` separates consistent from inconsistent responses."""
+    """Accuracy, precision and recall if ``score > threshold`` means consistent."""
     labels, values = checked(truth, scores)
     predicted = values > threshold
     precision, recall, _, _ = sklearn_metrics().precision_recall_fscore_support(

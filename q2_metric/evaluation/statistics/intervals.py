@@ -30,7 +30,7 @@ def around(value: float, drawn: Floats) -> Interval:
 
 
 def share_interval(hits: ArrayLike) -> Interval:
-    """A mean, for example of zeros and ones, with its 95 % bootstrap percentile interval.
+    """The mean of values, such as zeros and ones, with its 95 % bootstrap percentile interval.
 
     Raises:
         InputError: there is no value.

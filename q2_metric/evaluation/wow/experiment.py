@@ -1,7 +1,8 @@
 """Wizard of Wikipedia: the experiments of the Q² paper, for any metric.
 
-People annotated 1,088 responses: one of each of two systems in 544 contexts. The paper selected 600
-of them: 150 consistent and 150 inconsistent ones of each system. Two things differ from the paper:
+People annotated 1,088 responses: in each of 544 contexts, one response of each of two systems. The
+paper selected 600 of the responses: 150 consistent and 150 inconsistent ones of each system. These
+experiments differ from the paper in two ways:
 
 - The paper's random sample of responses is not published. Ours has 150 annotated responses of each
   system.

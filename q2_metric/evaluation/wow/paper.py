@@ -100,7 +100,8 @@ def absolute(
 
 
 def systems(annotated: Sequence[Labelled], scores: Scores) -> Table:
-    """Rank correlation of the scores of simulated systems with their quality (Q², table 4)."""
+    """Rank correlation between the mean scores of simulated systems and their quality (Q², table
+    4)."""
     good, bad = pairs(annotated)
     lines: list[tuple[Cell, ...]] = []
     for metric, column in scores.items():

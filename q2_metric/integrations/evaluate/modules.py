@@ -150,7 +150,7 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
         return result
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
-        """Adds responses and their knowledge; an empty batch adds nothing."""
+        """Adds responses and their knowledge. An empty batch adds nothing."""
         columns = {"predictions": predictions, "references": references, **self._more(kwargs)}
         rows = {name: _column(name, values) for name, values in columns.items()}
         sizes = {name: len(values) for name, values in rows.items()}

@@ -16,7 +16,7 @@ def lm_eval_path() -> None:
 
 
 def state() -> str:
-    """A line that says where the tasks are.
+    """A line that says in which folder the tasks are.
 
     Raises:
         MissingExtra: lm-evaluation-harness is not installed.

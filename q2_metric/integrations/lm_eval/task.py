@@ -1,4 +1,4 @@
-"""The task class behind the yaml files, and its few-shot sampler."""
+"""The task class that the yaml files name, and its few-shot sampler."""
 
 from __future__ import annotations
 

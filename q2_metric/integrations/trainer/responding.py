@@ -71,10 +71,10 @@ class TrainerResponder:
         return [everyone[i] for i in range(len(prompts))]
 
     def check(self, prompts: Sequence[Any]) -> None:
-        """Tokenises each prompt, to find errors before the first evaluation.
+        """Tokenises each prompt, so that errors are found before the first evaluation.
 
         Raises:
-            InputError: a prompt cannot be tokenised, or has no token for a decoder to continue.
+            InputError: a prompt cannot be tokenised, or a decoder's prompt has no token.
         """
         for index, prompt in enumerate(prompts):
             try:
