@@ -1,7 +1,7 @@
 """Q² and SCALE as metrics of ParlAI: ``parlai eval_model --metrics q2,scale``.
 
 ParlAI finds the plug-in by itself. It imports every module of ``parlai_internal.mutators`` and (for
-the command ``parlai``) of ``parlai_internal.scripts``. These are namespace packages, and this
+the command ``parlai``) of ``parlai_internal.scripts``. Both are namespace packages, and this
 project adds one module to each. Both modules call :func:`install`.
 
     scores.py      the lazy metric: collects responses, scores all of them when its value is read

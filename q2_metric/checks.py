@@ -66,7 +66,7 @@ class Setting:
 
 @cache
 def settings_of(kind: type) -> tuple[Setting, ...]:
-    """The fields of a settings dataclass as settings, in order."""
+    """A :class:`Setting` for each field of a settings dataclass, in order."""
     hints, words = get_type_hints(kind), _described(kind)
     return tuple(
         _setting(field, hints[field.name], words.get(field.name, ""))

@@ -2,8 +2,8 @@
 
 ``evaluate`` looks on the Hub, then in its cache of modules, and uses the newest script with the
 name. We put a script into the cache: one line that imports our class. If the name already belongs
-to another metric, its script stays, and a warning says so. Only this module depends on the layout
-of the cache. It imports no heavy package.
+to another metric, the script of the other metric stays, and a warning says so. Only this module
+depends on the layout of the cache. This module imports no heavy package.
 """
 
 from __future__ import annotations

@@ -358,7 +358,7 @@ class ClaimFinder(Protocol):
 @runtime_checkable
 class PersonalFilter(Protocol):
     def personal(self, questions: Sequence[str]) -> list[bool]:
-        """For each question, whether its subject is "I" or "you", or belongs to one of them."""
+        """For each question, whether its subject is "I", "you" or something that is theirs."""
         ...
 
 

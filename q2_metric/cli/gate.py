@@ -55,9 +55,10 @@ def gate(**options: Any) -> None:
     (To choose models, columns or settings, run q2 score.)
 
     Without --baseline, every response whose score is under --threshold fails. With --baseline, a
-    response fails only if it did not fail in the baseline too, or if it claims nothing now and had
-    a score in the baseline. The gate also fails if the mean fell: the 95 % interval of the paired
-    differences is below 0. Rows are matched by id, or by their knowledge, question and history.
+    response fails if its score is under --threshold now but was not in the baseline. It also fails
+    if it claims nothing now but had a score in the baseline. The gate also fails if the mean fell:
+    the 95 % interval of the paired differences is below 0. Rows are matched by id, or by their
+    knowledge, question and history.
 
     On GitHub Actions, the failures also appear as annotations and in the step summary.
 

@@ -39,11 +39,11 @@ def report(
     """Make one web page from the scores that q2 score --out wrote.
 
     Several systems, in several files or in one, are compared with the first, response by response.
-    With --systems COLUMN, the rows of each value of this column are one system (--systems model).
-    Rows are matched by id, or by their knowledge, question and history. Three or more files whose
-    names differ in one number are taken for checkpoints of a run. Three or more files of different
-    days are taken for dated runs. For both, the page shows a curve of each metric, and what changed
-    from one run to the next.
+    With --systems COLUMN, all rows with the same value in COLUMN form one system. Rows are matched
+    by id, or by their knowledge, question and history. Three or more files whose names differ in
+    one number are taken for checkpoints of a run. Three or more files of different days are taken
+    for dated runs. For both, the page shows a curve of each metric, and what changed from one run
+    to the next.
     """
     from q2_metric.files import STDIN, check_place
     from q2_metric.report.page import write_page

@@ -2,9 +2,10 @@
 
 A file is JSON with these columns:
 
-- ``convo``: a dialogue, as a list of utterances or as a text with one utterance per line; -
-``inferred_summary``: a sentence about the dialogue; - ``agg_label``: whether the dialogue supports
-the sentence; - ``rel_utt``: the indexes of the utterances that support the sentence.
+- ``convo``: a dialogue, as a list of utterances or as a text with one utterance per line;
+- ``inferred_summary``: a sentence about the dialogue;
+- ``agg_label``: whether the dialogue supports the sentence;
+- ``rel_utt``: the indexes of the utterances that support the sentence.
 
 If the file has ``original_convo``, that column is read in place of ``convo``, and ``rel_utt`` holds
 indexes of its lines. https://github.com/asappresearch/scale-score

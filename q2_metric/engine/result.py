@@ -14,14 +14,15 @@ from q2_metric.types import SystemScore
 class FileResult:
     """The result of a file.
 
-    - ``rows``: rows that were read; ``failed``: rows that could not be scored. - ``no_knowledge``:
-    rows with blank knowledge. They have no score, but are not failed rows. - ``columns``: the
-    column that was read for each field; empty for a file without rows. - ``resumed``: rows that an
-    earlier, interrupted run had finished. ``seconds`` leaves them out. - ``resumed_failed``: the
-    resumed rows that could not be scored. - ``blocks``: the number of rows of each block. -
-    ``groups``: the scores of the rows with the same value, by column and value. - ``looked_up``:
-    scores (one for each row and metric) that came from the cache. - ``verdict``: how many responses
-    have an unsupported claim.
+    - ``rows``: rows that were read; ``failed``: rows that could not be scored.
+    - ``no_knowledge``: rows with blank knowledge. They have no score, but are not failed rows.
+    - ``columns``: the column that was read for each field; empty for a file without rows.
+    - ``resumed``: rows that an earlier, interrupted run had finished. ``seconds`` leaves them out.
+    - ``resumed_failed``: the resumed rows that could not be scored.
+    - ``blocks``: the number of rows of each block.
+    - ``groups``: the scores of the rows with the same value, by column and value.
+    - ``looked_up``: scores (one for each row and metric) that came from the cache.
+    - ``verdict``: how many responses have an unsupported claim.
     """
 
     file: str

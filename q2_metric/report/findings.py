@@ -135,12 +135,15 @@ def of_question(question: Mapping[str, Any]) -> str:
 
 
 def of_sentence(sentence: Mapping[str, Any]) -> str:
-    """The kind of a claim's finding, by its support."""
+    """The kind of the finding about a claim. The claim's support determines the kind."""
     return _banded("sentence", sentence["support"], SENTENCE_EDGES)
 
 
 def of_fallback(row: Mapping[str, Any]) -> str:
-    """The kind of finding for a response without questions, by the score of the whole response."""
+    """The kind of the finding about a response without questions.
+
+    The score of the whole response determines the kind.
+    """
     return _banded("fallback", whole(row), SENTENCE_EDGES)
 
 

@@ -57,9 +57,9 @@ def groupings(
 ) -> list[Grouping]:
     """The columns by which the page can group rows.
 
-    A column qualifies if its values are short, and if there are at least two, fewer than rows, and
-    at most :data:`MOST` values. A column that a run was grouped by may also have a single value, or
-    a different value in each row.
+    The values of such a column are short. There are at least two different values, at most
+    :data:`MOST`, and fewer than rows. A column that a run was grouped by may also have a single
+    value, or a different value in each row.
 
     Args:
         runs: the systems.

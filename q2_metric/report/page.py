@@ -2,10 +2,13 @@
 
 The file contains the systems' scores and then the rows, as JSON. These scripts show them:
 
-- ``marks.js`` marks passages in texts; - ``explain.js`` shows a response with the evidence of its
-scores; - ``browse.js`` lists the responses; - ``agree.js`` shows agreement with people's labels; -
-``label.js`` keeps the reader's own labels, and saves rows; - ``groups.js`` compares the values of a
-column; - ``runs.js`` shows how the scores change over the checkpoints of a run.
+- ``marks.js`` marks passages in texts;
+- ``explain.js`` shows a response with the evidence of its scores;
+- ``browse.js`` lists the responses;
+- ``agree.js`` shows agreement with people's labels;
+- ``label.js`` keeps the reader's own labels, and saves rows;
+- ``groups.js`` compares the values of a column;
+- ``runs.js`` shows how the scores change over the checkpoints of a run.
 
 Rows wait on disk in a :class:`~q2_metric.report.spool.Spool` and are written one by one, so memory
 does not grow with the number of rows. Only a comparison of systems keeps all ids and scores in
@@ -172,9 +175,9 @@ def _verdicts(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[Verd
 
 
 def _named(shown: Sequence[str]) -> dict[str, Any]:
-    """The titles of the columns, and their metrics in the registry's order.
+    """For the columns ``shown``: their titles, and their metrics in the registry's order.
 
-    Each metric has its columns, with its main column first, and its kind of evidence.
+    For each metric, the result names its columns (the main column first) and its kind of evidence.
     """
     known = columns()
     names = [*(name for name in known if name in shown),

@@ -104,7 +104,7 @@ class RunSeries:
 
 
 def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
-    """The series that at least three runs form, or ``None``.
+    """The series over time that at least three runs form; ``None`` if they form no series.
 
     The runs are checkpoints, whose names differ in one number, or runs that ended on different
     days. They must be in this order (see :func:`in_order`).

@@ -1,4 +1,7 @@
-"""Reads .json: an array of rows, an object that contains such an array, or columns; also jsonl."""
+"""Reads .json files. The file may also be jsonl.
+
+It contains an array of rows, an object with such an array, or an object with columns.
+"""
 
 from __future__ import annotations
 

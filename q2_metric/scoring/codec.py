@@ -99,7 +99,8 @@ def from_json(example: Example, fields: Mapping[str, Any]) -> Score:
 
 
 def readable(value: Any) -> bool:
-    """Whether :func:`from_json` can read a value. A cache may contain values of other origin."""
+    """Whether :func:`from_json` can read a value. A cache may contain values that other code
+    stored."""
     try:
         from_json(Example("", ""), value)
     except (TypeError, KeyError, ValueError, AttributeError):

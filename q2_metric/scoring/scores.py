@@ -1,8 +1,7 @@
 """Decides which responses a metric scores, and scores them, for every metric and integration.
 
-The rule is applied here, for every registered metric, so authors of metrics need not apply it. A
-response that is blank, has no knowledge or claims nothing is not passed to the metric. Its score
-has a reason instead of a value.
+Authors of metrics need not decide this themselves. A response that is blank, has no knowledge or
+claims nothing is not passed to the metric. Its score has a reason instead of a value.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``q2 serve`` shows a page that judges one answer in a browser, on this machine.
 
 =================  =====================================================================
-room               what it does
+module             what it does
 =================  =====================================================================
 :mod:`.explain`    turns texts into an output row and its page; models stay loaded
 :mod:`.server`     the HTTP server: which requests it answers, and with which headers

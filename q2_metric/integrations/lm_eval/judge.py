@@ -1,4 +1,4 @@
-"""The tasks on which the evaluated model judges responses, beside our metrics."""
+"""Tasks on which the evaluated model judges given responses. Our metrics judge them too."""
 
 from __future__ import annotations
 

@@ -47,10 +47,11 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
 
     These values are logged, with ``prefix`` before their names:
 
-    - each of ``metrics``, in [0, 1]; with q2 also ``q2_no_nli``; - ``no_claim``, the share of
-    responses that claim nothing; ``empty``, the share of blank responses; - with q2: ``coverage``,
-    ``fallback`` and ``no_answer_rate``; - if rows have a gold response: ``f1`` (token F1) and
-    ``bleu`` (sacrebleu, of the corpus) against it.
+    - each of ``metrics``, in [0, 1]; with q2 also ``q2_no_nli``;
+    - ``no_claim``, the share of responses that claim nothing;
+    - ``empty``, the share of blank responses;
+    - with q2: ``coverage``, ``fallback`` and ``no_answer_rate``;
+    - if rows have a gold response: ``f1`` (token F1) and ``bleu`` (sacrebleu, of the corpus).
 
     A metric without a response to score is NaN, and NaN never makes a checkpoint the best. A
     warning is given if most responses claim nothing or have no valid question of Q²
