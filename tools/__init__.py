@@ -1,1 +1,1 @@
-"""Tools of the project beside the package; they are not installed."""
+"""Tools for the development of the package. They are not installed with it."""

@@ -21,17 +21,17 @@ CASES = {
     "Pages and pictures":
         ("speed_page", "gaming_page", "quoted", "report_page", "report_shot"),
 }
-"""The modules of this folder that can be run, by purpose."""
+"""The benchmarks, by purpose. Each is a module of this folder."""
 
 
 def about(case: str) -> str:
-    """The first line of a case's docstring; the case is not imported."""
+    """The first line of a benchmark's docstring. The benchmark is not imported."""
     source = (Path(__file__).parent / f"{case}.py").read_text(encoding="utf-8")
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
 def listing() -> str:
-    """All cases, with one line each."""
+    """A list of all benchmarks, one line each."""
     parts = [
         "\n".join([f"{kind}:", *(f"  {case:14}  {about(case)}" for case in cases)])
         for kind, cases in CASES.items()
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> None:
     known = [name for cases in CASES.values() for name in cases]
     if case not in known:
         sys.exit(f"there is no benchmark {case!r}; there are {', '.join(known)}")
-    sys.argv = [f"-m tools.benchmarks {case}", *options]  # the name in usage messages and records
+    sys.argv = [f"-m tools.benchmarks {case}", *options]  # name for usage messages and records
     importlib.import_module(f"tools.benchmarks.{case}").main()
 
 

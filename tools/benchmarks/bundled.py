@@ -1,12 +1,12 @@
-"""How fast the bundled presets are, and how much time batching by stage saves.
+"""Measures the speed of the bundled presets, and the time that batching by stage saves.
 
     python -m tools.benchmarks bundled [--preset bundled-small] [--rows N] [--turns T]
                                        [--dtype int8]
 
-Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call. In turn, a part of
-them is scored one response at a time with the same models, and each model is called for one item at
-a time, as in the reference implementations. The result is the ratio of the two speeds. With another
-number format both sides use it, and float32 is also timed.
+Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call. In alternation, the
+same models score a part of the responses one at a time, and each model is called for one item at a
+time, as in the reference implementations. The result is the ratio of the two speeds. With
+``--dtype``, both sides use this number format, and float32 is timed too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Scored = Callable[[Sequence[Example]], None]
 
 
 class OneAtATime:
-    """A model whose batch method is called for one item at a time."""
+    """Wraps a model, so that its batch method is called for one item at a time."""
 
     def __init__(self, model: Any, method: str) -> None:
         self._model = model
@@ -55,7 +55,7 @@ class OneAtATime:
 
 
 def changed(examples: Sequence[Example], mark: str) -> list[Example]:
-    """The same work on other texts, so that no tokens or parses come from a cache.
+    """Changes the texts without changing the work, so that no tokens or parses come from a cache.
 
     ``mark`` is one of ``. ; !``. A question mark would change the work, because questions claim
     nothing.
@@ -149,7 +149,7 @@ def _metrics(preset: str, dtype: str) -> tuple[Q2, Scale]:
 
 
 def both(q2: Q2, scale: Scale) -> Scored:
-    """Scores with one metric after the other, as a command with both metrics does."""
+    """Scores with one metric after the other, like a command with both metrics."""
     def together(chosen: Sequence[Example]) -> None:
         q2.score(chosen)
         scale.score(chosen)
@@ -158,7 +158,8 @@ def both(q2: Q2, scale: Scale) -> Scored:
 
 
 def _children_cpu(work: Callable[[], object]) -> float:
-    """Processor seconds of the child processes; other processes change them little."""
+    """The processor seconds that ``work`` takes in child processes. Other processes change this
+    number little."""
     import resource
 
     def used() -> float:

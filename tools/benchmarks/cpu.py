@@ -1,12 +1,13 @@
-"""How each choice for the bundled models on a CPU changes speed, scores and agreement.
+"""Measures how settings of the bundled models on a CPU change speed, scores and agreement.
 
     python -m tools.benchmarks cpu [--rows N] [--turns T] [--choices NAME,...]
                                    [--agreement SET[:ROWS],...]
 
 The entailment model judges the knowledge and responses of annotated Wizard of Wikipedia rows. The
-choices are number formats, threads, batches sorted by length or not, and batch sizes in tokens.
-Each is timed in turns with the default, which is float32. The agreement with people (ROC-AUC) of
-float32 and 8 bits is measured on the development sets of ``Q2_DATA_DIR``.
+settings are the number format, the number of threads, whether batches are sorted by length, and the
+batch size in tokens. Each setting is timed in alternation with the default, which is float32. The
+agreement with people (ROC-AUC) of float32 and 8 bits is measured on the development sets of
+``Q2_DATA_DIR``.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from tools.benchmarks import harness
 
 Pairs = list[tuple[str, str]]
 LAYER = ((384, 1152), (384, 384), (384, 1536), (1536, 384))
-"""The matrix products of a layer of the bundled networks."""
+"""The shapes of the matrix products in a layer of the bundled networks."""
 FORMATS = {"int8": "onnx", "bfloat16": "torch"}
-"""The number formats besides float32, and the CPU instructions that compute in them."""
+"""The number formats besides float32, and the runtime that computes in them."""
 
 
 class Unsorted(BundledEntailment):
-    """Takes rows in their own order instead of by length."""
+    """Takes rows in their original order instead of by length."""
 
     def _run(self, rows: Any) -> list[Any]:
         size = 64
@@ -52,7 +53,7 @@ def scores(model: BundledEntailment, pairs: Pairs) -> list[float]:
 
 
 def apart(values: list[float], usual: list[float]) -> dict[str, float]:
-    """How far scores are from those of the default."""
+    """How much scores differ from the default's scores."""
     differences = np.abs(np.subtract(values, usual))
     return {
         "largest_difference": float(f"{differences.max():.2g}"),
@@ -62,7 +63,8 @@ def apart(values: list[float], usual: list[float]) -> dict[str, float]:
 
 
 def products(turns: int) -> dict[str, Any]:
-    """The matrix products of a layer over a batch, float32 and 8 bits in turns."""
+    """Times the matrix products of a layer over a batch, in float32 and in 8 bits in alternation.
+    """
     def work(dtype: str) -> Any:
         ready = [harness.onnx_product(dtype, bundled.BATCH_TOKENS, *shape) for shape in LAYER]
         return lambda: [product() for _ in range(8) for product in ready]
@@ -75,8 +77,8 @@ def products(turns: int) -> dict[str, Any]:
 def agreement(
     models: dict[str, BundledEntailment], name: str, rows: int | None
 ) -> dict[str, Any]:
-    """The AUC of each model on a development set, and how close its scores are to the first
-    model's."""
+    """The AUC of each model on a development set, and the differences between its scores and the
+    first model's."""
     found = read_dev(dev_files()[name], rows)
     pairs = [(row.example.knowledge, row.example.response) for row in found]
     truth = [row.consistent for row in found]
@@ -88,7 +90,7 @@ def agreement(
 
 
 def choices(names: list[str]) -> dict[str, tuple[BundledEntailment, int]]:
-    """The models by name of the choice, each with the padded tokens of a batch."""
+    """The model of each setting, by the setting's name, with the padded tokens of a batch."""
     usual = bundled.BATCH_TOKENS
     made: dict[str, Any] = {
         **{dtype: lambda dtype=dtype, runtime=runtime: (
@@ -145,7 +147,8 @@ def main() -> None:
 
 
 def share(model: BundledEntailment, pairs: Pairs, dtype: str) -> dict[str, Any]:
-    """Tokens, operations and the share of the CPU's matrix throughput in one pass."""
+    """The tokens and operations of one pass, and the share of the CPU's matrix throughput that it
+    reaches."""
     forward = model._forward
     counted = harness.Counted(forward, harness.Clock(), model.networks)
     model._forward = counted

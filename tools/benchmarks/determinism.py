@@ -1,11 +1,11 @@
-"""Whether a score depends on the other rows or on threads, and by how much.
+"""Measures how much a score depends on the other rows and on threads.
 
     python -m tools.benchmarks determinism [--rows 300] [--json FILE]
 
 Scores annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) with
-the bundled models in blocks of 256. Then it compares each value with these: scored again, shuffled,
-each row alone, from a cache that single rows filled, on two threads at once, with one and with two
-threads inside ONNX Runtime, and without optimising its graph.
+the bundled models in blocks of 256. Then it compares each value with the values of other runs: a
+second run, shuffled rows, each row alone, a cache that single rows filled, two threads at once, one
+and two threads inside ONNX Runtime, and a graph that is not optimised.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Way = Callable[[Metric, Sequence[Example]], Values]
 
 
 def values(metric: Metric, examples: Sequence[Example]) -> Values:
-    """The scores in blocks, as in ``q2 score``."""
+    """The scores, computed in blocks as in ``q2 score``."""
     return [score.value for start in range(0, len(examples), 256)
             for score in metric.score(examples[start : start + 256])]
 
@@ -49,7 +49,7 @@ def alone(metric: Metric, examples: Sequence[Example]) -> Values:
 
 
 def cached(metric: Metric, examples: Sequence[Example]) -> Values:
-    """The scores from a cache that single rows filled."""
+    """The scores from a cache that was filled by scoring single rows."""
     with tempfile.TemporaryDirectory() as folder:
         kept = CachedMetric(metric.name, lambda: metric, Cache(Path(folder) / "cache"))
         alone(kept, examples)
@@ -64,10 +64,10 @@ def threads(metric: Metric, examples: Sequence[Example]) -> Values:
 
 
 def otherwise(threads: int = 2, *, optimised: bool = True) -> Way:
-    """The scores with this number of threads inside ONNX Runtime, and with or without optimising
-    its graph."""
+    """Scores with this number of threads inside ONNX Runtime. ``optimised`` says whether its graph
+    is optimised."""
     def score(metric: Metric, examples: Sequence[Example]) -> Values:
-        import onnxruntime  # after loading the metric, which turns telemetry off
+        import onnxruntime  # after the metric is loaded, which turns telemetry off
 
         def options() -> Any:
             made = real()

@@ -1,10 +1,10 @@
-"""Which answers without information score as well as people's supported ones.
+"""Finds tricks whose answers contain no information but score like people's supported answers.
 
     python -m tools.benchmarks gaming [--rows 16] [--metrics q2,scale,groundedness] [--out FILE]
 
-Tricks (:data:`TRICKS`) make answers for rows of a development set, and the metrics score them. A
-trick wins if its mean is at least that of the supported answers to the same rows. Results are saved
-after each trick, and a second run resumes from them.
+Each trick (:data:`TRICKS`) makes answers for rows of a development set, and the metrics score these
+answers. A trick wins if its mean score is at least the mean of the supported answers to the same
+rows. Results are saved after each trick, so a second run resumes from them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from q2_metric.types import Example
 
 OUT = Path(__file__).parents[2] / "docs" / "results" / "gaming.json"
 LONGEST = 220
-"""Most characters of the knowledge. The cost of a copy grows with the square of its length."""
+"""Maximum characters of the knowledge. The cost of a copied knowledge grows with the square of its
+length."""
 
 _OTHER = (
     "a violin has four strings that are tuned in fifths while bakers let the dough rest over "
@@ -81,7 +82,7 @@ def _negated(row: Example) -> str:
 
 
 def _swapped(row: Example) -> str:
-    """The sentence with its subject moved behind the rest."""
+    """The first sentence of the knowledge with its subject moved behind the rest."""
     topic = _topic(row)
     rest = _bare(row)[len(topic):].split()
     return " ".join([*rest[1:], *rest[:1], topic]) + "."
@@ -145,7 +146,7 @@ TRICKS: dict[str, dict[str, Callable[[Example], str]]] = {
         "lie alone": _fixed(LIE),
     },
 }
-"""Tricks by category; each makes an answer from a row."""
+"""The tricks, by category. Each makes an answer from a row."""
 
 
 def main() -> None:
@@ -186,14 +187,14 @@ def main() -> None:
 
 
 def tricked(kind: str, trick: Callable[[Example], str], rows: Sequence[Example]) -> list[Example]:
-    """The rows with the trick's answers. A row that the trick cannot change is left out."""
+    """The rows with the trick's answers. Rows that the trick cannot change are left out."""
     found = [replace(row, response=trick(row)) for row in rows]
     return [row for row in found
             if kind == "repeats the knowledge" or row.response != row.knowledge]
 
 
 def drawn(examples: Sequence[Example], count: int) -> list[Example]:
-    """A sample of the rows; it is always the same."""
+    """A sample of the rows. The same rows are drawn in every run."""
     return random.Random(0).sample(list(examples), min(count, len(examples)))
 
 

@@ -1,10 +1,10 @@
-"""What a tiny model learns when it is trained against a score, by GRPO (TRL).
+"""Shows what a tiny model learns if a score is its reward in training by GRPO (TRL).
 
     python -m tools.benchmarks gaming_grpo [--runs q2:blind,…] [--steps 150] [--out FILE]
 
-The model knows a hundred words and never sees the knowledge ("blind"), or it also has words that
-stand for pieces of the knowledge ("reading"). The reward is the score on the first rows of
-``examples/dialogues.jsonl``; the model is tested on the other rows.
+A "blind" model has a vocabulary of a hundred words and never sees the knowledge. A "reading" model
+also has words that stand for pieces of the knowledge. The reward is the score on the first rows of
+``examples/dialogues.jsonl``. The model is tested on the other rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tools.benchmarks.gaming import OUT
 EXAMPLES = Path(__file__).parents[2] / "examples" / "dialogues.jsonl"
 RUNS = "q2:blind,groundedness:blind,q2:reading,groundedness:reading"
 FIRST = 8
-"""Number of completions in a group, and in a step."""
+"""Number of completions in a group and in a step."""
 
 WORDS = """
 . , it is was are were has had can do does not a an the of in on by to for with from and or but
@@ -51,11 +51,11 @@ PIECES: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "<last three>": lambda words: words[-3:],
     "<half>": lambda words: words[: len(words) // 2],
 }
-"""The words of a reading model that stand for pieces of the knowledge."""
+"""The words of a "reading" model that stand for pieces of the knowledge."""
 
 
 def filled(said: str, knowledge: str) -> str:
-    """The answer, with its pieces of the knowledge filled in."""
+    """The answer in which these words are replaced by the pieces of the knowledge."""
     words = knowledge.rstrip(" .").split()
     for piece, make in PIECES.items():
         said = said.replace(piece, " ".join(make(words)))
@@ -63,7 +63,8 @@ def filled(said: str, knowledge: str) -> str:
 
 
 class Filled:
-    """A reward for completions with their pieces filled in; it records what it saw."""
+    """A reward for completions. It fills in the pieces of the knowledge, scores, and records the
+    completions."""
 
     def __init__(self, metric: str) -> None:
         self.reward = Reward(metric)
@@ -98,7 +99,8 @@ def tokenizer_of(words: Sequence[str]) -> Any:
 
 
 def learnt(metric: str, sight: str, steps: int) -> dict[str, Any]:
-    """One run: mean rewards before and after, on the rows of the training and on others."""
+    """One training run: the mean rewards before and after it, on the training rows and on other
+    rows."""
     pieces = [piece.replace(" ", "_") for piece in PIECES] if sight == "reading" else []
     tokenizer = tokenizer_of([*WORDS, *pieces])
     rows = [json.loads(line)["knowledge"] for line in EXAMPLES.read_text("utf-8").splitlines()]

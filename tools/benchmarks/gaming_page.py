@@ -18,7 +18,8 @@ METRICS = {"q2": "Q²", "scale": "SCALE", "groundedness": "groundedness"}
 
 
 def tricks(found: Mapping[str, Any]) -> Iterator[str]:
-    """A table for each kind of trick. A mean that reaches people's supported answers is bold."""
+    """One table for each kind of trick. A mean score that reaches people's supported answers is
+    bold."""
     rows = found["tricks"]
     people = rows["supported"]
     for kind in dict.fromkeys(row["kind"] for row in rows.values()):
@@ -33,7 +34,7 @@ def tricks(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def learnt(found: Mapping[str, Any]) -> str:
-    """What the trained models say, and their mean on other rows."""
+    """A table of what the trained models say, and their mean score on other rows."""
     lines = [
         [f"{METRICS[run.split(':')[0]]}, {run.split(':')[1]}", str(trained["steps"]),
          f"{trained['mean_of_first_20_steps']:.2f}", f"{trained['mean_of_last_20_steps']:.2f}",
@@ -47,7 +48,7 @@ def learnt(found: Mapping[str, Any]) -> str:
 
 
 def page() -> str:
-    """The page, from the files in docs/results."""
+    """The page, made from the files in docs/results."""
     found = json.loads(OUT.read_text(encoding="utf-8"))
     note = OUT.with_name("gaming.note.md").read_text(encoding="utf-8").strip()
     made = (

@@ -1,11 +1,11 @@
-"""How cost grows with rows, with the length of the knowledge or response, and with actors.
+"""Measures how cost grows with rows, with the length of knowledge or response, and with actors.
 
     python -m tools.benchmarks growth FOLDER [--quick] [--only SERIES]...
 
 Times are processor seconds of one process, which a busy machine changes little. The times of actors
-are wall-clock seconds of a metric that only waits; what exceeds the waiting is the cost of Ray.
-Each series is fitted by cost = c * x^slope (slope 1: twice the input, twice the cost). Writes
-``growth.json`` and the figure ``growth.svg`` into FOLDER.
+are wall-clock seconds of a metric that only waits. The time beyond the waiting is the cost of Ray.
+Each series is fitted by cost = c * x^slope (slope 1: twice the input, twice the cost). The
+benchmark writes ``growth.json`` and the figure ``growth.svg`` into FOLDER.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from q2_metric.rows.columns import Columns
 from q2_metric.types import Score
 
 COUNTS = "knowledge_f1,knowledge_bleu"
-"""Metrics that only count words, without a model."""
+"""Metrics without a model, which only count words."""
 
 WAIT = 0.5
 """Seconds for which the waiting metric waits in each block."""
@@ -39,7 +39,8 @@ WAIT = 0.5
 
 @dataclass(frozen=True)
 class GrowthPanel:
-    """One panel of the figure: costs in seconds at some sizes, and the exponent that fits them."""
+    """One panel of the figure: costs in seconds for several sizes, and the exponent fitted to them.
+    """
 
     title: str
     size: str
@@ -48,22 +49,23 @@ class GrowthPanel:
 
     @property
     def slope(self) -> float:
-        """The exponent, by least squares over the larger half of the sizes; small sizes show the
-        cost of starting."""
+        """The exponent, fitted by least squares to the larger half of the sizes. Small sizes would
+        show the cost of starting."""
         half = len(self.sizes) // 2
         x, y = np.log(self.sizes[half:]), np.log(self.seconds[half:])
         return float(np.polyfit(x, y, 1)[0])
 
 
 def processor_seconds(work: Callable[[], object]) -> float:
-    """Processor seconds of this process for the work."""
+    """The processor seconds that this process needs for the work."""
     started = time.process_time()
     work()
     return time.process_time() - started
 
 
 def rows(sizes: Sequence[int]) -> tuple[GrowthPanel, list[int]]:
-    """``q2 score`` with :data:`COUNTS` in a process of its own: seconds, and peak memory in MB."""
+    """The seconds and the peak memory in MB of ``q2 score`` with :data:`COUNTS`, in a process of
+    its own."""
     seconds, memory = [], []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -89,14 +91,14 @@ def rows(sizes: Sequence[int]) -> tuple[GrowthPanel, list[int]]:
 
 
 def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
-    """SCALE by tokens of the knowledge, without and with evidence."""
+    """The cost of SCALE by tokens of the knowledge, without and with evidence."""
     metric = Scale.from_preset("bundled")
     example = "the river runs past 7 hills . it is long ."
     found = []
     for evidence in (False, True):
         seconds = []
         for size in sizes:
-            # Sentences of ten tokens, all different, because equal chunks are judged once.
+            # All sentences of ten tokens are different, because equal chunks are judged only once.
             texts = [f"Person {i} was born in the year {i} ." for i in range(size // 10)]
             padded = Example(example, " ".join(texts))
             seconds.append(processor_seconds(
@@ -107,7 +109,8 @@ def knowledge(sizes: Sequence[int]) -> list[GrowthPanel]:
 
 
 def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int]]:
-    """Q² by characters of the response, and the tokens that its reader got."""
+    """The cost of Q² by characters of the response, and the number of tokens that its reader got.
+    """
     metric = Q2.from_preset("bundled", reading=reading)
     tokens: list[int] = []
     forward = metric.reader._forward  # type: ignore[attr-defined]
@@ -119,8 +122,8 @@ def responses(sizes: Sequence[int], reading: str) -> tuple[GrowthPanel, list[int
     metric.reader._forward = counted  # type: ignore[attr-defined]
     known = "In 1907 Person 7 moved to Town 7 and had 9 horses ."
     seconds = []
-    for size in [100, *sizes]:  # the first call also loads models
-        # Sentences of about fifty characters, all different.
+    for size in [100, *sizes]:  # the first call also loads the models
+        # Different sentences of about fifty characters.
         said = " ".join(
             f"In {1900 + i} Person {i} moved to Town {i % 97} and had {i + 2} horses."
             for i in range(size // 45)
@@ -137,21 +140,21 @@ class Waiting:
     name, signature = "knowledge_f1", "knowledge_f1|version:waiting"
 
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """The same score for all."""
+        """The same score for all examples."""
         time.sleep(WAIT)
         return [Score(example, 0.5) for example in examples]
 
 
 class WaitingJob(Job):
-    """A job with :class:`Waiting`."""
+    """A job whose only metric is :class:`Waiting`."""
 
     def load(self, warn: Callable[[str], None] | None = None) -> LoadedJob:
-        """The one metric."""
+        """Loads the job's only metric."""
         return LoadedJob([Waiting()])
 
 
 def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
-    """Wall-clock seconds of some blocks on Ray; the actors are started before."""
+    """The wall-clock seconds of several blocks on Ray. The actors are started before the clock."""
     from q2_metric.engine.cluster import fill
     from q2_metric.engine.connection import Cluster, connect
     from q2_metric.engine.parts import PartFiles
@@ -169,14 +172,14 @@ def actors(sizes: Sequence[int], blocks: int) -> GrowthPanel:
             job = WaitingJob((str(path),), Columns(), ("knowledge_f1",))
             fill(job, PartFiles(Path(folder) / "parts"), cluster,
                  lambda _rows, to=arrived: to.append(time.monotonic()))  # type: ignore[misc]
-        # from the first block of each actor to the last block of all
+        # The time runs from the first block of each actor to the last block of all actors.
         seconds.append((arrived[-1] - arrived[size - 1]) * blocks / (blocks - size))
         ray.shutdown()
     return GrowthPanel(f"Ray, {blocks} blocks that wait {WAIT} s each", "actors", sizes, seconds)
 
 
 def draw(series: Sequence[GrowthPanel], path: Path) -> None:
-    """Draws all series, on logarithmic axes with their slopes."""
+    """Draws all panels on logarithmic axes, with their slopes."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -220,7 +223,7 @@ def _actors(_less: int) -> Measured:
 CASES: dict[str, Callable[[int], Measured]] = {
     "rows": _rows, "knowledge": _knowledge, "responses": _responses, "actors": _actors,
 }
-"""The series by name; each takes the number of larger sizes to leave out."""
+"""The series by name. Each takes the number of its largest sizes to leave out."""
 
 
 def main() -> None:

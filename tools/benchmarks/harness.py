@@ -1,7 +1,7 @@
-"""The shared parts of the speed benchmarks: alternating timings, clocks on models, JSON records.
+"""What the speed benchmarks share: alternating timings, clocks on models, JSON records.
 
-A machine's speed drifts, and others use it. So two programs that are compared take turns, slice by
-slice, and each is compared only with its neighbours.
+A machine's speed changes over time, also because other processes use it. So two programs take
+turns, slice by slice. Each slice is compared only with the slices before and after it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.models.bundled.stored import FILES, WEIGHTS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "speed"
-"""Folder of the JSON results, from which speed_page.py makes its page."""
+"""The folder of the JSON results from which speed_page.py makes its page."""
 
 PACKAGES = ("q2-metric", "numpy", "spacy", "onnxruntime", "tokenizers", "torch", "transformers",
             "scale-score")
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def responses(count: int | None = None) -> list[Example]:
-    """The annotated Wizard of Wikipedia responses, or the first ``count`` of them."""
+    """The first ``count`` annotated Wizard of Wikipedia responses, or all of them."""
     try:
         return [labelled.example for labelled in read_annotated()][:count]
     except DataError as error:
@@ -58,12 +58,12 @@ def alternate(
     slow: Sequence[tuple[int, Callable[[], object]]],
     fast: Sequence[tuple[int, Callable[[], object]]],
 ) -> dict[str, Any]:
-    """Times (items, work) in turns: slow, fast, slow, fast, …, and a last slow one.
+    """Times the (items, work) pairs of two sides in turns: slow, fast, slow, fast, …, slow.
 
     Each fast rate is divided by the mean of the two slow rates around it.
 
     Returns:
-        Items a second of both sides, and the median, lowest and highest ratio of a turn.
+        The items per second of both sides, and the median, lowest and highest ratio of all turns.
     """
     if len(slow) != len(fast) + 1:
         raise ValueError("a slow slice must stand on both sides of each fast one")
@@ -87,18 +87,19 @@ def alternate(
 
 
 def slices(items: Sequence[T], count: int) -> list[Sequence[T]]:
-    """``count`` interleaved parts of equal size, so that they cost about the same."""
+    """Divides the items into ``count`` interleaved parts of equal size, so that the parts cost
+    about the same."""
     return [items[i::count] for i in range(count)]
 
 
 def each(work: Callable[[Any], object], parts: Sequence[Sequence[Any]]) -> list[
         tuple[int, Callable[[], object]]]:
-    """One side for :func:`alternate`: the work on each part, in turn."""
+    """One side for :func:`alternate`: for each part, its number of items and the work on it."""
     return [(len(part), partial(work, part)) for part in parts]
 
 
 class Clock:
-    """Counts calls and adds up the time inside functions; nested calls count once."""
+    """Counts calls of functions and adds up the time inside them. Nested calls count once."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -106,7 +107,7 @@ class Clock:
         self._depth = 0
 
     def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, with its time added to this clock."""
+        """The function, changed so that its time is added to this clock."""
 
         def clocked(*args: Any, **kwargs: Any) -> Any:
             self._depth += 1
@@ -122,7 +123,8 @@ class Clock:
         return clocked
 
     def __call__(self, *models: Any) -> Clock:
-        """Clocks the forward passes of torch models, also those of an encoder alone."""
+        """Adds the forward passes of these torch models to the clock, also those of an encoder
+        alone."""
         for model in models:
             model.forward = self.wrap(model.forward)
             if getattr(model.config, "is_encoder_decoder", False):
@@ -141,7 +143,7 @@ def counting_flops() -> Iterator[Callable[[], float]]:
 
 
 def torch_rate(dtype: str = "float32", size: int = 1536) -> float:
-    """Operations a second of a large matrix product in torch, on the CPU."""
+    """The operations per second of a large matrix product in torch, on the CPU."""
     import torch
 
     a, b = (torch.randn(size, size, dtype=getattr(torch, dtype)) for _ in range(2))
@@ -149,12 +151,13 @@ def torch_rate(dtype: str = "float32", size: int = 1536) -> float:
 
 
 def onnx_rate(dtype: str = "float32", size: int = 1536) -> float:
-    """The same in ONNX Runtime; "int8" is a product of 8-bit numbers."""
+    """The operations per second of a large matrix product in ONNX Runtime. "int8" multiplies 8-bit
+    numbers."""
     return _rate(onnx_product(dtype, size, size, size), size)
 
 
 def onnx_product(dtype: str, rows: int, depth: int, columns: int) -> Callable[[], object]:
-    """A matrix product in ONNX Runtime, as a function."""
+    """A function that computes one matrix product in ONNX Runtime."""
     import onnxruntime
     from onnx import TensorProto, helper
 
@@ -181,7 +184,8 @@ def onnx_product(dtype: str, rows: int, depth: int, columns: int) -> Callable[[]
 
 
 def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
-    """Operations a second of a square product: the median of some turns after the first."""
+    """The operations per second of a square matrix product: the median over the turns, without the
+    first."""
     product()
     return 2 * size**3 / statistics.median(timed(product) for _ in range(turns))
 
@@ -190,8 +194,8 @@ def _rate(product: Callable[[], object], size: int, turns: int = 9) -> float:
 
 
 def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
-    """Starts to count what bundled models compute. Returns the counters by name, without models
-    that are ``None``."""
+    """Starts to count what bundled models compute, and returns the counters by name. Models that
+    are ``None`` are left out."""
     found = {}
     for name, model in models.items():
         if model is not None:
@@ -203,10 +207,10 @@ def counted(models: Mapping[str, Any], clock: Clock) -> dict[str, Counted]:
 
 
 class Counted:
-    """The forward function of a bundled model that also counts calls, rows, tokens and operations.
+    """A bundled model's forward function that also counts calls, rows, tokens and operations.
 
-    Operations are those that the tokens need, without padding: two for each weight of the layers,
-    and the products of attention.
+    Only operations for tokens are counted, not those for padding. A token needs two operations for
+    each weight of the layers, and the products of attention.
     """
 
     def __init__(
@@ -236,8 +240,8 @@ class Counted:
 def operations(network: str, length: int, read: int) -> int:
     """Operations of a bundled network for a row of this many tokens.
 
-    The head reads only the first ``read`` of them; the last layer uses the others only as keys and
-    values.
+    The head reads only the first ``read`` tokens. The last layer uses the other tokens only as keys
+    and values.
     """
     layers, hidden, inner = _sizes(network)
     keys, rest = 2 * hidden**2, 2 * hidden**2 + 2 * hidden * inner
@@ -248,7 +252,7 @@ def operations(network: str, length: int, read: int) -> int:
 
 @lru_cache
 def _sizes(network: str) -> tuple[int, int, int]:
-    """Layers, width and inner width of a network, from its weights."""
+    """The number of layers, the width and the inner width of a network, from its weights."""
     from safetensors import safe_open
 
     with safe_open(WEIGHTS / FILES[network], framework="numpy") as file:
@@ -259,7 +263,7 @@ def _sizes(network: str) -> tuple[int, int, int]:
 
 
 def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dict[str, Any]:
-    """The operations for a speed record: those that were needed, and the CPU's matrix
+    """The entries of a speed record about operations: those that were needed, and the CPU's matrix
     throughput."""
     return {
         "number_format": dtype,
@@ -274,12 +278,12 @@ def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dic
 
 
 def threads() -> int:
-    """Processors that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine() -> dict[str, Any]:
-    """The processor with its relevant instructions, and the versions of the software."""
+    """The processor with its relevant instruction sets, and the versions of the software."""
     model, flags = platform.processor() or platform.machine(), ""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -305,13 +309,13 @@ def machine() -> dict[str, Any]:
 
 
 def peak_memory_mb() -> int:
-    """The peak memory of this process so far."""
+    """The peak memory of this process so far, in MB."""
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)
 
 
 def process_seconds(*arguments: str, times: int = 3) -> float:
-    """The shortest time of a new Python process."""
+    """The shortest time of several runs of a new Python process, in seconds."""
     def run() -> None:
         subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
 
@@ -319,12 +323,12 @@ def process_seconds(*arguments: str, times: int = 3) -> float:
 
 
 def import_seconds(module: str, times: int = 5) -> float:
-    """The shortest time in which a new Python process imports a module."""
+    """The shortest time in which a new Python process imports a module, in seconds."""
     def run() -> float:
         done = subprocess.run([sys.executable, "-X", "importtime", "-c", f"import {module}"],
                               check=True, capture_output=True, text=True)
         (line,) = (line for line in done.stderr.splitlines() if line.endswith(f"| {module}"))
-        return int(line.split("|")[1]) / 1e6  # microseconds, with all that it imports
+        return int(line.split("|")[1]) / 1e6  # microseconds, including all modules that it imports
 
     return min(run() for _ in range(times))
 

@@ -2,14 +2,14 @@
 
     python -m tools.benchmarks killed FOLDER [--rows N] [--texts N] [--metrics …]
                                       [--engine local|ray] [--actors N] [--kills K] [--seed S]
-                                      [--cached] [--no-evidence] [--json FILE]
+                                          [--cached] [--no-evidence] [--json FILE]
 
 Repeats the annotated Wizard of Wikipedia responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``)
-with new ids and scores them once undisturbed with the local engine. Then it scores them again while
-SIGKILL hits the command at random moments within blocks (with Ray, in turn the command and one of
-its actors), and compares the two files byte for byte. It fails if they differ, or if the run ended
-before all kills. ``--cached`` gives each of the two runs a score cache that is empty at first.
-``--no-evidence`` is the option of ``q2 score``.
+with new ids. The local engine scores these rows once without a disturbance. Then a second run
+scores them while SIGKILL hits the command at random moments within blocks (with Ray, the command
+and one of its actors in alternation). The benchmark compares the two output files byte for byte. It
+fails if the files differ, or if the second run ended before all kills. ``--cached`` gives each of
+the two runs a score cache that is empty at first. ``--no-evidence`` is the option of ``q2 score``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from q2_metric.data.wow import read_annotated
 
 
 def write_rows(path: Path, rows: int, texts: int) -> int:
-    """Writes rows with the first ``texts`` responses; returns how many of them differ."""
+    """Writes ``rows`` rows that repeat the first ``texts`` responses. Returns the number of
+    different rows."""
     examples = [labelled.example for labelled in read_annotated()][:texts]
     with open(path, "w", encoding="utf-8") as file:
         for i in range(rows):
@@ -41,7 +42,8 @@ def write_rows(path: Path, rows: int, texts: int) -> int:
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """The processes that a process started, directly or not, with their command lines."""
+    """The command lines of all processes that a process started, directly or indirectly, by process
+    id."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -63,7 +65,7 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
-    """Kills the command or one of its actors; says which, or ``None`` if there was no such
+    """Kills the command or one of its actors. Returns which one, or ``None`` if there was no such
     process."""
     if not actor:
         run.kill()
@@ -77,7 +79,7 @@ def kill(run: subprocess.Popen[bytes], actor: bool) -> str | None:
 
 
 def finished(parts: Path) -> list[float]:
-    """The time at which each finished block was written, in order."""
+    """The times at which finished blocks were written, in order."""
     found = []
     with suppress(FileNotFoundError):  # the run has just ended
         for path in parts.glob("*/*.jsonl"):
@@ -86,7 +88,7 @@ def finished(parts: Path) -> list[float]:
 
 
 def pace(done: list[float]) -> float:
-    """Seconds of a block, from the last ones."""
+    """The seconds that a block takes, from the most recent blocks."""
     last = done[-5:]
     return (last[-1] - last[0]) / (len(last) - 1) if len(last) > 1 else 0.1
 
@@ -94,7 +96,8 @@ def pace(done: list[float]) -> float:
 def disturbed(
     command: list[str], parts: Path, moments: list[int], ray: bool
 ) -> tuple[float, list[dict[str, Any]]]:
-    """Seconds of the command and its kills. It is killed at these numbers of finished blocks.
+    """Runs the command, kills it at these numbers of finished blocks, and returns its seconds and
+    the kills.
 
     On Ray, every second kill hits an actor. A killed command is started again.
     """
@@ -122,7 +125,7 @@ def disturbed(
 
 
 def scored(out: Path, metrics: list[str]) -> tuple[int, int]:
-    """Number of different ids in an output, and of rows with all scores."""
+    """The number of different ids in an output, and the number of its rows with all scores."""
     ids, numbers = set(), 0
     with open(out, encoding="utf-8") as lines:
         for line in lines:

@@ -1,11 +1,12 @@
-"""What SCALE gains and loses if it reads only the nearest chunks of long knowledge.
+"""Measures what SCALE gains and loses if it reads only the nearest chunks of long knowledge.
 
     python -m tools.benchmarks long_knowledge [--words 1500] [--documents N] [--turns T]
                                               [--agreement SET[:ROWS],...]
 
-Speed is measured in turns, with the bundled model, on documents of joined Wizard of Wikipedia
+Speed is measured with the bundled model, in alternation, on documents of joined Wizard of Wikipedia
 knowledge. Agreement is measured on sets of ``Q2_DATA_DIR`` (development sets by name, or sets of
-TRUE): ROC-AUC with all chunks and with the nearest, and how many sentences keep their best chunk.
+TRUE). It is the ROC-AUC with all chunks and with the nearest chunks, and the number of sentences
+that keep their best chunk.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ SEED = 11
 
 
 def documents(words: int, count: int) -> list[Example]:
-    """Responses whose knowledge is shuffled among the knowledge of other responses."""
+    """Responses whose knowledge is hidden among the knowledge of other responses, in random order.
+    """
     everything = harness.responses()
     rng = random.Random(SEED)
     padded = []
@@ -43,7 +45,7 @@ def documents(words: int, count: int) -> list[Example]:
 
 
 def rows(name: str) -> list[Labelled]:
-    """The rows of a set, or of a sample of it ("name:rows")."""
+    """The rows of a set ("name"), or of a sample of the set ("name:rows")."""
     name, _, limit = name.partition(":")
     files = dev_files()
     labelled = list(read_dev(files[name]) if name in files else read_true(name))
@@ -53,7 +55,7 @@ def rows(name: str) -> list[Labelled]:
 
 
 def agreement(name: str, whole: Scale, part: Scale) -> dict[str, Any]:
-    """The AUC of both on a set, and how often they have the same best chunk."""
+    """The AUC of both metrics on a set, and how often both have the same best chunk."""
     labelled = rows(name)
     examples = [row.example for row in labelled]
     every, few = whole.score(examples), part.score(examples)
@@ -75,7 +77,7 @@ def _of(score: Score) -> list[float]:
 
 
 def cost(scale: Scale, examples: list[Example]) -> dict[str, Any]:
-    """Tokens and seconds of one pass without evidence."""
+    """The tokens and seconds of one pass without evidence."""
     passes = harness.counted({"backbone": scale.backbone, "chooser": scale.chooser},
                              harness.Clock()).values()
     rate = harness.onnx_rate()

@@ -1,10 +1,10 @@
-"""How many small changes of the code the fast tests catch (mutmut; settings in setup.cfg).
+"""Measures how many small changes of the code the fast tests catch (mutmut, set up in setup.cfg).
 
     python -m tools.benchmarks mutants [--sample N] [--seed S]   # writes ./mutants, hours without N
 
-Prints the changes that survived, and how many were caught in each folder; ``mutmut show NAME``
-shows a change. A sample is drawn evenly from all changes. The same code and seed give the same
-sample.
+The benchmark prints the changes that no test caught, and how many were caught in each folder.
+``mutmut show NAME`` shows a change. A sample is drawn evenly from all changes. The same code and
+seed give the same sample.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from pathlib import Path
 
 OUTCOMES = {1: "caught", 0: "survived", 5: "no tests", 33: "no tests",
             **dict.fromkeys((24, -24, 36, 152, 255), "out of time")}
-"""Words for mutmut's exit codes.
+"""What mutmut's exit codes mean.
 
-1 means that a test failed. Pytest's 2 to 4 (interrupted, internal error, wrong use), a skipped
-change and a crash say nothing about the tests.
+1 means that a test failed. Pytest's codes 2 to 4 (interrupted, internal error, wrong use), a
+skipped change and a crash say nothing about the tests.
 """
 UNDECIDED = "undecided"
 
 FOLDER = Path("mutants")
 SMALLEST = "q2_metric.rows.spreadsheet*"
-"""A small part of the code. mutmut makes all changes before it tries the requested ones, so a run
-with this part makes them."""
+"""A small part of the code. mutmut makes all changes before it tries the requested ones. So a run
+on this part is a quick way to make all changes."""
 
 
 def outcomes() -> Iterator[tuple[str, int | None]]:
@@ -41,7 +41,7 @@ def outcomes() -> Iterator[tuple[str, int | None]]:
 
 
 def outcome(code: int) -> str:
-    """The outcome of a change, from mutmut's exit code."""
+    """The meaning of mutmut's exit code for a change."""
     return OUTCOMES.get(code, f"{UNDECIDED} (exit code {code})")
 
 
@@ -54,14 +54,15 @@ def room(name: str) -> str:
 
 
 def report(found: dict[str, str]) -> Iterator[str]:
-    """Lines for people: the changes that were not caught, then the numbers by folder."""
+    """Yields lines for people: the changes that no test caught, then the numbers for each folder.
+    """
     for name, words in found.items():
         if words != "caught":
             yield f"{words}: {name}"
     for place in [*sorted({room(name) for name in found}), "all"]:
         counts = Counter(words.split(" (")[0] for name, words in found.items()
                          if place in ("all", room(name)))
-        caught = counts["caught"] + counts["out of time"]  # a test that hangs also catches it
+        caught = counts["caught"] + counts["out of time"]  # a hang also catches it
         others = ", ".join(f"{counts[words]} {words}"
                            for words in ("survived", "no tests", "out of time", UNDECIDED))
         share = caught / counts.total()
@@ -73,7 +74,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="Changes to try.")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    shutil.rmtree(FOLDER, ignore_errors=True)  # it may be of other code
+    shutil.rmtree(FOLDER, ignore_errors=True)  # it may belong to other code
     if given.sample is None:
         mutmut()
         tried = dict(outcomes())

@@ -1,11 +1,11 @@
-"""Pairs of a supported and an unsupported response: is each in order and on its side of 0.5?
+"""Scores pairs of a supported and an unsupported response: which is higher, which is above 0.5?
 
     python -m tools.benchmarks pairs [FILE] [--dtype int8] [--failures]
 
-FILE has one pair a line: id, kind, knowledge, supported, unsupported and, where there is one, the
-question that both answer. It is ``dev/pairs.jsonl`` of the folder that Q2_DATA_DIR names, if no
-other is given. ``tests/golden/summaries.jsonl`` has 30 of fluent summaries, where one word, one
-merged pair of facts or one generalisation is wrong.
+FILE has one pair a line: id, kind, knowledge, supported, unsupported and, if there is one, the
+question that both responses answer. The default is ``dev/pairs.jsonl`` in the folder that
+Q2_DATA_DIR names. ``tests/golden/summaries.jsonl`` has 30 pairs of fluent summaries. In each
+unsupported summary, one word, one merged pair of facts or one generalisation is wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from q2_metric.types import Example, Judgement, Score
 
 METRICS = ("q2", "scale", "groundedness")
 MIDDLE = 0.5
-"""A response with a higher score counts as supported. A missing score counts as this."""
+"""A response with a higher score counts as supported. A missing score is replaced by this value."""
 SHARES = ("in order", "ties", "unsupported > 0.5", "supported < 0.5")
 
 
@@ -37,14 +37,14 @@ class ScoredPair:
 
     @property
     def values(self) -> tuple[float, float]:
-        """The scores of the supported and of the unsupported response."""
+        """The scores of the supported response and of the unsupported response."""
         found = (self.supported.value, self.unsupported.value)
         first, second = (MIDDLE if one is None else one for one in found)
         return first, second
 
     @property
     def verdicts(self) -> tuple[bool, bool, bool, bool]:
-        """Which of :data:`SHARES` hold for the pair, in order."""
+        """For each of :data:`SHARES`, whether it is true of the pair."""
         yes, no = self.values
         return yes > no, yes == no, no > MIDDLE, yes < MIDDLE
 
@@ -55,13 +55,13 @@ class ScoredPair:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The pairs of a file."""
+    """Reads the pairs of a file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
 def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
            **settings: Any) -> dict[str, list[ScoredPair]]:
-    """The pairs with their scores, by metric."""
+    """Scores the pairs. Returns the scored pairs of each metric."""
     examples = [
         Example(pair[side], pair["knowledge"], question=pair.get("question"))
         for pair in pairs for side in ("supported", "unsupported")
@@ -75,12 +75,12 @@ def scored(pairs: Sequence[Mapping[str, Any]], metrics: Sequence[str],
 
 
 def shares(pairs: Sequence[ScoredPair]) -> list[float]:
-    """For each of :data:`SHARES`, the pairs for which it holds."""
+    """For each of :data:`SHARES`, the share of pairs for which it is true."""
     return [sum(column) / len(pairs) for column in zip(*(p.verdicts for p in pairs), strict=True)]
 
 
 def by_kind(found: Mapping[str, Sequence[ScoredPair]]) -> Iterator[str]:
-    """For each kind with failures, a line: how many of its pairs fail, by metric."""
+    """A line for each kind of pairs with failures: how many of its pairs fail, by metric."""
     kinds = sorted({pair.fields["kind"] for pairs in found.values() for pair in pairs})
     for kind in kinds:
         of_kind = {name: [pair for pair in pairs if pair.fields["kind"] == kind]
@@ -92,7 +92,7 @@ def by_kind(found: Mapping[str, Sequence[ScoredPair]]) -> Iterator[str]:
 
 
 def told(pair: ScoredPair) -> Iterator[str]:
-    """A failed pair, with the claims of both responses."""
+    """The lines that show a failed pair, with the claims of both responses."""
     fields = pair.fields
     yield f"\n{fields['id']}  {'  '.join(f'{value:.2f}' for value in pair.values)}"
     yield f"  {fields['knowledge'][:300]!r}"

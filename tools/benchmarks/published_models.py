@@ -1,11 +1,11 @@
-"""The presets' published models on annotated WoW responses: our AUC beside the published one.
+"""Scores annotated WoW responses with published models, and compares our AUC with the published.
 
     python -m tools.benchmarks published_models [--presets paper-exact …] [--device cuda] [--rows N]
 
-Downloads each model and scores the 1,088 responses of ``wow_q2`` (``Q2_DATA_DIR`` or ``q2 data
-download wow_q2``). ``paper-exact`` runs the models as the authors did; compare its results. If a
-model of a preset cannot be downloaded, this is reported, the other presets are scored, and the exit
-code is 1.
+The benchmark downloads each model and scores the 1,088 responses of ``wow_q2`` (``Q2_DATA_DIR`` or
+``q2 data download wow_q2``). ``paper-exact`` runs the models as the authors did, so its results are
+comparable with the published ones. If a model cannot be downloaded, this is reported, the other
+presets are scored, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "paper-exact": {"q2": WOW_AUC["q2"], "scale": 0.863},
     "paper": {"q2": WOW_AUC["q2"], "scale": 0.863},
 }
-"""ROC-AUC on these responses, by preset and metric: Q² from TRUE (Honovich et al., NAACL 2022),
-SCALE with Flan-T5-XL (Lattimer et al., EMNLP 2023). For the other presets none was published."""
+"""The published ROC-AUC on these responses, by preset and metric. Q² is from TRUE (Honovich et al.,
+NAACL 2022), SCALE with Flan-T5-XL from Lattimer et al. (EMNLP 2023). For the other presets, no AUC
+was published."""
 
 Row = dict[str, Any]
 
 
 def some(rows: Sequence[Labelled], count: int | None) -> list[Labelled]:
-    """``count`` of the rows, evenly spaced; all of them if ``None``."""
+    """``count`` evenly spaced rows; all rows if ``count`` is ``None``."""
     if count is None or count >= len(rows):
         return list(rows)
     return [rows[i * len(rows) // count] for i in range(count)]
@@ -46,7 +47,7 @@ def some(rows: Sequence[Labelled], count: int | None) -> list[Labelled]:
 def measured(
     preset: str, names: Sequence[str], rows: Sequence[Labelled], config: Mapping[str, Any]
 ) -> list[Row]:
-    """The AUC of each metric, with its interval, signature and seconds."""
+    """The AUC of each metric, with its confidence interval, signature and seconds."""
     found: list[Row] = []
     for name in names:
         start = time.perf_counter()
@@ -67,7 +68,7 @@ def measured(
 
 
 def line(row: Row) -> str:
-    """A result for people, with the AUC times 100."""
+    """A line that shows a result to people, with the AUC times 100."""
     published = row["published"]
     beside = "      –        –" if published is None else (
         f"{100 * published:7.1f}  {100 * (row['auc'] - published):+7.1f}")

@@ -1,10 +1,11 @@
-"""Q² batched against one model call at a time (tools/reference/q2.py), on models of real size.
+"""Times batched Q² against one model call at a time (tools/reference/q2.py), with full-size models.
 
     python -m tools.benchmarks q2 [--responses N] [--turns T] [--dtype bfloat16]
 
 T5-small asks, ALBERT-base reads, and a RoBERTa of base size compares. The weights are random, so
-two things are fixed for both sides: a question has 20 tokens, because random models seldom end one,
-and a hash of its text decides whether it is valid, because a random reader never returns the span.
+two things are fixed for both sides. A question has 20 tokens, because a random model seldom ends a
+question. A hash of its text decides whether it is valid, because a random reader never returns the
+span.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def valid(question: str) -> bool:
 class Coin(TorchReader):
     """A reader that returns the span if the question counts as valid.
 
-    The decision reaches the recipe through the score of the answer. The answer and its cost are
-    those of the model.
+    The model still computes its own answer at full cost. Only the score of the answer says whether
+    the question is valid.
     """
 
     def read(self, pairs: Any) -> list[Answer | None]:
@@ -56,7 +57,7 @@ class Coin(TorchReader):
 
 
 class Reference(ReferenceQ2):
-    """The reference, with the same valid questions."""
+    """The reference implementation, with the same valid questions."""
 
     def first_valid(self, span: Span) -> str | None:
         for question in self.generate(span):
@@ -81,9 +82,9 @@ def load(folder: Path, dtype: str) -> dict[str, LoadedModel]:
 
 
 def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
-    """The pipeline and the reference, with the same models."""
+    """The batched pipeline and the reference, with the same models."""
     spans, personal = stages.load_spans("paper"), stages.load_personal()
-    # as many spans in a batch as the default has for questions of 128 tokens
+    # a batch has as many spans as the default has with questions of 128 tokens
     questions = Seq2SeqQuestions(models["t5"], batch_size=32)
     q2 = Q2(spans, questions, Coin(models["reader"]),
             TorchNli(models["nli"]), personal, preset="speed")
@@ -96,7 +97,7 @@ def both(models: dict[str, LoadedModel]) -> tuple[Q2, Reference]:
 
 
 def usage(q2: Q2) -> dict[str, dict[str, float]]:
-    """Model calls, rows and padding of each stage so far."""
+    """The model calls, rows and padding of each stage so far."""
     found = {}
     for name in ("questions", "reader", "entailment"):
         used = getattr(q2, name).batches.usage
@@ -108,7 +109,8 @@ def usage(q2: Q2) -> dict[str, dict[str, float]]:
 def costs(
     models: dict[str, LoadedModel], examples: list[Example]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Seconds of a fresh pipeline by number of responses, and by length of the knowledge."""
+    """The seconds of a fresh pipeline by the number of responses, and by the length of the
+    knowledge."""
     def one(chosen: list[Example]) -> dict[str, Any]:
         q2 = both(models)[0]
         seconds = harness.timed(lambda: q2.score(chosen))
@@ -145,7 +147,8 @@ def main() -> None:
         q2.score(examples[:2])
         reference.score(examples[0])
 
-        # Each slice of the loop is a part of the batch; together they are a third of it.
+        # Each slice for the loop is a part of the batch. All slices together are a third of the
+        # batch.
         third = examples[: max(given.turns + 1, len(examples) // 3)]
         parts = harness.slices(third, given.turns + 1)
         ratio = harness.alternate(
@@ -157,7 +160,7 @@ def main() -> None:
         for clock in (forward, in_models):
             clock(*(loaded.model for loaded in models.values()))
         t5 = models["t5"].model
-        t5.generate = in_models.wrap(t5.generate)  # with its beam search
+        t5.generate = in_models.wrap(t5.generate)  # the beam search is included
         total = harness.timed(lambda: q2.score(examples))
         outside = {"forward_passes": round(1 - forward.seconds / total, 3),
                    "models_and_beam_search": round(1 - in_models.seconds / total, 3)}

@@ -1,17 +1,18 @@
-"""The figures that README, metric card and docs quote are filled from the results.
+"""Fills the figures that README, metric card and docs quote from the results.
 
-A quoted figure is followed by its mark: the file in ``docs/results``, the keys that lead to the
-value, and how a plain number is written::
+A quoted figure is followed by its mark. The mark contains the file in ``docs/results``, the keys
+that lead to the value, and the format of a plain number::
 
     25.4<!-- figure: speed/bundled.json/responses_per_second .1f --> responses a second
 
-Where the results have a list, a key chooses the entries with this value (a metric, a system).
-``readings.json`` has the figures that no benchmark writes. After new results, run this command. It
-writes the figures into the pages, and the output of the README's first command into the README::
+If the results contain a list, a key chooses the list's entry that has this value (a metric, a
+system). ``readings.json`` has the figures that no benchmark writes. Run this command after new
+results. It writes the figures into the pages, and the output of the README's first command into the
+README::
 
     python -m tools.benchmarks quoted
 
-``tests/docs/test_figures.py`` fails where a page says something else.
+``tests/docs/test_figures.py`` fails if a page has another figure.
 """
 
 from __future__ import annotations
@@ -28,24 +29,26 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
-# The value just before a mark: a number or a date, and the interval or range behind it.
+# The value before a mark: a number or a date, and the interval or range after the number.
 MARKED = re.compile(r"\d[\d.,e-]*%?(?: [\[(][^\])]+[\])])?(?P<mark><!-- figure: "
                     r"(?P<file>[\w/-]+\.json)/(?P<keys>[^>]+?)(?: (?P<format>\.\d[f%]))? -->)")
 MARK = re.compile(r"<!-- figure: ")
-# The README's first result: its command, what it prints, and the end of the block.
+# The README's first result: the command, its output, and the end of the code block.
 RESULT = re.compile(r"^\$ q2 (?P<words>explain .*?[^\\])\n(?P<printed>.*?)(?=^```)", re.M | re.S)
 COLUMNS = "80"
 
 
 def pages() -> list[Path]:
-    """The pages that may quote figures (those of ``docs/results`` are where they come from)."""
+    """The pages that can quote figures. Pages in ``docs/results`` cannot, because the figures come
+    from there."""
     return [ROOT / "README.md", ROOT / "hf_metric_card" / "README.md",
             *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @functools.cache
 def read(file: str) -> Any:
-    """The results of one file; the tables of an experiment by name, their cells by title."""
+    """The results in one file. An experiment's tables are keyed by name, and their cells by column
+    title."""
     found = json.loads((RESULTS / file).read_text(encoding="utf-8"))
     for table in found.get("tables", ()):
         titles = [column["title"] for column in table["columns"]]
@@ -54,7 +57,8 @@ def read(file: str) -> Any:
 
 
 def figure(file: str, keys: str, form: str | None) -> str:
-    """What the results say, as a page writes it: ``0.766``, ``73.2 [70.3, 76.1]``."""
+    """The value in the results, in the form in which a page writes it: ``0.766``, ``73.2 [70.3,
+    76.1]``."""
     found = read(file)
     for key in keys.split("/"):
         if isinstance(found, list):
@@ -77,12 +81,12 @@ def figure(file: str, keys: str, form: str | None) -> str:
 
 
 def filled(text: str) -> str:
-    """The text with the figure of the results before each mark."""
+    """The text in which the figure before each mark is replaced by the value in the results."""
     return MARKED.sub(lambda m: figure(m["file"], m["keys"], m["format"]) + m["mark"], text)
 
 
 def first_result(readme: str) -> re.Match[str]:
-    """Where the README's first result stands."""
+    """The match of the README's first result."""
     found = RESULT.search(readme)
     if found is None:
         raise SystemExit("README.md has no block with $ q2 explain")
@@ -90,7 +94,7 @@ def first_result(readme: str) -> re.Match[str]:
 
 
 def printed(words: str) -> str:
-    """What ``q2 explain …`` prints."""
+    """The output of ``q2 explain …``."""
     command = [sys.executable, "-m", "q2_metric", *shlex.split(words.replace("\\\n", " "))]
     environment = {**os.environ, "COLUMNS": COLUMNS, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -1,11 +1,12 @@
-"""The report of the annotated Wizard of Wikipedia responses: its size, and how fast it is.
+"""Measures the size and the speed of the report page of the annotated WoW responses.
 
     python -m tools.benchmarks report_page FOLDER
 
 Scores the 1,088 responses (``Q2_DATA_DIR`` or ``q2 data download wow_q2``) into FOLDER, one file
-for each of the two systems. If FOLDER already has the scores, or --scores names some, these are
-used. Then it makes their page, and a page of 10,000 responses by repeating them, and opens, filters
-and photographs both in Chromium. Needs playwright and a Chromium on the PATH.
+for each of the two systems. If FOLDER already has scores, or if --scores names files, these scores
+are used. Then the benchmark makes the page of these responses, and a page of 10,000 repeated
+responses. It opens, filters and photographs both pages in Chromium. It needs playwright and a
+Chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from q2_metric.data.wow import SYSTEMS, read_annotated
 
 MANY = 10_000
 RUNS = 5
-"""Number of times that each page is opened; the medians are shown."""
+"""Number of times that each page is opened. The medians are shown."""
 
 SHOTS = {"wide": (1280, "light"), "narrow": (360, "light"), "dark": (1280, "dark")}
 
@@ -55,7 +56,7 @@ def q2(folder: Path, *args: str) -> None:
 
 
 def write_responses(folder: Path) -> None:
-    """The responses of each system, with the ids of their turns."""
+    """Writes the responses of each system, with the ids of their turns."""
     for system in SYSTEMS:
         with open(folder / f"{system}.jsonl", "w", encoding="utf-8") as file:
             for annotated in read_annotated():
@@ -68,7 +69,7 @@ def write_responses(folder: Path) -> None:
 
 
 def measure(browser: Browser, page: Path) -> dict[str, float]:
-    """Median milliseconds until the page is loaded, and until the layout of each action."""
+    """The median milliseconds until the page is loaded, and until each action has been laid out."""
     found: dict[str, list[float]] = {}
     for _ in range(RUNS):
         tab = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -86,8 +87,8 @@ def measure(browser: Browser, page: Path) -> dict[str, float]:
 
 
 def counted(session: CDPSession) -> dict[str, float]:
-    """Chromium's counters. Times are of the main thread alone, which a busy machine changes
-    little."""
+    """Chromium's performance counters. Times are those of the main thread alone, which a busy
+    machine changes little."""
     found = session.send("Performance.getMetrics")["metrics"]
     return {measure["name"]: measure["value"] for measure in found}
 

@@ -1,8 +1,8 @@
-"""The picture of the report in the README: two of the demo's responses, one opened.
+"""Makes the README's picture of the report: two of the demo's responses, one of them opened.
 
     python -m tools.benchmarks report_shot [docs/report.png]
 
-Scores examples/dialogues.jsonl. Needs playwright and a Chromium on the PATH.
+The command scores examples/dialogues.jsonl. It needs playwright and a Chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH, MOST = 1228, 700
-"""Pixels: width of the window, and most height of the picture."""
+"""In pixels: the width of the window, and the maximum height of the picture."""
 
 SEARCHED = "eddystone lighthouse was designed"
 
@@ -36,7 +36,7 @@ def main() -> None:
         tab = browser.new_page(viewport={"width": WIDTH, "height": 1600})
         tab.goto(f"{page.as_uri()}#text={SEARCHED.replace(' ', '+')}&open=6")
         tab.locator("#list .body").wait_for()
-        tab.evaluate("scrollTo(0, 0)")  # positions are those on the page
+        tab.evaluate("scrollTo(0, 0)")  # positions are relative to the page
         top = tab.locator(".bar").bounding_box()
         cards = tab.locator("#list").bounding_box()
         assert top is not None

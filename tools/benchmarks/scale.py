@@ -1,11 +1,11 @@
-"""SCALE batched against the authors' package scale-score, on the same weights.
+"""Times batched SCALE against the authors' package scale-score, on the same weights.
 
     pip install --no-deps scale-score==0.1.0
     python -m tools.benchmarks scale [--size small] [--responses N] [--turns T]
 
-Both run a Flan-T5 of the published size with random weights, and the authors' prompt and chunk
-size. They are also checked to give the same scores. The texts are Wizard of Wikipedia responses,
-whose knowledge is a sentence or two, and documents of joined knowledge.
+Both run a Flan-T5 of the published size with random weights, and use the authors' prompt and chunk
+size. The benchmark also checks that both give the same scores. There are two kinds of texts: Wizard
+of Wikipedia responses, whose knowledge is a sentence or two, and documents of joined knowledge.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from tools.benchmarks.scale_parity import Whole
 from tools.reference import sized_models
 
 CHUNK_SIZE, OVERLAP = 1000, 0.25
-"""The values of the authors' code."""
+"""Chunk size and overlap in the authors' code."""
 AS_THEIRS = ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt")
 THREE_CHUNKS = ScaleSettings(200, OVERLAP, top_chunks=3)
-"""The settings of the bundled preset for long knowledge."""
+"""The bundled preset's settings for long knowledge."""
 
 
 def metric(loaded: LoadedModel, settings: ScaleSettings = AS_THEIRS) -> Scale:
-    """SCALE as scale-score computes it, or with other settings. Each response is one sentence."""
+    """SCALE with settings as in scale-score, or with other settings. Each response is one sentence.
+    """
     return Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings, preset="speed")
 
 
 def authors(loaded: LoadedModel, examples: list[Example]) -> list[float]:
-    """The scores of scale-score; its progress bar is hidden."""
+    """The scores of scale-score. Its progress bar is hidden."""
     from scale_score.score import score
 
     with contextlib.redirect_stderr(io.StringIO()):
@@ -55,14 +56,15 @@ def authors(loaded: LoadedModel, examples: list[Example]) -> list[float]:
 def in_turns(
     loaded: LoadedModel, scale: Scale, examples: list[Example], turns: int
 ) -> dict[str, Any]:
-    """Times the authors' scores of slices of the examples, in turns with ours of all."""
+    """Times the authors' scores of slices of the examples, in alternation with our scores of all
+    examples."""
     return harness.alternate(
         harness.each(lambda part: authors(loaded, list(part)), harness.slices(examples, turns + 1)),
         [(len(examples), lambda: scale.score(examples))] * turns)
 
 
 def compare(loaded: LoadedModel, examples: list[Example], turns: int) -> dict[str, Any]:
-    """The times of both in turns, and the largest difference of their scores."""
+    """The times of both programs in alternation, and the largest difference of their scores."""
     scale = metric(loaded)
     found = in_turns(loaded, scale, examples, turns)
     part = list(harness.slices(examples, turns + 1)[0])
@@ -74,8 +76,8 @@ def compare(loaded: LoadedModel, examples: list[Example], turns: int) -> dict[st
 def roughly(
     loaded: LoadedModel, rough: LoadedModel, examples: list[Example], turns: int
 ) -> dict[str, Any]:
-    """The times of ours in another number format, in turns with the authors', and its difference
-    from ours."""
+    """Our times in another number format, in alternation with the authors', and the largest
+    difference from our scores in float32."""
     exact, other = metric(loaded), metric(rough)
     other.score(examples[:4])
     found = in_turns(loaded, other, examples, turns)
@@ -85,18 +87,18 @@ def roughly(
 
 
 def largest(first: list[float], second: list[float]) -> float:
-    """The largest difference between two series."""
+    """The largest difference between two lists of scores."""
     return max(abs(a - b) for a, b in zip(first, second, strict=True))
 
 
 def costs(
     loaded: LoadedModel, examples: list[Example], everything: list[Example]
 ) -> dict[str, Any]:
-    """The stages of a fresh metric, and how its cost grows with the knowledge."""
+    """The seconds of each stage of a fresh metric, and how its cost grows with the knowledge."""
     fresh = metric(loaded)
     clock = harness.Clock()(fresh.backbone._model)  # type: ignore[attr-defined]
     total = harness.timed(lambda: fresh.score(examples))
-    inside = clock.seconds  # saved now, because the encoder is shared with what follows
+    inside = clock.seconds  # read now, because later work shares the encoder
     used = fresh.backbone.batches.usage  # type: ignore[attr-defined]
     with harness.counting_flops() as flops:
         metric(loaded).score(examples)
@@ -116,7 +118,8 @@ def costs(
 
 
 def documents(examples: list[Example], words: int, count: int) -> list[Example]:
-    """Responses with this number of words of joined knowledge, a different part for each."""
+    """Responses with this number of words of joined knowledge. Each response has a different part
+    of it."""
     joined = " ".join(e.knowledge for e in examples).split()
     return [Example(e.response, " ".join((joined[i * 50 :] + joined)[:words]))
             for i, e in enumerate(examples[:count])]

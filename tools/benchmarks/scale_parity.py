@@ -1,12 +1,12 @@
-"""SCALE against the authors' package scale-score: the same scores on the same weights.
+"""Compares SCALE's scores with those of the authors' package scale-score, on the same weights.
 
     pip install --no-deps scale-score==0.1.0     # needs torch, transformers, scipy, scikit-learn
     python -m tools.benchmarks scale_parity [--golden tests/golden/scale_score.json]
 
-Runs documents of 1 to 20,000 tokens through a tiny T5 with seeded weights, with the same prompt,
-chunk size and overlap (``prompt="scale-score"``, ``chunking="prompt"``). Prints the largest
-difference. ``--golden`` saves the scores of scale-score for the test suite, which makes the same
-model and texts from the seed.
+Both packages score documents of 1 to 20,000 tokens with a tiny T5 with seeded weights, and with the
+same prompt, chunk size and overlap (``prompt="scale-score"``, ``chunking="prompt"``). The largest
+difference is printed. ``--golden`` saves the scores of scale-score for the test suite, which makes
+the same model and texts from the seed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ from q2_metric.types import Example
 
 SEED = 20231016
 LENGTHS = (1, 2, 9, 40, 63, 64, 65, 120, 480, 495, 511, 512, 513, 700, 1000, 1500, 5000, 20_000)
-"""Words of the documents. Most words are one token, so each document ends within a chunk."""
+"""Numbers of words of the documents. Most words are one token. So the documents end at many
+different places of a chunk."""
 SETTINGS = ((512, 0.25), (1000, 0.25), (100, 0.25), (256, 0.0), (512, 0.5))
-"""Chunk sizes and overlaps; the first is the paper's, the second the default of scale-score."""
+"""Pairs of chunk size and overlap. The first is the paper's, the second the default of scale-score.
+"""
 LONG_SENTENCE = 40
 
 
 class Whole:
-    """Takes every text as one sentence, because scale-score is given sentences."""
+    """Takes every text as one sentence, because scale-score gets sentences."""
 
     def split(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         return [[(0, len(text))] for text in texts]
@@ -50,7 +52,8 @@ class Whole:
 def tiny_t5(folder: Path) -> LoadedModel:
     """A T5 of two layers whose weights are the same on every machine and version.
 
-    ``RandomState`` is numpy's frozen generator; torch does not promise the same numbers.
+    The weights come from numpy's ``RandomState``, which always gives the same numbers. torch does
+    not promise that.
     """
     import torch
 
@@ -65,7 +68,7 @@ def tiny_t5(folder: Path) -> LoadedModel:
 
 
 def texts() -> list[tuple[str, str]]:
-    """A document and a sentence of random words for each length, from the seed."""
+    """For each length, a document and a sentence of random words, made from the seed."""
     draw = np.random.RandomState(SEED + 1)
     words = [word for word in WORDS if word.isalpha() and word not in FUNCTION_WORDS]
 
@@ -80,7 +83,7 @@ def ours(
     loaded: LoadedModel, chunk_size: int, overlap: float, chunking: str = "prompt"
 ) -> list[float]:
     """The scores of this package."""
-    # Random words claim nothing; the authors' package scores them all the same.
+    # Random words claim nothing, but the authors' package scores them.
     settings = ScaleSettings(chunk_size, overlap, chunking, chat="score")  # type: ignore[arg-type]
     metric = Scale(YesNoEntailment(loaded, prompt="scale-score"), Whole(), settings)
     examples = [Example(sentence, document) for document, sentence in texts()]

@@ -1,13 +1,13 @@
-"""Spans: do the characters that are called unsupported agree with people's?
+"""Compares the characters that SCALE calls unsupported with those that people call unsupported.
 
     python -m tools.benchmarks spans [--dtype int8]
 
-The passages are those of ``dev/wikibio_gpt3`` in the folder that Q2_DATA_DIR names: biographies by
-GPT-3, in which people marked each sentence as accurate or not. Each passage is scored as one
-response. A character counts as unsupported by the lowest support of the claims that cover it. The
-table has the ROC-AUC over all characters, and the precision, recall and F1 of the characters whose
-support is at most 0.5. The count of words calls a word unsupported if it is not in the knowledge,
-and takes each sentence as one span.
+The passages are in ``dev/wikibio_gpt3`` in the folder that Q2_DATA_DIR names. They are biographies
+by GPT-3, in which people marked each sentence as accurate or not. Each passage is scored as one
+response. The support of a character is the lowest support of the claims that contain it. The table
+has the ROC-AUC over all characters, and the precision, recall and F1 of the characters whose
+support is at most 0.5. The baseline "count of words" calls a word unsupported if it is not in the
+knowledge, and takes each sentence as one span.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LabelledResponse:
 
 
 def labelled_responses() -> Iterator[LabelledResponse]:
-    """The responses of the set, each put together from its sentences."""
+    """The responses of the set. Each is put together from its sentences."""
     labelled = read_dev(dev_files()[SET])
     for _, group in groupby(labelled, key=lambda row: row.example.knowledge):
         response, sentences = "", []
@@ -58,7 +58,7 @@ def labelled_responses() -> Iterator[LabelledResponse]:
 
 
 def unsupported(score: Score) -> NDArray[np.float64]:
-    """How far each character of the response is unsupported, in [0, 1]."""
+    """How unsupported each character of the response is, in [0, 1]."""
     doubt = np.zeros(len(score.example.response))
     for judgement in score.evidence:
         if isinstance(judgement, Judgement):
@@ -83,7 +83,8 @@ def _labels(labelled: LabelledResponse) -> NDArray[np.bool_]:
 
 
 def table(labelled: Sequence[LabelledResponse], scores: Sequence[Score]) -> str:
-    """The table: SCALE's claims, the count of words, and all characters called unsupported."""
+    """The table with three rows: SCALE's claims, the count of words, and a baseline that calls all
+    characters unsupported."""
     marked = np.concatenate([_labels(response) for response in labelled])
     doubts = {
         "claims": np.concatenate([unsupported(score) for score in scores]),

@@ -3,7 +3,7 @@
     python -m tools.benchmarks speed_page
 
 The text around the tables is docs/results/speed/*.md. If a benchmark has not been run, the page
-says so instead of its table.
+says so in place of the benchmark's table.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def percent(share: float) -> str:
 
 
 def ratio(found: Record) -> str:
-    """A ratio with its spread over the turns."""
+    """A ratio, with its lowest and highest value over the turns."""
     return f"{found['ratio']} × ({found['ratio_least']}–{found['ratio_greatest']})"
 
 
 def provenance(record: Record) -> str:
-    """Where and how the figures were measured."""
+    """A sentence that says where and how the figures were measured."""
     machine = record["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
@@ -53,11 +53,11 @@ RATIOS = {
     "scale": ("SCALE, random Flan-T5-small size", "scale-score", "against_scale_score"),
     "long-knowledge": ("SCALE, bundled, long knowledge", "all chunks", "scores"),
 }
-"""For each case: what it runs, what it is compared with, and the key of its ratio."""
+"""For each benchmark: what it runs, with what this is compared, and the key of the ratio."""
 
 
 def summary(records: dict[str, Record]) -> str:
-    """All cases in one table. A dash means that an older record lacks the value."""
+    """One table of all benchmarks. A dash means that an older record lacks the value."""
     rows = []
     for name, (case, against, key) in RATIOS.items():
         record = records.get(name)
@@ -211,7 +211,7 @@ PARTS: dict[str, Callable[[Record], str]] = {
 
 
 def load(name: str) -> Record | None:
-    """The last result of a case."""
+    """The last result of a benchmark; ``None`` if it has not been run."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 

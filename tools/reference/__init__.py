@@ -1,1 +1,1 @@
-"""Plain, slow versions for comparison in tests and benchmarks."""
+"""Simple, slow implementations with which tests and benchmarks compare the package."""

@@ -1,9 +1,9 @@
-"""Q² with one model call at a time, as in the paper: the batched pipeline is compared with it.
+"""Q² with one model call at a time, as in the paper. The batched pipeline is compared with it.
 
-Honovich et al. (EMNLP 2021, arXiv 2104.08202). One model call for each span, question, answer and
-comparison; nothing is sorted, padded, shared or cached. It uses transformers alone and nothing of
-the package's batching. It differs from the authors' code where that has a defect, in the same way
-as the package:
+Honovich et al. (EMNLP 2021, arXiv 2104.08202). Each span, question, answer and comparison is one
+model call. Nothing is sorted, padded, shared or cached. This module uses transformers alone, and
+nothing of the package's batching. Where the authors' code has a defect, this module differs from it
+in the same way as the package:
 
 - The start and the end of an answer are chosen together, inside the passage and in order. The
   answer is cut from the text, not rebuilt from sub-words.
@@ -39,7 +39,7 @@ class Model:
 
 @dataclass
 class ReferenceQuestion:
-    """A valid question with both answers and its score."""
+    """A valid question, both answers to it, and its score."""
 
     span: Span
     question: str
@@ -50,7 +50,7 @@ class ReferenceQuestion:
 
 @dataclass
 class ReferenceScore:
-    """A response's score, its questions, and whether the score is end-to-end NLI."""
+    """A response's score, its questions, and whether the score comes from end-to-end NLI."""
 
     value: float | None
     questions: list[ReferenceQuestion] = field(default_factory=list)
@@ -58,14 +58,15 @@ class ReferenceScore:
 
 
 class ReferenceQ2:
-    """The recipe with three models.
+    """Scores responses one at a time with three models.
 
     Args:
-        generator: encoder-decoder that asks; ``template(text, start, end)`` makes its input.
-        reader: extractive question answering.
-        nli: sequence classifier; its config names the labels.
-        spans, personal: find spans and personal questions.
-        max_question: longest question in tokens.
+        generator: encoder-decoder that generates questions. ``template(text, start, end)`` makes
+            its input.
+        reader: extractive question answering model.
+        nli: sequence classifier whose config names the labels.
+        spans, personal: ``spans`` finds the spans, ``personal`` finds personal questions.
+        max_question: maximum tokens of a question.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class ReferenceQ2:
         self.max_question = max_question
 
     def score(self, example: Example) -> ReferenceScore:
-        """Section 2 of the paper, for one response."""
+        """Scores one response as in section 2 of the paper."""
         asked = []
         for span in self.spans.find([example])[0]:
             question = self.first_valid(span)
@@ -96,8 +97,8 @@ class ReferenceQ2:
         return ReferenceScore(value, [], True)
 
     def first_valid(self, span: Span) -> str | None:
-        """The best question of a span that is not personal and that the response answers with the
-        span."""
+        """The best valid question of a span. It is not personal, and the response answers it with
+        the span."""
         for question in self.generate(span):
             if self.personal.personal([question])[0]:
                 continue
@@ -123,7 +124,7 @@ class ReferenceQ2:
     # --- one model call each ------------------------------------------------------------
 
     def generate(self, span: Span) -> list[str]:
-        """Questions by beam search, best first."""
+        """Generates questions by beam search, best first."""
         text = self.template(span.example.response, span.start, span.start + len(span.text))
         tokenizer = self.generator.tokenizer
         inputs = tokenizer(text, return_tensors="pt", truncation=True, max_length=MAX_INPUT)
@@ -141,8 +142,8 @@ class ReferenceQ2:
         return questions
 
     def read(self, question: str, passage: str) -> tuple[str, float] | None:
-        """The best answer over the windows of the passage, and how far its score is above "no
-        answer"."""
+        """The best answer over all windows of the passage, and how far its score exceeds the score
+        of "no answer"."""
         if not question.strip() or not passage.strip():
             return None
         tokenizer, window = self.reader.tokenizer, self.reader.window
@@ -188,5 +189,5 @@ class ReferenceQ2:
 
 
 def segments(model: Any) -> bool:
-    """Whether a model reads to which of two texts a token belongs."""
+    """Whether a model reads segment ids, which say to which of two texts a token belongs."""
     return (getattr(model.config, "type_vocab_size", None) or 0) > 1

@@ -1,9 +1,9 @@
-"""The authors' program for Q², rewritten: ``recipe="authors"`` is compared with it.
+"""The authors' program for Q², rewritten. ``recipe="authors"`` is compared with it.
 
-github.com/orhonovich/q-squared, with beam search, one question for each span, and personal
-questions removed. As there, each question, answer and comparison is one model call.
-``run_pipeline.py`` and ``run_nli.py`` are rewritten; spans, questions and personal questions are
-given.
+The program is github.com/orhonovich/q-squared, run with beam search, one question for each span,
+and personal questions removed. As in that program, each question, answer and comparison is one
+model call. Only ``run_pipeline.py`` and ``run_nli.py`` are rewritten. Spans, questions and personal
+questions are given.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SCORES = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 
 @dataclass
 class Step:
-    """A valid question: its span, the answer from the knowledge, and its score without and with
-    NLI."""
+    """A valid question: its span, the answer from the knowledge, its score without NLI, and its
+    score with NLI."""
 
     span: str
     question: str
@@ -51,9 +51,9 @@ class AuthorsQ2:
     """The authors' two programs, one after the other.
 
     Args:
-        tokenizer, reader: extractive question answering, with segment ids.
-        judge: the NLI label of a premise and a hypothesis.
-        personal: whether a question is about the speakers.
+        tokenizer, reader: an extractive question answering model that reads segment ids.
+        judge: returns the NLI label of a premise and a hypothesis.
+        personal: says whether a question is about the speakers.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class AuthorsQ2:
         self.personal = personal
 
     def answer(self, question: str, text: str) -> str:
-        """The tokens from the best start to the best end, wherever they are."""
+        """The tokens from the best start to the best end, wherever these two are in the row."""
         import torch
 
         inputs = self.tokenizer(
@@ -79,7 +79,8 @@ class AuthorsQ2:
     def score(
         self, response: str, knowledge: str, asked: Sequence[tuple[str, Sequence[str]]]
     ) -> tuple[float, list[Step]]:
-        """A response's score and steps. ``asked`` has each span with its questions, best first."""
+        """A response's score and its valid questions. ``asked`` has each span with its questions,
+        best first."""
         steps = [step for span, questions in asked
                  if (step := self.step(span, questions, response, knowledge)) is not None]
         if steps:
@@ -89,7 +90,7 @@ class AuthorsQ2:
     def step(
         self, span: str, questions: Sequence[str], response: str, knowledge: str
     ) -> Step | None:
-        """The first valid question."""
+        """The first valid question of a span; ``None`` if there is none."""
         for question in questions:
             if self.personal(question):
                 continue

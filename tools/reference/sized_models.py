@@ -1,7 +1,7 @@
-"""Random models of the published sizes, with tokenizers trained on the texts at hand.
+"""Makes random models of the published sizes, with tokenizers trained on given texts.
 
-Their answers are nonsense, but a forward pass costs as much as the published model's. So speed can
-be measured without downloads.
+The models' answers are nonsense, but a forward pass costs as much as that of the published model.
+So speed can be measured without downloads.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ ENCODER_SIZES: dict[str, dict[str, Any]] = {
                      "intermediate_size": 3072},
 }
 VOCABULARY = 32_128
-"""The size of T5's vocabulary, for any tokenizer, because the cost of the output head depends on
+"""The vocabulary size of T5. All tokenizers get it, because the cost of the output head depends on
 it."""
 
 
 def t5(folder: Path, size: str, texts: Iterable[str], *, flan: bool = False) -> str:
-    """A saved T5 of a published size; ``flan`` has Flan-T5's gated layers and untied head."""
+    """Saves a T5 of a published size and returns its folder. With ``flan``, it has Flan-T5's gated
+    layers and untied head."""
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
@@ -42,7 +43,7 @@ def t5(folder: Path, size: str, texts: Iterable[str], *, flan: bool = False) -> 
 
 
 def encoder(folder: Path, size: str, texts: Iterable[str], task: Literal["qa", "nli"]) -> str:
-    """A saved reader or NLI model of a published size."""
+    """Saves a reader or an NLI model of a published size and returns its folder."""
     import torch
     import transformers
 
@@ -60,7 +61,8 @@ def encoder(folder: Path, size: str, texts: Iterable[str], task: Literal["qa", "
 
 
 def _tokenizer(folder: Path, texts: Iterable[str], *, pair: bool) -> None:
-    """A unigram tokenizer with about as many tokens for a word as the published ones."""
+    """Trains a unigram tokenizer that makes about as many tokens of a word as the published
+    tokenizers."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 

@@ -1,1 +1,1 @@
-"""The recipe that made the bundled weights: ``python -m tools.training``."""
+"""The recipe that made the bundled weights. Run it with ``python -m tools.training``."""

@@ -1,4 +1,4 @@
-"""``python -m tools.training --data FOLDER``: from public data to the shipped weights.
+"""``python -m tools.training --data FOLDER``: makes the shipped weights from public data.
 
 Each network is trained in stages. A stage starts from the averaged weights of the stage before,
 with a new schedule and more data.
@@ -7,14 +7,14 @@ with a new schedule and more data.
 - Entailment network: two stages, then two with Q²'s own answers (part "comparisons"), then two that
   see many more rows once (parts "general" and "contrasted").
 - Wide entailment network: two stages from its own base model (part "wide") and two from the shipped
-  weights ("wide-again", "wide-on"). After the first stage it also learns from the scores of the
+  weights ("wide-again", "wide-on"). After its first stage, it also learns from the scores of the
   small network.
 
-The part "all" runs these. The other parts were tried and are not shipped: "reordered" and
-"unanswered" continue the shipped networks, and "narrow" trains the small network on the first pairs
-of the wide one. Each export also takes the ranges for 8 bits from training texts; the part "ranges"
-does only that, for the shipped weights. A run that was killed resumes from its last save. Two
-processes may train one network each.
+The part "all" runs these stages. The other parts were tried, and their networks are not shipped:
+"reordered" and "unanswered" continue the shipped networks, and "narrow" trains the small network on
+the first pairs of the wide network. Each export also measures the ranges for 8 bits on training
+texts. The part "ranges" does only that, for the shipped weights. A run that was killed resumes from
+its last save. Two processes may train one network each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Self-labelled questions, which teach the reader the style of the syntactic generator.
+"""Makes questions with known answers, which teach the reader the style of the syntactic generator.
 
-The generator asks about the spans of a hypothesis, so the answers are known. In the hypothesis the
-answer is the span itself (the round trip of Q²); a premise that supports the hypothesis answers
-with the same words. If the hypothesis adds something, the premise has no answer.
+The generator asks about the spans of a hypothesis, so the answers are known. In the hypothesis, the
+answer is the span itself (Q²'s round trip). In a premise that supports the hypothesis, the answer
+has the same words. If the hypothesis adds something to the premise, the premise has no answer.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from q2_metric.types import Example, QuestionGenerator, SpanFinder
 from tools.training.examples import ExampleSource, TrainingExample
 
 OWN, PREMISE, NONE = 0.3, 0.5, 0.3
-"""How often the questions of each kind are seen in an epoch."""
+"""For each kind of question: how often an epoch contains it."""
 
 
 def find(text: str, words: str) -> tuple[int, int] | None:
-    """Characters of the first occurrence as whole words; case is ignored."""
+    """The character range of the first occurrence of ``words`` as whole words. Case is ignored."""
     match = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text, re.IGNORECASE)
     return match.span() if match else None
 
@@ -29,10 +29,11 @@ def questions(
     pairs: Iterable[TrainingExample], spans: SpanFinder, generator: QuestionGenerator,
     rng: random.Random, locate: Callable[[str, str], tuple[int, int] | None] = find,
 ) -> Sequence[ExampleSource]:
-    """Three sources of questions: answered in the hypothesis, answered in the premise, without
+    """Three sources of questions: answered in the hypothesis, answered in the premise, without an
     answer.
 
-    ``locate`` finds the characters of a span's words in a premise; ``None`` if they are not there.
+    ``locate`` finds the character range of a span's words in a premise; ``None`` if they do not
+    occur.
     """
     by_pair = {Example(pair.query, pair.text): pair for pair in pairs}
     found = [span for group in spans.find(list(by_pair)) for span in group]

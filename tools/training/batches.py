@@ -1,4 +1,4 @@
-"""An endless stream of batches; the same seed gives the same stream."""
+"""Makes an endless stream of training batches. The same seed gives the same stream."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ Row = tuple[QueryWindow, TrainingExample]
 def batches(
     sources: Sequence[ExampleSource], tokenizer: Tokenizer, *, tokens: int, length: int, seed: int
 ) -> Iterator[tuple[list[QueryWindow], list[TrainingExample]]]:
-    """Batches of at most ``tokens`` padded tokens, of rows of at most ``length`` tokens.
+    """Yields batches of at most ``tokens`` padded tokens. Their rows have at most ``length``
+    tokens.
 
-    Within shuffled blocks, rows of similar length share a batch.
+    In each shuffled block of examples, rows of similar length share a batch.
     """
     rng = random.Random(seed)
     while True:
@@ -34,13 +35,13 @@ def batches(
 
 
 def window(example: TrainingExample, tokenizer: Tokenizer, length: int) -> QueryWindow:
-    """The row of an example, of at most ``length`` tokens."""
+    """The input row of an example, of at most ``length`` tokens."""
     query = tokenizer(example.query).cut(0, length // 2)
     return pair(query, tokenizer(example.text).cut(0, length - len(query.ids) - 3))
 
 
 def _packed(rows: Sequence[Row], tokens: int) -> list[list[Row]]:
-    """Batches of at most ``tokens`` padded tokens, from rows sorted by length."""
+    """Divides rows that are sorted by length into batches of at most ``tokens`` padded tokens."""
     ready: list[list[Row]] = []
     batch: list[Row] = []
     for row in rows:

@@ -1,8 +1,8 @@
-"""Self-labelled comparisons, which teach the entailment network the answers that Q² compares.
+"""Makes answer pairs with labels, which teach the entailment network the answers that Q² compares.
 
-Q² runs on training pairs with a known label. If the two answers to a question differ, the answer
-pair gets the label of the response, for whatever reason the answers differ (a looser date, a
-shorter name, an answer beside the point). Equal and missing answers need no comparison.
+Q² runs on training pairs whose label is known. If the two answers to a question differ, the answer
+pair gets the label of the response. The reason for the difference has no effect (a looser date, a
+shorter name, an answer beside the point). Equal and missing answers are left out.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ RATE = 1.5
 
 
 def comparisons(pairs: Sequence[TrainingExample], q2: Q2) -> ExampleSource:
-    """The different answer pairs of ``pairs``.
+    """The pairs of different answers that Q² finds for ``pairs``.
 
     Args:
         pairs: responses (``query``) with their knowledge (``text``) and label.
-        q2: Q² with ``nli=False`` and ``fallback=False``; only its questions and answers are used.
+        q2: Q² with ``nli=False`` and ``fallback=False``. Only its questions and answers are used.
     """
     found = []
-    # The texts of the answers are new, so the texts of the pair decide whether it is held out.
+    # The texts of the answers are new. So the texts of the original pair decide whether the answer
+    # pair is held out.
     pairs = [pair for pair in pairs if not held_out(pair.text)]
     scores = q2.score([Example(pair.query, pair.text) for pair in pairs])
     for pair, score in zip(pairs, scores, strict=True):

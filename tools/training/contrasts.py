@@ -1,8 +1,10 @@
-"""Questions that just lose their answer, and others that keep it: the reader's fourth stage.
+"""Makes questions that just lose their answer, and others that keep it, for the reader's fourth
+stage.
 
-They start from a question of the generator whose answer is in the text. Without an answer are: the
-question about another subject, the question with a false premise (one word or number changed), and
-a text without the detail. A looser date, a synonym or a pronoun keep the answer.
+Each variant starts from a question of the generator whose answer is in the text. Three kinds of
+variants have no answer: the question about another subject, the question with a false premise (one
+word or number changed), and a text without the detail. A looser date, a synonym or a pronoun in the
+question keeps the answer.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ _WEAK = frozenset(
     "be have do make take get give go come use call name include know see other such many several "
     "own same different new first more most main part type kind number time year thing one two "
     "three people person way form place".split())
-"""Words whose change would not change what is said."""
+"""Words whose replacement would not change the meaning of a question."""
 _COUNTED = ("DATE", "CARDINAL", "QUANTITY", "ORDINAL", "PERCENT", "MONEY", "TIME")
 _PERIOD = re.compile(r"(?:(early|mid|late) )?(?:the )?(1\d|20)(\d)0 ?'? ?s\b")
 _CENTURY = re.compile(r"\b(1\d|20|21)(?:th|st) century\b")
@@ -38,8 +40,8 @@ _RELATED = ("appos", "conj", "compound", "nmod")
 
 
 def implied(text: str, words: str) -> tuple[int, int] | None:
-    """Characters of the single date in ``text`` that the year or period in ``words`` implies;
-    ``None`` if there are none or several."""
+    """The character range of the single date in ``text`` that the year or period in ``words``
+    implies; ``None`` if there is no such date, or several."""
     said = words.lower()
     decade, century, year = _PERIOD.search(said), _CENTURY.search(said), _YEAR.search(said)
     if decade:
@@ -65,9 +67,9 @@ def implied(text: str, words: str) -> tuple[int, int] | None:
 class Contrasts:
     """Makes variants of questions.
 
-    ``texts`` and ``asked`` are parses by text. ``pool`` has names by type and words by tag that can
-    be put in, ``passages`` the passage of each text, and ``names`` the names in each passage, by
-    type.
+    ``texts`` and ``asked`` hold the parses of texts and of questions, by text. ``pool`` holds names
+    by type and words by tag, which can be put into a question. ``passages`` holds the passage of
+    each text, and ``names`` the names in each passage, by type.
     """
 
     texts: Mapping[str, Any]
@@ -85,7 +87,7 @@ class Contrasts:
             self.names.setdefault(self.passages.get(text, text), []).extend(doc.ents)
 
     def of(self, example: TrainingExample) -> Iterator[TrainingExample]:
-        """All possible variants of an answered question, without repetitions."""
+        """All possible variants of an answered question. No variant is repeated."""
         for source, make in (("changed_subject", self.subject), ("false_premise", self.premise),
                              ("reworded", self.reworded)):
             query = make(example)
@@ -97,16 +99,16 @@ class Contrasts:
             yield TrainingExample(example.query, text, None, "lacking_detail")
 
     def surrounded(self, example: TrainingExample) -> TrainingExample:
-        """The example with some of the passage around its text, in most cases. The answer moves
-        with it."""
+        """The example, in most cases with some of the passage around its text. The answer's
+        position is adapted."""
         wide = self.around(example, self.rng)
         shift = wide.text.index(example.text)
         target = example.target and (example.target[0] + shift, example.target[1] + shift)
         return TrainingExample(example.query, wide.text, target, example.source)
 
     def subject(self, example: TrainingExample) -> str | None:
-        """The question about another subject: a name of the same type, often from the passage, or
-        another thing in the text."""
+        """The question about another subject. It is a name of the same type, often from the
+        passage, or another thing in the text."""
         doc, answer = self.texts[example.text], example.text[slice(*example.target)]
         names = [e for e in doc.ents if e.label_ not in _COUNTED and find(example.query, e.text)]
         if not names:
@@ -140,8 +142,8 @@ class Contrasts:
                          other.text if whole else other.root.text, answer)
 
     def premise(self, example: TrainingExample) -> str | None:
-        """The question with a false premise: another number, an opposite, or another word of the
-        same part of speech."""
+        """The question with a false premise: another number, an opposite word, or another word of
+        the same part of speech."""
         query, answer = example.query, example.text[slice(*example.target)]
         if self.rng.random() < 0.5:
             changed = (loosen(query, self.rng, wrong=True) if self.rng.random() < 0.5
@@ -165,8 +167,8 @@ class Contrasts:
         return self._put(query, place.text, new, answer)
 
     def reworded(self, example: TrainingExample) -> str | None:
-        """The same question with a looser date or count, a synonym, or a pronoun instead of a
-        name."""
+        """The question in other words that keep the answer: a looser date or count, a synonym, or a
+        pronoun for a name."""
         query = example.query
         loose = loosen(query, self.rng)
         if loose is not None and not loose.startswith(("over", "more")):
@@ -177,7 +179,7 @@ class Contrasts:
             return self._put(query, word, SYNONYMS[word], "")
         doc = self.texts[example.text]
         people = [e for e in doc.ents if e.label_ == "PERSON" and find(query, e.text)]
-        if len(people) == 1 and not re.search(  # "of he" and "he's" say something else
+        if len(people) == 1 and not re.search(  # "of he" and "he's" mean something else
                 rf"{re.escape(people[0].text)} ?(?:['’?])", query, re.IGNORECASE):
             return self._put(query, people[0].text, self.rng.choice(("he", "she")), "")
         return None
@@ -203,7 +205,7 @@ class Contrasts:
         return None if find(left, answer) or (last and find(left, last[-1])) else left
 
     def _phrase_out(self, example: TrainingExample) -> str | None:
-        """The text without the smallest adjunct that contains the answer."""
+        """The text without the smallest optional phrase that contains the answer."""
         doc = self.texts[example.text]
         held = doc.char_span(*example.target, alignment_mode="expand")
         if held is None:
@@ -218,7 +220,7 @@ class Contrasts:
         return re.sub(r"\s+([,.;])", r"\1", re.sub(r",\s*(?=[,.])", "", kept)).strip()
 
     def _put(self, query: str, old: str, new: str, answer: str) -> str | None:
-        """The question with ``new`` instead of ``old``, in the same case; ``None`` if ``new`` is
+        """The question with ``new`` in place of ``old``, in the same case; ``None`` if ``new`` is
         the answer."""
         place = find(query, old)
         if place is None or (answer and _overlap(new, answer)):
@@ -237,13 +239,14 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _new(query: str, changed: str, text: str) -> bool:
-    """Whether the changed words are new to the text."""
+    """Whether the change adds words to the question, at least one of which does not occur in the
+    text."""
     added = set(re.findall(r"\w+", changed.lower())) - set(re.findall(r"\w+", query.lower()))
     return bool(added) and not all(find(text, word) for word in added)
 
 
 def _apart(one: Any, other: Any) -> bool:
-    """Whether two phrases name different things and neither is in a list with the other."""
+    """Whether two phrases name different things, and neither stands in a list with the other."""
     if _overlap(one.text, other.text):
         return False
     if one.doc is not other.doc:
@@ -254,7 +257,8 @@ def _apart(one: Any, other: Any) -> bool:
 
 
 def appositions(docs: Iterable[Any]) -> list[TrainingExample]:
-    """Supported pairs: the statement that an apposition makes, as a sentence."""
+    """Supported pairs, made from appositions: the statement of an apposition, written as a
+    sentence."""
     found = []
     for doc in docs:
         for word in doc:

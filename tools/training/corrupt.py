@@ -1,4 +1,4 @@
-"""Ways to make a clause unsupported: they change one name, number, word, role or addition."""
+"""Makes a clause unsupported by changing one name, number, word, role or addition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any
 
 Change = tuple[dict[int, str], str, str]
-"""Replacements by token, the text added at the end, and the label of the changed clause."""
+"""The words that replace tokens (by token), the text added at the end, and the changed clause's
+label."""
 
 
 @dataclass
@@ -40,7 +41,7 @@ def collect(docs: Iterable[Any]) -> Replacements:
 
 @dataclass
 class ParsedClause:
-    """A clause of a parsed sentence: its subject's tokens and the others."""
+    """A clause of a parsed sentence: the tokens of its subject, and its other tokens."""
 
     doc: Any
     subject: Sequence[Any]
@@ -48,7 +49,7 @@ class ParsedClause:
 
     @cached_property
     def chosen(self) -> set[int]:
-        """Indexes of its tokens."""
+        """The indices of the clause's tokens."""
         return {t.i for t in [*self.subject, *self.rest]}
 
     @cached_property
@@ -62,7 +63,7 @@ class ParsedClause:
 
 
 def corrupt(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """A random kind of change that fits the clause; ``None`` if no kind fits."""
+    """A random change of a kind that fits the clause; ``None`` if no kind fits."""
     kinds = [_entity, _entity, _other_entity, _word, _word, _word, _word, _own_noun, _own_noun,
              _negation, _suffix, _suffix, _subject, _repeat, _swap, _swap, _swap, _swap]
     rng.shuffle(kinds)

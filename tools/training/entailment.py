@@ -39,8 +39,9 @@ def loss(
 ) -> Tensor:
     """The loss of a batch.
 
-    It is minus the log-probability of the classes that the label allows; for examples with the
-    probabilities of teachers, the cross-entropy with these (Hinton et al. 2015).
+    For an example with a label, it is minus the log-probability of the classes that the label
+    allows. For an example with the teachers' probabilities, it is the cross-entropy with these
+    (Hinton et al. 2015).
     """
     logits = forward(network, collate(rows), device)
     soft = [not isinstance(example.target, str) for example in examples]
@@ -59,7 +60,7 @@ def taught(
     examples: Sequence[TrainingExample], teachers: Sequence[nn.Module], tokenizer: Tokenizer,
     device: torch.device, length: int,
 ) -> list[TrainingExample]:
-    """The examples with the mean of the teachers' probabilities as target."""
+    """The examples, each with the mean of the teachers' probabilities as its target."""
     rows = [window(example, tokenizer, length) for example in examples]
     said = torch.stack([
         torch.stack(predict(teacher.eval(), rows, device, forward)).softmax(-1)
@@ -69,7 +70,8 @@ def taught(
 
 
 def evaluator(examples: Sequence[TrainingExample], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
-    """A function that evaluates the network: AUC of P(entailment), overall and by source."""
+    """A function that evaluates the network by the AUC of P(entailment), over all examples and by
+    source."""
     from sklearn.metrics import roc_auc_score
 
     rows = [

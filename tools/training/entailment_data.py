@@ -1,4 +1,4 @@
-"""The training data of the entailment network."""
+"""Reads and makes the training data of the entailment network."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ QUESTIONED = ("i wonder if ", "do you think that ", "i have no idea if ", "maybe
 
 
 def narrow(premise: str, hypothesis: str, words: int) -> str:
-    """The run of whole sentences, of at most ``words`` words, that shares most with the
-    hypothesis."""
+    """The run of whole sentences that shares most words with the hypothesis. It has at most
+    ``words`` words."""
     sentences = [s for s in _SENTENCE_END.split(premise) if s.strip()]
     wanted = set(tokens(hypothesis))
     shared = [len(wanted & set(tokens(s))) for s in sentences]
@@ -68,7 +68,7 @@ def narrow(premise: str, hypothesis: str, words: int) -> str:
 
 
 class Variation:
-    """Changes a pair without changing its label, differently each time."""
+    """Changes a pair without changing its label. Each call makes another change."""
 
     def __init__(self, others: list[str]) -> None:
         self.others = others
@@ -104,7 +104,7 @@ class Variation:
 
 
 def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
-    """The claim as a speaker may say it, and the label that it then has."""
+    """The claim as a speaker may say it, and the label of the changed claim."""
     chance = rng.random()
     if chance < 0.08:
         opening = rng.choice(OPENINGS)
@@ -123,10 +123,10 @@ def _spoken(hypothesis: str, label: str, rng: random.Random) -> tuple[str, str]:
 
 
 def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
-    """The hypothesis with a word replaced by its opposite, or an ordinal by another; ``None`` if it
-    cannot be.
+    """The hypothesis with a word replaced by its opposite, or an ordinal by another; ``None`` if no
+    word can be replaced.
 
-    The premise must contain the word and must not contain its replacement.
+    The premise must contain the word, and must not contain the word that replaces it.
     """
     shared = set(tokens(premise)) & set(tokens(hypothesis))
     places = [m for m in re.finditer(r"[a-z]+", hypothesis) if m.group() in shared]
@@ -142,13 +142,14 @@ def opposite(premise: str, hypothesis: str, rng: random.Random) -> str | None:
 
 
 def narrowed(example: TrainingExample) -> TrainingExample:
-    """The example with a long premise cut to the length that the network reads in one row."""
+    """The example, with a long premise cut to the length that the network reads in one row."""
     premise = narrow(example.text, example.query, 110)
     return TrainingExample(example.query, premise, example.target, example.source)
 
 
 def change_number(premise: str, hypothesis: str, rng: random.Random) -> str | None:
-    """The hypothesis with a number that the premise has changed to one that it does not have."""
+    """The hypothesis with one of the premise's numbers changed to a number that the premise does
+    not contain."""
     found = [m for m in re.finditer(r"\d+", hypothesis) if m.group() in premise]
     if not found:
         return None
@@ -166,7 +167,7 @@ def _groundedness(folder: Path, rates: Mapping[str, float] = RATES) -> Iterator[
         rows = [
             TrainingExample(row["hypothesis"], row["premise"], row["label"], name)
             for row in read_jsonl(folder / f"{name}.jsonl.gz")
-            # Implied entailment is looser than support.
+            # "Implied" is a weaker label than "supported".
             if "implied" not in row.get("kind", "")
         ]
         yield ExampleSource(name, rate, rows)
@@ -186,10 +187,10 @@ def _snli(folder: Path) -> ExampleSource:
 
 
 def _begin(folder: Path) -> Iterator[ExampleSource]:
-    """BEGIN, which asks for attribution.
+    """The examples of BEGIN, whose labels are about attribution.
 
-    A statement about the speaker is "not enough", and a generic response says nothing that could be
-    attributed.
+    A statement about the speaker is labelled "not enough". A generic response says nothing that
+    could be attributed.
     """
     labels = {"Fully attributable": "supported", "Not fully attributable": "not_supported",
               "Generic": "not_enough"}
@@ -204,10 +205,10 @@ def _begin(folder: Path) -> Iterator[ExampleSource]:
 
 
 def _answers(folder: Path, rng: random.Random) -> ExampleSource:
-    """Answer pairs as Q² compares them: ``QUESTION ANSWER.`` on both sides.
+    """Answer pairs in the form in which Q² compares them: ``QUESTION ANSWER.`` on both sides.
 
-    Answers of other annotators to the same question agree. Answers to other questions of a passage,
-    and changed numbers, do not.
+    Two annotators' answers to the same question agree. Answers to different questions about a
+    passage, and answers with changed numbers, disagree.
     """
     names = ("squad2_dev_half", "squad1_dev", "squad_train_pieces", "squadshifts_wiki",
              "qamr", "qed_dev_nq", "qadiscourse", "friendsqa")
@@ -232,7 +233,7 @@ def _answers(folder: Path, rng: random.Random) -> ExampleSource:
                 if wrong and rng.random() < 0.5:
                     other = rng.choice(alike if alike and rng.random() < 0.7 else wrong)
                     rows.append(_answer_pair(asked, answer, other, "refuted", name))
-                # "Memphis" for "Memphis, Tennessee", and the reverse
+                # "Memphis" for "Memphis, Tennessee", and the other way round
                 part = answer.split(",")[0] if "," in answer and answer[0].isupper() else ""
                 if 0 < len(part.split()) <= 4 and not any(c.isdigit() for c in answer):
                     known, said = rng.sample([answer, part], 2)
@@ -244,7 +245,7 @@ def _answers(folder: Path, rng: random.Random) -> ExampleSource:
 
 
 def _shape(answer: str) -> tuple[bool, bool]:
-    """What an answer looks like: it has digits, is a name, or neither."""
+    """Whether an answer has digits, and whether it is a name."""
     return any(c.isdigit() for c in answer), answer[:1].isupper()
 
 
@@ -256,7 +257,7 @@ def _answer_pair(question: str, known: str, said: str, label: str, source: str) 
 def _sentences(
     folder: Path, rng: random.Random, limit: int, keep: Callable[[str, str], bool] | None = None
 ) -> dict[str, str]:
-    """Encyclopaedic sentences of the question sets, each with its passage."""
+    """Encyclopaedic sentences of the question sets, each mapped to its passage."""
     found: dict[str, str] = {}
     for name in ("squad_train_pieces", "squad1_dev", "squad2_dev_half", "squadshifts_wiki",
                  "squad_train_sample", "qed_dev_nq", "qamr", "nq_swap"):
@@ -271,9 +272,10 @@ def _sentences(
 
 
 class Surroundings:
-    """Often adds to a premise some of the passage that it is from.
+    """Often adds to a premise some sentences of its passage.
 
-    A neighbouring sentence may be a held-out premise of its own; its pairs are not seen.
+    A sentence that is added may be a held-out premise itself. The pairs of that premise are still
+    not seen.
     """
 
     def __init__(
@@ -295,7 +297,7 @@ class Surroundings:
 
 
 def claims(folder: Path) -> list[TrainingExample]:
-    """Claims and responses with short texts, supported or not."""
+    """Claims and responses with short knowledge texts, labelled as supported or not."""
     names = ("fever_dev", "fool_me_twice", "fever_symmetric", "faithdial_audit_wow")
     found = [*_begin(folder), *(s for s in _groundedness(folder / "groundedness")
                                 if s.name in names)]
@@ -303,7 +305,7 @@ def claims(folder: Path) -> list[TrainingExample]:
 
 
 def english() -> Language:
-    """spaCy's small English model, under either of its two names."""
+    """spaCy's small English model, under whichever of its two names is installed."""
     from importlib import import_module
     from importlib.util import find_spec
 
@@ -318,7 +320,7 @@ def encyclopaedic(
 ) -> tuple[Language, dict[str, str], list[Any]]:
     """The parser, sentences with their passages, and the parses of the sentences.
 
-    ``keep`` selects sentences, given a sentence and its passage; ``None`` keeps all.
+    ``keep`` says of a sentence and its passage whether to use the sentence; ``None`` uses all.
     """
     nlp = english()
     passages = _sentences(folder, rng, limit, keep)
@@ -329,14 +331,14 @@ def with_other_orders(
     folder: Path, rates: Mapping[str, float] = REORDERED_RATES, seed: int = 7,
     sentences: int = 9_000, replayed: Mapping[str, float] = SUMMARISED_RATES,
 ) -> list[ExampleSource]:
-    """The sources of :func:`general`, and reordered sentences."""
+    """The sources of :func:`general`, and a source of reordered sentences."""
     rng = random.Random(seed)
     _, _, docs = encyclopaedic(folder / "qa", rng, sentences)
     return [*general(folder, rates, seed, replayed=replayed, answered=0.09), reordered(docs, rng)]
 
 
 def unlabelled(folder: Path, count: int, seed: int) -> list[TrainingExample]:
-    """Model responses to knowledge of Wizard of Wikipedia, without labels."""
+    """Model responses to knowledge of Wizard of Wikipedia. They have no labels."""
     pairs = {
         (response.strip(), row["knowledge"])
         for row in read_jsonl(folder / "unlabelled" / "wow_test_generations.jsonl.gz")
@@ -348,7 +350,7 @@ def unlabelled(folder: Path, count: int, seed: int) -> list[TrainingExample]:
 
 
 def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> ExampleSource:
-    """Self-made contrastive pairs (:mod:`tools.training.synthetic`)."""
+    """Contrastive pairs that are made from sentences (:mod:`tools.training.synthetic`)."""
     _, passages, docs = encyclopaedic(folder, rng, limit)
     pool = collect(docs)
     rows = [example for doc in docs for example in retell(doc, pool, rng)]
@@ -358,7 +360,7 @@ def retold(folder: Path, rng: random.Random, limit: int = 32_000) -> ExampleSour
 def sources(
     folder: Path, seed: int = 0, sentences: int = 32_000, rates: Mapping[str, float] = RATES
 ) -> list[ExampleSource]:
-    """All sources under the training-data folder, each with its variation.
+    """All sources in the training-data folder, each with the changes that vary its examples.
 
     Raises:
         FileNotFoundError: a file of the pack is missing.
@@ -376,7 +378,7 @@ def general(
     folder: Path, rates: Mapping[str, float] = GENERAL_RATES, seed: int = 4,
     sentences: int = 5_000, replayed: Mapping[str, float] = REPLAYED_RATES, answered: float = 0.06,
 ) -> list[ExampleSource]:
-    """Many rows that are seen once, with a few of the earlier stages' rows (``replayed``) and
+    """Sources of many rows that are seen once, some rows of earlier stages (``replayed``), and
     answer pairs."""
     rng = random.Random(seed)
     found = [*_groundedness(folder / "groundedness2", rates),

@@ -1,8 +1,9 @@
 """Training examples, and how they are drawn.
 
-A source is a file of human-made or derived examples with a rate: how many times an epoch contains
-its rows on average. A hash of the text decides which rows of all sources are held out for
-development, so that no premise or passage is on both sides.
+A source is a file of human-made or derived examples with a rate. The rate says how many times, on
+average, an epoch contains each row of the source. A hash of the text decides for all sources which
+rows are held out for development. So no premise or passage is used for both training and
+development.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ DEV_SHARE = 25
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """A query, a text and the target.
+    """A query, a text and the target that the network should learn.
 
-    ``target`` is, for entailment, one of ``TARGETS`` or the probabilities of the three classes; for
-    the reader, the characters ``(start, end)`` of the answer in ``text``, or ``None``.
+    For entailment, ``target`` is one of ``TARGETS``, or the probabilities of the three classes. For
+    the reader, it is the character range ``(start, end)`` of the answer in ``text``, or ``None``
+    for no answer.
     """
 
     query: str
@@ -35,10 +37,11 @@ class TrainingExample:
 
 
 TARGETS = ("supported", "not_enough", "refuted", "not_supported", "not_refuted")
-"""The labels of entailment.
+"""The labels of entailment examples.
 
 "not_supported" only says that the text does not support the query. "not_refuted" says that the
-query adds something personal to a supported claim: it is consistent, and perhaps not attributable.
+query adds something personal to a supported claim. Such a query is consistent, but may not be
+attributable.
 """
 
 Augment = Callable[[TrainingExample, random.Random], TrainingExample]
@@ -46,7 +49,8 @@ Augment = Callable[[TrainingExample, random.Random], TrainingExample]
 
 @dataclass(frozen=True, slots=True)
 class ExampleSource:
-    """Examples that are drawn together. ``augment`` makes a new variant of an example each time."""
+    """Examples that are drawn together at one rate. ``augment`` makes a new variant of an example
+    each time."""
 
     name: str
     rate: float
@@ -60,7 +64,7 @@ def held_out(text: str) -> bool:
 
 
 def split(sources: Sequence[ExampleSource]) -> tuple[list[ExampleSource], list[TrainingExample]]:
-    """The sources without the held-out texts, and the held-out examples."""
+    """The sources without their held-out examples, and all held-out examples."""
     train, dev = [], []
     for source in sources:
         kept = [example for example in source.examples if not held_out(example.text)]
@@ -70,7 +74,7 @@ def split(sources: Sequence[ExampleSource]) -> tuple[list[ExampleSource], list[T
 
 
 def draw(sources: Sequence[ExampleSource], rng: random.Random) -> list[TrainingExample]:
-    """One epoch: the rows of each source at its rate, augmented and shuffled."""
+    """The examples of one epoch: the rows of each source at its rate, augmented and shuffled."""
     epoch: list[TrainingExample] = []
     for source in sources:
         times, share = divmod(source.rate, 1)

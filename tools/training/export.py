@@ -18,7 +18,7 @@ WORDS = "encoder.words.weight"
 
 
 def averaged(network: nn.Module, state: Path) -> nn.Module:
-    """``network``, with the averaged weights of a training state."""
+    """Gives ``network`` the averaged weights of a saved training state."""
     found = load_file(state)
     names = {n.removeprefix("average/"): v for n, v in found.items() if n.startswith("average/")}
     if not names:
@@ -28,7 +28,8 @@ def averaged(network: nn.Module, state: Path) -> nn.Module:
 
 
 def stored(name: str, value: Tensor) -> dict[str, Tensor]:
-    """A tensor as it is stored: a matrix in 8 bits by row, anything else in float16.
+    """A tensor in the form in which it is stored: a matrix in 8 bits with a scale for each row, any
+    other tensor in float16.
 
     Raises:
         ValueError: a value is not finite.
@@ -44,10 +45,10 @@ def stored(name: str, value: Tensor) -> dict[str, Tensor]:
 def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> None:
     """Writes networks, their graphs and the tokenizer to ``folder``.
 
-    ``networks`` are by name. A file keeps the shipped weights of networks that are not given, and
-    the shipped word vectors that two networks share, unless both are given. Matrices are stored in
-    8 bits with a float32 scale for each row, vectors in float16. Both runtimes compute from the
-    same restored values.
+    ``networks`` maps names to networks. For a network that is not given, the shipped weights are
+    kept. The word vectors that two networks share are replaced only if both networks are given.
+    Matrices are stored in 8 bits with a float32 scale for each row, vectors in float16. Both
+    runtimes compute with the same restored values.
 
     Raises:
         ValueError: the shared word vectors of the networks differ, although they are frozen.
@@ -61,7 +62,7 @@ def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> 
         for name, network in inside.items():
             tensors |= _named(network, name)
         save_file(tensors, folder / file, metadata={"format": "pt"})
-        (folder / file).chmod(0o644)  # readable for all users of an installation
+        (folder / file).chmod(0o644)  # all users of an installation can read the file
     for name in networks:
         (folder / f"{name}.onnx").write_bytes(graph_of(name))
         (folder / f"{name}.int8.onnx").write_bytes(graph_of(name, eight_bits=True))
@@ -70,13 +71,13 @@ def export(networks: Mapping[str, nn.Module], tokenizer: Path, folder: Path) -> 
 
 
 def _shipped(file: str, owners: tuple[str, ...]) -> dict[str, Tensor]:
-    """The shipped tensors of these networks in a file."""
+    """The shipped weights of these networks in a file."""
     return {name: value for name, value in load_file(WEIGHTS / file).items()
             if name.startswith(tuple(f"{owner}." for owner in owners))}
 
 
 def _words(networks: Mapping[str, nn.Module]) -> dict[str, Tensor]:
-    """The word vectors that the networks of a file share, as stored."""
+    """The word vectors that the networks of a file share, in stored form."""
     shared = [network.get_parameter(WORDS).detach()
               for name, network in networks.items() if _shares(name)]
     if not all(torch.equal(words, shared[0]) for words in shared):
@@ -89,7 +90,7 @@ def _shares(name: str) -> bool:
 
 
 def _named(network: nn.Module, prefix: str) -> dict[str, Tensor]:
-    """The weights of a network as stored, without the word vectors that it shares."""
+    """The weights of a network in stored form, without the word vectors that it shares."""
     tensors: dict[str, Tensor] = {}
     for name, value in network.state_dict().items():
         if not (_shares(prefix) and name == WORDS):

@@ -1,9 +1,9 @@
-"""The bundled networks as ONNX graphs without weights.
+"""Writes the bundled networks as ONNX graphs without weights.
 
 The recipe makes the graphs. The weights stay in one safetensors file and are given to ONNX Runtime
-when a session starts (:mod:`q2_metric.models.bundled.models`), so that there is one source of
-weights and the base install needs no ``onnx`` package. Each network also has a graph whose layers
-multiply in 8 bits (:mod:`q2_metric.models.bundled.eight_bits`).
+when a session starts (:mod:`q2_metric.models.bundled.models`). So there is one source of weights,
+and the base install needs no ``onnx`` package. Each network also has a graph whose layers multiply
+in 8 bits (:mod:`q2_metric.models.bundled.eight_bits`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from q2_metric.models.bundled.stored import FILES
 from q2_metric.text.alignment import N_TYPES
 
 FUSED = "com.microsoft"
-"""Operators that only ONNX Runtime has: attention, GELU, products in 8 bits."""
+"""The domain of operators that only ONNX Runtime has: attention, GELU, products in 8 bits."""
 
 
 class _Graph:
@@ -33,7 +33,7 @@ class _Graph:
         self.count = 0
 
     def weight(self, name: str, shape: list[int], kind: int = TensorProto.FLOAT) -> str:
-        """A tensor whose value the runtime provides."""
+        """Declares a tensor whose value the runtime provides."""
         tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
         tensor.external_data.add(key="location", value=FILES[self.prefix])
@@ -45,13 +45,13 @@ class _Graph:
         return name
 
     def once(self, name: str, kind: int, shape: list[int], values: list[Any]) -> str:
-        """A constant, which is created only once."""
+        """A constant. It is created only once."""
         if all(tensor.name != name for tensor in self.initializers):
             self.constant(name, kind, shape, values)
         return name
 
     def index(self, number: int) -> str:
-        """A position, axis or count, in the type that operators take."""
+        """A constant for a position, axis or count, in the type that operators require."""
         return self.once(f"index{number}", TensorProto.INT64, [1], [number])
 
     def add(self, op: str, inputs: list[str], domain: str = "", outputs: int = 1,
@@ -62,7 +62,7 @@ class _Graph:
         return names[0] if outputs == 1 else names
 
     def linear(self, x: str, name: str, size: list[int]) -> str:
-        """x @ weight + bias; the weight is given in its stored 8 bits."""
+        """Computes x @ weight + bias. The weight is given in its stored 8 bits."""
         weight = self.add("DequantizeLinear", [
             self.weight(f"{name}.weight", size, TensorProto.INT8),
             self.weight(f"{name}.weight.scale", [size[1]])], axis=1)
@@ -70,7 +70,7 @@ class _Graph:
         return str(self.add("Add", [product, self.weight(f"{name}.bias", [size[1]])]))
 
     def layer_linear(self, x: str, name: str, size: list[int]) -> str:
-        """:meth:`linear` in a layer, which may compute in 8 bits."""
+        """Like :meth:`linear`, for a product inside a layer, which may be computed in 8 bits."""
         if not self.eight_bits:
             return self.linear(x, name, size)
         step = self.once("step", TensorProto.FLOAT, [], [1.0])
@@ -91,13 +91,14 @@ class _Graph:
         return str(self.add("Add", [product, beside]))
 
     def norm(self, x: str, name: str) -> str:
-        # SkipLayerNormalization takes more than twice as long as Add and LayerNormalization (CPU).
+        # On a CPU, SkipLayerNormalization takes more than twice as long as Add and
+        # LayerNormalization.
         return str(self.add("LayerNormalization", [
             x, self.weight(f"{name}.weight", [self.shape.hidden]),
             self.weight(f"{name}.bias", [self.shape.hidden])], epsilon=self.shape.eps, axis=-1))
 
     def encoder(self, wanted: str = "") -> str:
-        """The states of the first ``wanted`` positions, or of all.
+        """The encoder's states at the first ``wanted`` positions, or at all positions.
 
         Inputs: ids and types (batch, length) int64, mask (batch, length) int32.
         """
@@ -122,8 +123,9 @@ class _Graph:
         """A transformer layer.
 
         Args:
-            away: what the distances of tokens add to attention; empty for nothing.
-            wanted: number of the first positions to compute states for; "" for all.
+            away: what the distances between tokens add to the attention scores; empty if they add
+                nothing.
+            wanted: number of first positions whose states are computed; "" for all positions.
         """
         hidden, wide = self.shape.hidden, self.shape.feed_forward
         qkv = self.layer_linear(x, f"{name}.qkv", [hidden, 3 * hidden])
@@ -140,14 +142,15 @@ class _Graph:
         return self.norm(self.add("Add", [down, x]), f"{name}.norm2")
 
     def first(self, x: str, count: str, axis: int) -> str:
-        """The first ``count`` along an axis."""
+        """The first ``count`` entries of a tensor along an axis."""
         return str(self.add("Slice", [x, self.index(0), count, self.index(axis)]))
 
     def up_to(self, mask: str) -> str:
-        """The length of the prefix that contains all positions that a mask (batch, length) marks.
+        """The length of the shortest prefix that contains all positions marked in a mask (batch,
+        length).
 
-        It is at least one, and a multiple of the padding step, so that a sum over it has the same
-        bits in a batch with a longer hypothesis.
+        This length is at least one and a multiple of the padding step. So a sum over the prefix has
+        the same bits in a batch with a longer hypothesis.
         """
         ends = self.constant("ends", TensorProto.FLOAT, [POSITIONS], [
             float(1 + place // MULTIPLE) for place in range(POSITIONS)])
@@ -162,7 +165,8 @@ class _Graph:
         return str(count)
 
     def away(self, length: str) -> str:
-        """What the distances of tokens add to attention: (1, heads, length, length)."""
+        """What the distances between tokens add to the attention scores: (1, heads, length,
+        length)."""
         square = distance_classes(torch.arange(POSITIONS), self.shape.distances)
         classes = [*square[1:, 0].flip(0).tolist(), *square[0].tolist()]
         whole, start, one = (self.constant(name, TensorProto.INT64, [], [value]) for name, value in
@@ -201,16 +205,18 @@ def graph_of(network: str, eight_bits: bool = False) -> bytes:
 
 
 def _reader(graph: _Graph) -> bytes:
-    """``logits`` (batch, length, 2): start and end of the answer."""
+    """The reader's graph. Its output ``logits`` (batch, length, 2) has the start and end logits of
+    the answer."""
     graph.linear(graph.encoder(), "reader.span", [graph.shape.hidden, 2])
     return graph.model("logits", ["batch", "length", 2], [])
 
 
 def _entailment(graph: _Graph) -> bytes:
-    """``logits`` (batch, 3): entailment, neutral, contradiction.
+    """The entailment graph. Its output ``logits`` (batch, 3) has entailment, neutral,
+    contradiction.
 
-    An input ``query`` (batch, length) float32 is 1.0 on the tokens of the hypothesis, which come
-    first in a row. The last layer is computed only for them.
+    The input ``query`` (batch, length) float32 is 1.0 on the tokens of the hypothesis, which come
+    first in a row. The last layer is computed only for these tokens.
     """
     hidden = graph.shape.hidden
     wanted = graph.up_to("query")

@@ -1,8 +1,9 @@
 """``python -m tools.training.groundedness --data FOLDER``: fits the heads of ``groundedness``.
 
-A head is a logistic regression on sources that no network was trained on: on rows that the networks
-have seen, their judgements would look better than they are. Each source, and each class within it,
-has the same weight, so that neither size nor base rate decides. The development sets are not used.
+A head is a logistic regression. It is fitted on sources that no network was trained on, because
+networks judge rows that they have seen better than new rows. Each source has the same weight, and
+so has each class within a source. So neither the size nor the base rate of a source matters. The
+development sets are not used.
 """
 
 from __future__ import annotations
@@ -30,28 +31,31 @@ SOURCES: dict[Reading, tuple[str, ...]] = {
     "consistent": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy"),
     "attributable": ("rome1776_wow", "shroom2024", "dstc9_human_accuracy", "propsegment_wiki_dev"),
 }
-"""For each reading, the sources of ``KEPT_BACK`` with texts written by systems.
+"""For each reading, those sources of ``KEPT_BACK`` whose texts were written by systems.
 
-The others are left out: in most of them one side was edited so that shared words say nothing,
-unlike in responses. The experts of expertqa_attribution judged by more than the given evidence.
+The other sources are left out. In most of them, one side was edited so that shared words say
+nothing, which is not so in real responses. In expertqa_attribution, the experts judged by more than
+the given evidence.
 """
 
 FEATURES = ("claims", "weakest", "words", "numbers", "phrases", "questions")
 LONGEST = 6000
-"""Most characters of a premise, because a few web pages are as long as books."""
+"""Maximum characters of a premise. A few web pages are as long as books."""
 PENALTY = 0.03
-"""scikit-learn's C. With 1, the head fits these sources too closely."""
+"""scikit-learn's C (inverse of the regularisation). With 1, the head would overfit these sources.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a source: (rows, features) values, and whether each row is supported."""
+    """The rows of a source: feature values (rows, features), and whether each row is supported."""
 
     values: NDArray[np.float64]
     supported: NDArray[np.bool_]
 
     def weights(self) -> NDArray[np.float64]:
-        """The weights of the rows: each source sums to 1, half of it for each class."""
+        """The weights of the rows. The weights of a source sum to 1, and those of each class to a
+        half."""
         n_supported = float(self.supported.sum())
         of_class = np.where(self.supported, n_supported, len(self.supported) - n_supported)
         return np.divide(0.5, of_class, dtype=np.float64)
@@ -78,7 +82,8 @@ def main(data: Path, preset: str, dtype: str, rows: int, name: str, out: Path) -
 
 
 def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
-    """The two heads of a reading: without Q²'s questions (the last feature), and with them."""
+    """The two heads of a reading: one without Q²'s questions (the last feature), and one with them.
+    """
     plain = {key: Rows(rows.values[:, :-1], rows.supported) for key, rows in sources.items()}
     rows = {source: len(found.supported) for source, found in sources.items()}
     return {
@@ -90,7 +95,7 @@ def of_reading(reading: Reading, sources: Mapping[str, Rows]) -> dict[str, Any]:
 def collect(
     data: Path, rows: int, reading: Reading, scale: Scale, q2: Q2
 ) -> Iterator[tuple[str, Rows]]:
-    """The features of the rows of each source. The sample is always the same."""
+    """The feature values of a sample of each source. The same rows are drawn in every run."""
     for source in SOURCES[reading]:
         found = list(read_jsonl(data / "groundedness2" / f"{source}.jsonl.gz"))
         if len(found) > rows:
@@ -105,14 +110,14 @@ def collect(
 
 
 def is_supported(row: Mapping[str, Any], reading: Reading) -> bool:
-    """People's label. A response that nobody can verify (a label of rome1776_wow) counts as
-    unsupported."""
+    """Whether people label a row as supported. Under the reading "attributable", a response that
+    nobody can verify (a label of rome1776_wow) counts as unsupported."""
     supported: bool = row["label"] == "supported"
     return supported and not (reading == "attributable" and row.get("verifiable") == "n")
 
 
 def fit(sources: Sequence[Rows]) -> dict[str, Any]:
-    """The intercept, and the mean, deviation and weight of each feature."""
+    """Fits a head: its intercept, and the mean, deviation and weight of each feature."""
     from sklearn.linear_model import LogisticRegression
 
     values = np.concatenate([source.values for source in sources])
@@ -131,7 +136,8 @@ def fit(sources: Sequence[Rows]) -> dict[str, Any]:
 
 
 def left_out(sources: Mapping[str, Rows]) -> dict[str, float]:
-    """ROC-AUC on each source with the head fitted on the others, and the mean."""
+    """For each source, the ROC-AUC of the head fitted on the other sources; and the mean of these.
+    """
     from sklearn.metrics import roc_auc_score
 
     found = {}

@@ -1,6 +1,6 @@
 """``python -m tools.training.hashes [FOLDER]``: writes the hashes of the package's weights.
 
-An export writes them too. Run it by hand only after a file was changed in another way.
+An export also writes the hashes. Run this command only after a file was changed without an export.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HASHED = (".json", ".onnx", ".safetensors")
 
 
 def write(folder: Path) -> None:
-    """Writes the sha256 of each model file."""
+    """Writes a file with the sha256 of each model file in the folder."""
     found = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.iterdir()) if path.suffix in HASHED and path.name != HASHES
@@ -25,7 +25,7 @@ def write(folder: Path) -> None:
 
 
 def renew(folder: Path) -> None:
-    """:func:`write`, if the folder has a file of hashes."""
+    """Calls :func:`write` if the folder already has a file of hashes."""
     if (folder / HASHES).exists():
         write(folder)
 

@@ -1,9 +1,10 @@
-"""``python -m tools.training.judged STATE --shape deep``: SCALE with a network that is not
-exported.
+"""``python -m tools.training.judged STATE --shape deep``: evaluates SCALE with an unexported
+network.
 
-Prints the ROC-AUC on the development sets and on the sources that no network was trained on.
-Responses are judged as with ``bundled-small``, by sentences, with this network instead of its own.
-``--beside`` also judges by the mean of its probabilities and those of the shipped networks.
+Prints the ROC-AUC on the development sets, and on the sources that no network was trained on.
+Responses are judged as with ``bundled-small``, by sentences, but by this network. With
+``--beside``, they are also judged by the mean of this network's probabilities and those of the
+shipped networks.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ Labels = tuple[list[Example], list[bool]]
 
 
 class TrainedEntailment(BundledEntailment):
-    """A network in torch as entailment model; with ``shipped``, the mean of its verdicts and
-    theirs."""
+    """An entailment model that runs a torch network. With ``shipped``, its verdicts are averaged
+    with those of the shipped networks."""
 
     def __init__(self, network: torch.nn.Module, shipped: Sequence[str] = ()) -> None:
         super().__init__(networks=shipped or ("entailment",), dtype="float32")
@@ -92,7 +93,7 @@ def main(state: Path, shape: str, data: Path, rows: int, beside: bool) -> None:
 def entailment_network(state: Path, shape: str) -> torch.nn.Module:
     """A network of this shape with the averaged weights of a training state.
 
-    Its word vectors come from the base model, because no state contains them.
+    The word vectors come from the base model, because training states do not contain them.
     """
     from tools.training.base import base_folder, load_base, load_wide_base, wide_base
 
@@ -105,8 +106,8 @@ def entailment_network(state: Path, shape: str) -> torch.nn.Module:
 
 
 def scale_with(backbone: BundledEntailment) -> Scale:
-    """SCALE as in ``bundled-small``, by sentences and without the rules that decide beside a
-    network, so that only the networks differ."""
+    """SCALE as in ``bundled-small``, but by sentences and without the rules that decide beside a
+    network. So differences come from the networks alone."""
     settings = ScaleSettings(**{**preset("bundled-small").scale_settings, "unit": "sentence",
                                 "values": "text", "context": "off"})
     return Scale(backbone, load_sentences(), settings, "trained")

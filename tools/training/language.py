@@ -1,8 +1,9 @@
-"""``python -m tools.training.language --data FOLDER``: the table of :mod:`q2_metric.text.language`.
+"""``python -m tools.training.language --data FOLDER``: makes ``language.tsv`` of the text rules.
 
-The table is counted in wordfreq's lists of common words of 42 languages. Then the command measures
-how much real text the rule takes for no language (hypotheses of the annotated sets, spaCy's example
-sentences of 68 languages), and how much noise it finds.
+:mod:`q2_metric.text.language` reads this table. The letter groups are counted in wordfreq's lists
+of common words of 42 languages. Then the command measures two errors of the rule: how much real
+text it rejects (hypotheses of the annotated sets, spaCy's example sentences of 68 languages), and
+how much noise it accepts.
 """
 
 from __future__ import annotations
@@ -24,13 +25,12 @@ from q2_metric.text.language import HAN, HANGUL, LATIN, SIZES, folded, groups, i
 from tools.training.examples import read_jsonl
 
 WORDS, ENGLISH = 12000, 30000
-"""Number of words that are read for each language."""
+"""Number of words that are read for each language, and for English."""
 SHARE = {LATIN: 1.5e-4, HAN: 4e-5, HANGUL: 4e-5}
-"""The least share of a language's letter groups that a kept group has: Latin script, other
-scripts."""
+"""Minimum share of a language's letter groups that a group must have to be kept, by script."""
 OTHER = 4e-4
 COMMONEST, COMMONEST_ENGLISH = 60, 180
-"""Number of the most common words that are kept for each language."""
+"""Number of most common words that are kept for each language, and for English."""
 
 
 def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
@@ -45,7 +45,7 @@ def lists() -> Iterator[tuple[str, list[tuple[str, float]]]]:
 
 
 def count() -> tuple[dict[str, set[str]], set[str]]:
-    """The letter groups of each script, and the common words."""
+    """The letter groups of each script, and the common words of all languages."""
     kept: dict[str, set[str]] = {}
     common: set[str] = set()
     for name, words in lists():
@@ -60,14 +60,14 @@ def count() -> tuple[dict[str, set[str]], set[str]]:
         whole = sum(sum(counts.values()) for counts in found.values())
         for script, times in found.items():
             total = sum(times.values())
-            if total > whole / 20:  # a Greek list has Latin words in it
+            if total > whole / 20:  # a Greek list also contains Latin words
                 least = SHARE.get(script, OTHER) * total
                 kept.setdefault(script, set()).update(g for g, n in times.items() if n > least)
     return kept, common
 
 
 def write(kept: dict[str, set[str]], common: set[str], place: Path) -> None:
-    """Writes the table: a line for each script, and one for the words."""
+    """Writes the table: a line of letter groups for each script, and one line of common words."""
     lines = [f"{script}\t{''.join(sorted(found))}" for script, found in sorted(kept.items())
              if all(len(group) == SIZES.get(script, 2) for group in found)]
     place.write_text("\n".join([*lines, f"words\t{' '.join(sorted(common))}"]) + "\n",
@@ -90,7 +90,7 @@ def _keyboard(rng: random.Random) -> str:
 
 
 def noise(pieces: list[str]) -> dict[str, Callable[[random.Random, int], str]]:
-    """The kinds of noise, each a function of a number of words."""
+    """The kinds of noise. Each is a function that makes a text with a given number of words."""
 
     def scripts(rng: random.Random, n: int, several: bool) -> str:
         block = rng.choice(BLOCKS[:6])

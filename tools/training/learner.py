@@ -16,14 +16,16 @@ from q2_metric.files import replacing
 
 
 class Learner:
-    """The parts that a training step changes: weights, optimiser, average.
+    """What a training step changes: the network's weights, the optimiser, and the average of the
+    weights.
 
-    The word vectors stay fixed, and whatever the caller froze. Parameters that the base model lacks
-    (heads, token types) have a learning rate of their own.
+    The word vectors and all weights that the caller froze stay fixed. Parameters that the base
+    model lacks (heads, token types) have a learning rate of their own.
 
     Args:
         network: the network, on its device.
-        rate, head_rate: peaks of the learning rates.
+        rate, head_rate: maximum learning rates of the base model's parameters and of the other
+            parameters.
         weight_decay: weight decay of AdamW.
     """
 
@@ -45,11 +47,11 @@ class Learner:
         self._order = [p for group in self.optimiser.param_groups for p in group["params"]]
 
     def learn(self, value: Tensor, scale: float, decay: float) -> None:
-        """One optimiser step on the loss ``value``.
+        """Makes one optimiser step on the loss ``value``.
 
         Args:
             scale: factor for the learning rates, in [0, 1].
-            decay: weight of the old average in the new one.
+            decay: weight of the old average in the new average.
         """
         for group, peak in zip(self.optimiser.param_groups, self._peaks, strict=True):
             group["lr"] = peak * scale
@@ -68,7 +70,7 @@ class Learner:
         self.network.eval()
 
     def evaluated(self, evaluate: Callable[[nn.Module], dict[str, float]]) -> dict[str, float]:
-        """Evaluates the averaged weights and puts the current ones back."""
+        """Evaluates the averaged weights, and then restores the current weights."""
         kept = {name: p.detach().clone() for name, p in self.named.items()}
         self.take_average()
         result = evaluate(self.network)
@@ -79,7 +81,8 @@ class Learner:
         return result
 
     def save(self, path: Path, progress: dict[str, Any]) -> None:
-        """Writes one file in one step, so that weights and progress always belong together."""
+        """Writes weights and progress into one file, in one step, so that they always belong
+        together."""
         name_of = {id(p): name for name, p in self.named.items()}
         tensors = {f"weight/{name}": p.detach().contiguous() for name, p in self.named.items()}
         tensors |= {f"average/{name}": value for name, value in self.average.items()}
@@ -89,7 +92,7 @@ class Learner:
             save_file(tensors, unfinished, metadata={"progress": json.dumps(progress)})
 
     def restore(self, path: Path, device: torch.device) -> None:
-        """Continues from a file of :meth:`save`."""
+        """Continues from a file that :meth:`save` wrote."""
         tensors = load_file(path, device=str(device))
         with torch.no_grad():
             for name, p in self.named.items():
@@ -104,7 +107,7 @@ class Learner:
 
 
 def progress_of(path: Path) -> dict[str, Any]:
-    """The progress of a saved run, and what it was a run of.
+    """Reads the progress of a saved run, and the settings and data that identify the run.
 
     Raises:
         ValueError: the file is not the state of a training run.

@@ -1,4 +1,4 @@
-"""The outputs of a network for many rows, and the number format that is fast on this device."""
+"""Computes a network's outputs for many rows, and finds the faster number format of a device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def predict(
     network: nn.Module, rows: Sequence[QueryWindow], device: torch.device,
     forward: Callable[[nn.Module, Any, torch.device], Tensor], size: int = 64,
 ) -> list[Tensor]:
-    """The output of ``forward`` for each row, in order; rows of similar length share a batch."""
+    """The output of ``forward`` for each row, in order. Rows of similar length share a batch."""
     order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
     found: list[Tensor] = [torch.empty(0)] * len(rows)
     half = bfloat16_is_faster(device)
@@ -34,8 +34,8 @@ def predict(
 def bfloat16_is_faster(device: torch.device) -> bool:
     """Whether this device multiplies matrices of a batch's size faster in bfloat16.
 
-    It does with matrix units for bfloat16 (Intel AMX, GPUs). Without them, bfloat16 is several
-    times slower.
+    A device with matrix units for bfloat16 (Intel AMX, GPUs) does. On other devices, bfloat16 is
+    several times slower.
     """
     took = {}
     for dtype in (torch.float32, torch.bfloat16):
@@ -51,5 +51,5 @@ def bfloat16_is_faster(device: torch.device) -> bool:
 
 
 def as_tensor(array: Any, device: torch.device) -> Tensor:
-    """A NumPy array as a tensor, with the integer or float type that networks take."""
+    """Converts a NumPy array to a tensor, with the integer or float type that networks take."""
     return torch.from_numpy(array).to(device)

@@ -1,8 +1,8 @@
-"""The ranges for computing in 8 bits: of the inputs of each matrix product in the bundled networks.
+"""Measures the ranges for 8 bits: the input ranges of each matrix product of the bundled networks.
 
-They are taken from training texts once and stored beside the weights, so that no score depends on
-the other rows. If a channel is far larger than the others, it is scaled down before it is rounded,
-and its weights are scaled up, but not fully, because the weights are rounded too.
+The ranges are measured once, on training texts, and stored beside the weights. So no score depends
+on other rows. A channel that is far larger than the others is scaled down before it is rounded, and
+its weights are scaled up. The scaling is only partial, because the weights are rounded too.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ CLAIMS = ("bump", "faithdial_audit_wow", "fever_dev", "fool_me_twice", "lingnli_
           "mnli_taxinli", "scifact_rte", "snli_counterfactual", "summedits", "wice_claims")
 QUESTIONS = ("fairytaleqa_extractive", "multispanqa_valid", "nq_swap", "qamr", "qed_dev_nq",
              "quoref_contrast", "squad1_dev", "squad2_dev_half", "tweetqa")
-"""Training sets from which the ranges of each network are taken."""
+"""Training sets on which ranges are measured: ``CLAIMS`` for the entailment networks, ``QUESTIONS``
+for the reader."""
 ROWS = 24
 """Number of rows from each set."""
 SHARE = 0.75
-"""The share of a channel's size that is moved to its weights. Of 0, 0.3, 0.5 and 0.7, the last had
-the smallest errors in nearly all products. Clipping rare values increased the errors."""
+"""The share of a channel's size that is moved to its weights. Of the values 0, 0.3, 0.5 and 0.7,
+0.7 had the smallest errors in nearly all products. Clipping rare values increased the errors."""
 BATCH = 8
 
 Network = ReaderNetwork | EntailmentNetwork
@@ -57,23 +58,23 @@ def windows(data: Path, network: str, tokenizer: Tokenizer) -> list[QueryWindow]
 
 
 class Extremes:
-    """The least and the greatest input of each channel of a linear layer."""
+    """The smallest and the largest input of each channel of a linear layer."""
 
     def __init__(self) -> None:
         self.low: Tensor | None = None
         self.high: Tensor | None = None
 
     def meet(self, values: Tensor) -> None:
-        """Adds values of shape (tokens, channels)."""
+        """Updates the extremes with values of shape (tokens, channels)."""
         low, high = values.amin(0), values.amax(0)
         self.low = low if self.low is None else torch.minimum(self.low, low)
         self.high = high if self.high is None else torch.maximum(self.high, high)
 
     def fixed(self, weight: Tensor, apart: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-        """The factors of the channels (in,), the whole number that stands for 0, and the channels
-        apart.
+        """The factor of each channel (in,), the integer that stands for 0, and the channels that
+        are left out of the 8-bit product.
 
-        The ``apart`` channels that cause most of the error, in order, have the factor 0.
+        The ``apart`` channels that cause the largest errors are left out. Their factor is 0.
 
         Raises:
             ValueError: no values were added.
@@ -94,8 +95,8 @@ class Extremes:
 
 
 def products(network: Network) -> Iterator[tuple[str, nn.Linear]]:
-    """The linear layers that are computed in 8 bits, with the names of their weights in the
-    file."""
+    """The linear layers that are computed in 8 bits, each with the name of its weight in the file.
+    """
     for name, module in network.named_modules():
         if isinstance(module, nn.Linear) and name.rpartition(".")[2] in LAYER:
             yield name.removeprefix("encoder."), module
@@ -104,7 +105,8 @@ def products(network: Network) -> Iterator[tuple[str, nn.Linear]]:
 def ranges(network: Network, rows: Sequence[QueryWindow]) -> dict[str, Tensor]:
     """The ranges of each product: ``NAME.multiplier`` (in,) float32 and ``NAME.zero`` () uint8.
 
-    Products with channels apart also have ``NAME.apart`` int64, the indexes of these channels.
+    For products with channels that are left out, ``NAME.apart`` int64 has the indices of these
+    channels.
 
     Args:
         network: a reader or an entailment network; it is left in evaluation mode.
@@ -138,9 +140,9 @@ def ranges(network: Network, rows: Sequence[QueryWindow]) -> dict[str, Tensor]:
 
 
 def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, folder: Path) -> None:
-    """Writes the ranges of networks, by name, to ``folder``, which has their weights.
+    """Writes the ranges of these networks to ``folder``, which must contain the networks' weights.
 
-    Other networks keep the shipped ranges.
+    For all other networks, the shipped ranges are kept.
 
     Raises:
         FileNotFoundError: a training set is missing.
@@ -157,7 +159,8 @@ def write(networks: Mapping[str, Network], tokenizer: Tokenizer, data: Path, fol
 
 
 def _shipped() -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The shipped ranges, and the weights that each belongs to."""
+    """The shipped ranges, and for each network the digest of the weights to which its ranges
+    belong."""
     path = WEIGHTS / RANGES
     with safe_open(path, framework="pt") as file:
         made_for = dict(file.metadata() or {})

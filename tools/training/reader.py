@@ -1,4 +1,4 @@
-"""Trains the reader: it finds the span of the answer; "no answer" is the first token."""
+"""Trains the reader to find the span of the answer. The first token stands for "no answer"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tools.training.predict import as_tensor, predict
 
 
 def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
-    """Start and end logits (batch, length, 2); impossible tokens are masked."""
+    """The start and end logits (batch, length, 2). Tokens where no answer can start or end are
+    masked."""
     logits: Tensor = network(
         as_tensor(batch.ids, device), as_tensor(batch.types, device),
         as_tensor(batch.lengths, device),
@@ -25,7 +26,7 @@ def forward(network: nn.Module, batch: Batch, device: torch.device) -> Tensor:
 
 
 def place(row: QueryWindow, target: tuple[int, int] | None) -> tuple[int, int]:
-    """First and last token of an answer given in characters; (0, 0) for no answer."""
+    """The first and last token of an answer that is given in characters; (0, 0) for no answer."""
     if target is None:
         return 0, 0
     inside = [
@@ -33,12 +34,12 @@ def place(row: QueryWindow, target: tuple[int, int] | None) -> tuple[int, int]:
         if start < target[1] and end > target[0]
     ]
     if not inside or row.offsets[inside[-1]][1] < target[1]:
-        return 0, 0  # the answer was cut off with the end of the text
+        return 0, 0  # the answer was cut off with the text's end
     return row.text_start + inside[0], row.text_start + inside[-1]
 
 
 def allowed(rows: Sequence[QueryWindow], length: int) -> Tensor:
-    """True for the first token and for the tokens of the text: (batch, length)."""
+    """A mask (batch, length) that is true for the first token and for the tokens of the text."""
     mask = torch.zeros((len(rows), length), dtype=torch.bool)
     mask[:, 0] = True
     for i, row in enumerate(rows):
@@ -50,7 +51,7 @@ def loss(
     network: nn.Module, rows: Sequence[QueryWindow], examples: Sequence[TrainingExample],
     device: torch.device,
 ) -> Tensor:
-    """Cross-entropy of start and end over the allowed tokens."""
+    """The cross-entropy of start and end over the allowed tokens."""
     batch = collate(rows)
     logits = forward(network, batch, device)
     mask = allowed(rows, batch.ids.shape[1]).to(device)
@@ -64,7 +65,7 @@ def loss(
 
 
 def evaluator(examples: Sequence[TrainingExample], tokenizer: Tokenizer, device: torch.device):  # type: ignore[no-untyped-def]
-    """A function that evaluates the network: exact match, F1, and balanced accuracy of "no
+    """A function that evaluates the network by exact match, F1, and the balanced accuracy of "no
     answer"."""
     rows = [
         pair(tokenizer(e.query).cut(0, 64), tokenizer(e.text).cut(0, 320)) for e in examples

@@ -1,4 +1,5 @@
-"""The training data of the reader: extractive questions with and without answer."""
+"""Reads and makes the training data of the reader: extractive questions with and without an answer.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +20,19 @@ RATES = {
     "mctest_extractive": 0.6, "tweetqa": 0.5, "quoref_contrast": 1.0, "ropes_contrast": 0.3,
     "drop_contrast": 0.5, "covidqa": 0.3, "policyqa": 0.15, "subjqa": 0.15,
 }
-"""How many times an epoch contains the rows of a source: Wikipedia most often, reviews least."""
+"""How many times an epoch contains the rows of each source: Wikipedia most often, reviews least
+often."""
 NEGATIVE_RATE, EDIT_RATE = 0.4, 0.5
-"""Rates of a source's automatic negatives, as factors of the source's rate."""
+"""Rates of a source's automatic questions without an answer, as factors of the source's rate."""
 
 SHARES = {
     "human": 0.33, "asked_own": 0.15, "asked_premise": 0.24, "reworded": 0.05,
     "changed_subject": 0.08, "false_premise": 0.08, "lacking_detail": 0.07,
 }
-"""Shares of the fourth stage. Most questions have an answer, so that the reader does not learn to
-be silent."""
+"""Shares of the kinds of questions in the fourth stage. Most questions have an answer, so that the
+reader does not learn to give none."""
 AUTOMATIC = 0.4
-"""Factor for the rate of automatic negatives in the fourth stage."""
+"""Factor for the rate of automatic questions without an answer in the fourth stage."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(])")
 
@@ -39,8 +41,8 @@ def shorten(example: TrainingExample, rng: random.Random, whole: float = 0.3) ->
     """Often cuts the passage to a few sentences around the answer.
 
     The knowledge of a dialogue is a sentence or two. Passages of the public sets are longer, and
-    slow on a CPU. An unanswerable question keeps a random part, which has no answer either.
-    ``whole`` is the share of passages that are not cut.
+    slow on a CPU. For an unanswerable question, a random part of the passage is kept, which
+    contains no answer either. ``whole`` is the share of passages that are not cut.
     """
     if rng.random() < whole:
         return example
@@ -65,7 +67,7 @@ def shorten(example: TrainingExample, rng: random.Random, whole: float = 0.3) ->
 
 
 def sources(folder: Path) -> list[ExampleSource]:
-    """The question sets of ``folder`` at their rates.
+    """The question sets in ``folder``, each with its rate.
 
     Raises:
         FileNotFoundError: a set is missing.
@@ -91,11 +93,11 @@ def sources(folder: Path) -> list[ExampleSource]:
 
 
 def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[ExampleSource]:
-    """Self-labelled questions about supported claims and retold sentences.
+    """Questions with known answers, about supported claims and retold sentences.
 
     Args:
         folder: the training-data folder.
-        sentences: encyclopaedic sentences that are retold.
+        sentences: number of encyclopaedic sentences that are retold.
     """
     from q2_metric.models.english.parser import Parser, SpacySpans
     from q2_metric.models.questions.syntactic import SyntacticQuestions
@@ -112,12 +114,12 @@ def asked(folder: Path, seed: int = 0, sentences: int = 12_000) -> Sequence[Exam
 def contrasted(
     folder: Path, seed: int = 7, sentences: int = 1_700, held: bool = False
 ) -> list[ExampleSource]:
-    """Self-labelled questions, with variants that lose or keep the answer.
+    """Questions with known answers, and variants of them that lose or keep the answer.
 
     Args:
         folder: the training-data folder.
         sentences: number of encyclopaedic sentences that are retold.
-        held: use the held-out texts instead of the others.
+        held: if true, use only held-out texts; if false, use only the other texts.
     """
     from q2_metric.models.english.parser import Parser, SpacySpans
     from q2_metric.models.questions.syntactic import SyntacticQuestions
@@ -158,7 +160,7 @@ def contrasted(
 def in_shares(
     human: Sequence[ExampleSource], made: Sequence[ExampleSource], count: int
 ) -> list[ExampleSource]:
-    """The question sets and the self-labelled questions at the rates of :data:`SHARES`."""
+    """The question sets and the questions with known answers, at the rates of :data:`SHARES`."""
     rates = [s.rate * (AUTOMATIC if s.name.endswith(("-neg", "-edit")) else 1.0) for s in human]
     total = sum(rate * len(s.examples) for rate, s in zip(rates, human, strict=True))
     times = SHARES["human"] * count / total

@@ -1,4 +1,5 @@
-"""The parts of the recipe: on what each stage of the networks is trained and judged."""
+"""The parts of the recipe: the data on which each stage of the networks is trained and evaluated.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +53,10 @@ from tools.training.train import STATE, Evaluate, Loss, train
 
 @dataclass(slots=True)
 class Recipe:
-    """A run of the recipe: where its data, its states and its weights are.
+    """A run of the recipe, with the folders of its data, its states and its weights.
 
-    ``scale`` multiplies the number of examples of the shipped weights. ``reader`` and
-    ``entailment`` hold the weights after the stages so far.
+    ``scale`` multiplies the number of examples that the shipped weights were trained on. ``reader``
+    and ``entailment`` are the networks after the stages so far.
     """
 
     data: Path
@@ -78,7 +79,7 @@ class Recipe:
         load_base(self.entailment, base)
 
     def train_reader(self) -> None:
-        """Reader, stages 1 to 3."""
+        """Trains the reader, stages 1 to 3."""
         rng = random.Random(0)
         own = reader_data.sources(self.data / "qa")
         asked = reader_data.asked(self.data)
@@ -92,7 +93,7 @@ class Recipe:
                       self.seed + number - 1, evaluate)
 
     def train_entailment(self) -> None:
-        """Entailment, stages 1 and 2."""
+        """Trains the entailment network, stages 1 and 2."""
         first, dev = split(entailment_data.sources(self.data))
         second, _ = split(entailment_data.sources(self.data, seed=1, sentences=20_000))
         kept = [entailment_data.narrowed(row) for row in _sampled(dev, 150, random.Random(0))]
@@ -100,8 +101,8 @@ class Recipe:
             self._entail(number, sources, kept)
 
     def train_comparisons(self) -> None:
-        """Entailment, stages 3 and 4: also the answers that Q² compares, with the networks of stage
-        2."""
+        """Trains the entailment network, stages 3 and 4. They add the answers that Q² compares,
+        found with the networks of stage 2."""
         self.write("reader-2", "entailment-2")
         claims = _sampled(entailment_data.claims(self.data), 3200, random.Random(0))
         claims += entailment_data.retold(self.data / "qa", random.Random(21), 2600).examples
@@ -118,29 +119,31 @@ class Recipe:
         self._entail(4, split(last)[0], dev)
 
     def train_general(self) -> None:
-        """Entailment, stage 5: many rows that are seen once, from the shipped weights."""
+        """Trains the entailment network, stage 5: many rows that are seen once, from the shipped
+        weights."""
         self._train_on(5, entailment_data.general(self.data), GENERAL_SEED, GENERAL_FROZEN)
 
     def train_contrasted(self) -> None:
-        """Entailment, stage 6: other rows, among them more sentences that people changed a
-        little."""
+        """Trains the entailment network, stage 6: other rows, with more sentences that people
+        changed a little."""
         sources = entailment_data.general(self.data, rates.CONTRASTED_RATES, 6)
         self._train_on(6, sources, CONTRASTED_SEED, CONTRASTED_FROZEN)
 
     def train_reordered(self) -> None:
-        """Entailment, stage 7: also reordered sentences, similar answers and more summaries."""
+        """Trains the entailment network, stage 7: also reordered sentences, similar answers and
+        more summaries."""
         sources = entailment_data.with_other_orders(self.data)
         self._train_on(7, sources, REORDERED_SEED, CONTRASTED_FROZEN)
 
     def train_narrow(self) -> None:
-        """The small encoder from its base model, on the first pairs of the wide one."""
+        """Trains the small encoder from its base model, on the first pairs of the wide network."""
         network = _new(shapes.NARROW)
         load_base(network, base_folder())
         self._run(network, NARROW, "entailment-narrow", self._of_widths(), entailment.loss,
                   WIDTH_SEED)
 
     def train_deep(self) -> None:
-        """All twelve layers of MPNet, on the first pairs of the wide network."""
+        """Trains all twelve layers of MPNet on the first pairs of the wide network."""
         network = _new(shapes.DEEP)
         load_wide_base(network, wide_base(self.runs))
         freeze_below(network, DEEP_FROZEN)
@@ -148,10 +151,11 @@ class Recipe:
                   WIDTH_SEED)
 
     def train_wide(self) -> None:
-        """Wide, stages 1 and 2: six layers of MPNet, four times the matrix work.
+        """Trains the wide network, stages 1 and 2: six layers of MPNet, with four times the matrix
+        work.
 
-        Stage 2 adds reordered sentences, and model responses with the mean score of the small
-        network and of stage 1.
+        Stage 2 adds reordered sentences. It also adds model responses, whose target is the mean
+        score of the small network and of stage 1.
         """
         network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
@@ -164,16 +168,16 @@ class Recipe:
                   WIDTH_SEED + 1)
 
     def train_wide_again(self) -> None:
-        """Wide, stage 3: other rows of the same sources, and other model responses with the mean
-        score of both shipped networks."""
+        """Trains the wide network, stage 3: other rows of the same sources, and other model
+        responses with the mean score of both shipped networks."""
         self._train_wide_on(3, 10, WIDTH_SEED + 1, UNLABELLED, UNLABELLED_RATE)
 
     def train_wide_on(self) -> None:
-        """Wide, stage 4: four times as many rows, from the shipped weights."""
+        """Trains the wide network, stage 4: four times as many rows, from the shipped weights."""
         self._train_wide_on(4, 11, WIDTH_SEED + 3, UNLABELLED_LAST, UNLABELLED_LAST_RATE)
 
     def train_unanswered(self) -> None:
-        """Reader, stage 4: questions of the generator that just lose their answer."""
+        """Trains the reader, stage 4: questions of the generator that just lose their answer."""
         made = reader_data.contrasted(self.data)
         human = split(reader_data.sources(self.data / "qa"))[0]
         sources = reader_data.in_shares(human, made, int(READER[3].schedule * self.scale))
@@ -192,22 +196,21 @@ class Recipe:
         self._export({"reader": self.reader, "entailment": self.entailment})
 
     def write_shipped(self, run: str) -> None:
-        """Exports a run that started from the shipped weights; the other networks stay as they
-        are."""
+        """Exports a run that started from the shipped weights. The other networks do not change."""
         name = run.split("-")[0]
         network = shipped_reader() if name == "reader" else shipped_entailment(name=name)
         averaged(network, self.runs / run / STATE)
         self._export({name: network})
 
     def write_wide(self) -> None:
-        """Exports the wide network; the others stay as they are."""
+        """Exports the wide network. The other networks do not change."""
         network = _new(shapes.WIDE)
         load_wide_base(network, wide_base(self.runs))
         averaged(network, self.runs / "entailment-wide-2" / STATE)
         self._export({"wide": network})
 
     def write_ranges(self) -> None:
-        """Writes the ranges for 8 bits of the shipped weights."""
+        """Writes the ranges for 8 bits of the shipped networks."""
         shipped: dict[str, ranges.Network] = {
             "reader": shipped_reader(), "entailment": shipped_entailment(),
             "wide": shipped_entailment(name="wide")}
@@ -220,7 +223,8 @@ class Recipe:
     def _train_on(
         self, number: int, sources: Sequence[ExampleSource], seed: int, frozen: int
     ) -> None:
-        """A stage from the shipped weights, with dropout and frozen lower layers."""
+        """Trains a stage from the shipped weights, with dropout and with the lower layers frozen.
+        """
         self.entailment = shipped_entailment(GENERAL_DROPOUT)
         freeze_below(self.entailment, frozen)
         self._run(self.entailment, ENTAILMENT[number - 1], f"entailment-{number}",
@@ -229,10 +233,11 @@ class Recipe:
     def _train_wide_on(
         self, number: int, drawn: int, seed: int, count: int, rate: float
     ) -> None:
-        """A stage of the wide network from the shipped weights, with frozen lower layers.
+        """Trains a stage of the wide network from the shipped weights, with the lower layers
+        frozen.
 
-        ``drawn`` gives the sources; ``count`` unlabelled responses, judged by the shipped networks,
-        are added.
+        ``drawn`` is the seed for the sources. ``count`` unlabelled responses, judged by the shipped
+        networks, are added.
         """
         network, stage = shipped_entailment(GENERAL_DROPOUT, "wide"), WIDE[number - 1]
         sources = split(entailment_data.with_other_orders(
@@ -243,9 +248,9 @@ class Recipe:
 
     def _said(self, seed: int, wide: EntailmentNetwork, length: int, count: int,
               rate: float) -> ExampleSource:
-        """Responses without a label, with the mean score of the shipped networks.
+        """Unlabelled responses, with the mean score of the shipped networks as target.
 
-        The scores are kept in a file, for a run that is resumed.
+        The scores are saved in a file, so that a resumed run can read them.
         """
         examples = entailment_data.unlabelled(self.data, count, seed)
         kept = self.runs / f"said-{seed}.json"
@@ -276,7 +281,8 @@ class Recipe:
     def _run(self, network: nn.Module, stage: TrainingStage, name: str,
              sources: Sequence[ExampleSource], loss: Loss, seed: int,
              evaluate: Evaluate = lambda _: {}) -> None:
-        """Trains a stage. Without ``evaluate`` it is judged later, on the development sets."""
+        """Trains one stage. Without ``evaluate``, the network is evaluated later, on the
+        development sets."""
         torch.manual_seed(seed)
         train(network, sources, self._tokenizer(), loss, evaluate,
               stage.settings(self.scale, seed), self.runs / name, self.device,
@@ -306,36 +312,38 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "export-wide-on": lambda recipe: recipe.write_shipped("wide-4"),
     "ranges": Recipe.write_ranges,
 }
-"""All parts in order, also those that were only tried (:mod:`tools.training.__main__`)."""
+"""All parts in order, including those that were only tried (:mod:`tools.training.__main__`)."""
 OWN_START = ("general", "export-general", "contrasted", "export-contrasted", "reordered",
              "export-reordered", "unanswered", "export-unanswered", "narrow", "deep", "wide",
              "export-wide", "wide-again", "export-wide-again", "wide-on",
              "export-wide-on", "ranges")
-"""Parts that load their starting weights themselves, the shipped ones or those of a base model."""
+"""Parts that load their starting weights themselves. These are the shipped weights or those of a
+base model."""
 
 
 def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
-    """An entailment network with the shipped weights."""
+    """Makes an entailment network with the shipped weights."""
     network = EntailmentNetwork(dropout, shapes.SHAPES[name])
     on_torch.load(network, name)
     return network
 
 
 def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
-    """The reader with the shipped weights."""
+    """Makes the reader with the shipped weights."""
     network = ReaderNetwork(dropout, shapes.SHAPES["reader"])
     on_torch.load(network, "reader")
     return network
 
 
 def _new(shape: shapes.Shape) -> EntailmentNetwork:
-    """A network for the weights of a base model; its heads always start from the same values."""
+    """Makes a network for the weights of a base model. Its heads always start from the same values.
+    """
     torch.manual_seed(WIDTH_SEED)
     return EntailmentNetwork(GENERAL_DROPOUT, shape)
 
 
 def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> None:
-    """Freezes the embeddings and this number of lower layers."""
+    """Freezes the embeddings and the lowest ``layers`` layers."""
     encoder = network.encoder
     below = (encoder.positions, encoder.types, encoder.distances, encoder.norm)
     for part in (*below, *encoder.layers[:layers]):
@@ -346,7 +354,7 @@ def freeze_below(network: EntailmentNetwork | ReaderNetwork, layers: int) -> Non
 def _sampled(
     examples: Iterable[TrainingExample], most: int, rng: random.Random
 ) -> list[TrainingExample]:
-    """At most this number of examples of each source."""
+    """At most ``most`` random examples of each source."""
     groups: dict[str, list[TrainingExample]] = defaultdict(list)
     for example in examples:
         groups[example.source].append(example)
@@ -355,6 +363,7 @@ def _sampled(
 
 
 def _rated(sources: Sequence[ExampleSource], count: float) -> list[ExampleSource]:
-    """The sources, with rates so that an epoch has ``count`` of their examples."""
+    """The sources with their rates changed, so that an epoch contains ``count`` of their examples.
+    """
     total = sum(source.rate * len(source.examples) for source in sources)
     return [ExampleSource(s.name, s.rate * count / total, s.examples, s.augment) for s in sources]

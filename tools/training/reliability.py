@@ -1,11 +1,12 @@
-"""``python -m tools.training.reliability``: how often people agree with the findings of Q² and
-SCALE.
+"""``python -m tools.training.reliability``: how often people agree with findings of Q² and SCALE.
 
-For each kind of finding (:mod:`q2_metric.report.findings`) it measures the share of responses with
-it that people call supported, on a sample of each development set. A response with two findings
-counts half for each. All sets have the same weight, and supported and other responses of a set have
-the same weight, so that 0.5 carries no information. The shares are shown beside the marks of ``q2
-explain`` and of the report. Run it again after new weights; scores are kept in ``Q2_CACHE``.
+For each kind of finding (:mod:`q2_metric.report.findings`), this command takes the responses with
+such a finding, from a sample of each development set. It measures the share of these responses that
+people call supported. A response with two findings counts half for each. All sets have the same
+weight. Within a set, supported and other responses have the same weight, so that a share of 0.5
+means that the finding carries no information. The shares are shown beside the marks of ``q2
+explain`` and of the report. Run the command again after new weights. Scores are kept in
+``Q2_CACHE``.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ from q2_metric.rows.fields import output_row
 
 METRICS = ("q2", "scale", "groundedness", "knowledge_f1", "word_share")
 LEAST = 20
-"""A finding with fewer responses has no share."""
+"""Minimum number of responses with a finding. A rarer finding has no share."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedResponse:
-    """A response of a set: the kinds of its findings, its scores, and people's label."""
+    """A response of a set: the kinds of its findings, its scores, and people's label of the
+    response."""
 
     set: str
     supported: bool
@@ -58,7 +60,7 @@ def main(rows: int, cache: Path | None, out: Path) -> None:
 
 
 def table(judged: Sequence[JudgedResponse], signatures: Mapping[str, str]) -> str:
-    """The content of the file: JSON with one line for each kind."""
+    """The content of the file: JSON with one line for each kind of finding."""
     sets = Counter(response.set for response in judged)
     fields = {"rows": sets, "signatures": signatures, "findings": shares(judged),
               "ranked": ranked(judged)}
@@ -69,7 +71,7 @@ def table(judged: Sequence[JudgedResponse], signatures: Mapping[str, str]) -> st
 
 
 def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, str]]:
-    """The scored sample of all sets, and the signatures of the metrics."""
+    """A scored sample of all sets, and the signatures of the metrics."""
     metrics = [
         CachedMetric(name, lambda name=name: load_metrics([name])[0],  # type: ignore[misc]
                      cache, entry(name).request("bundled", {}))
@@ -90,8 +92,8 @@ def collect(rows: int, cache: Cache) -> tuple[list[JudgedResponse], dict[str, st
 
 
 def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
-    """For each kind: share, ends of its bootstrap interval (resampled within sets), and
-    responses."""
+    """For each kind of finding: the share, the ends of its bootstrap interval (resampled within
+    sets), and the number of responses."""
     weights, supported = balanced(judged), np.array([response.supported for response in judged])
     rng = np.random.default_rng(SEED)
     places = [np.flatnonzero([response.set == name for response in judged])
@@ -112,13 +114,14 @@ def shares(judged: Sequence[JudgedResponse]) -> dict[str, list[float]]:
 
 
 def balanced(judged: Sequence[JudgedResponse]) -> np.ndarray:
-    """A weight for each response: 1 for each set, half of it for each class."""
+    """A weight for each response. The weights of a set sum to 1, and those of each class to a half.
+    """
     groups = [(response.set, response.supported) for response in judged]
     return np.array([0.5 / groups.count(group) for group in groups])
 
 
 def ranked(judged: Sequence[JudgedResponse]) -> dict[str, float]:
-    """For each column, the mean ROC-AUC over the sets."""
+    """For each column of scores, the mean of the ROC-AUC over the sets."""
     found = {}
     for column in judged[0].values:
         aucs = []

@@ -1,8 +1,9 @@
-"""Sentences with their parts in another order: either the meaning stays, or two parts are swapped.
+"""Reorders the parts of sentences. Either the meaning stays the same, or two parts are swapped.
 
 A network that has seen swapped parts only as errors takes every new order for an error. A network
-that has seen only retold clauses ignores order. Here both kinds have all words of the premise, and
-both are reordered in ways that change nothing ("A and B", "in 1889 , …").
+that has seen only retold clauses ignores order. The pairs made here all have the words of the
+premise. Some are reordered without a change of meaning ("A and B", "in 1889 , …"). In others, two
+parts are swapped.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from tools.training.synthetic import SYNONYMS
 Words = list[str]
 """The text of each token; a removed token is ""."""
 Change = Callable[[Any, Words, random.Random], bool]
-"""Changes the words of a parsed sentence in place, and says whether it could change anything."""
+"""Changes the words of a parsed sentence in place. Returns whether a change was possible."""
 
 
 def reordered(docs: Iterable[Any], rng: random.Random) -> ExampleSource:
-    """Up to two pairs from each sentence: one with the same meaning, one with another."""
+    """At most two pairs from each sentence: one with the same meaning, one with another meaning."""
     rows = [example for doc in docs for example in _pairs(doc, rng)]
     return ExampleSource("reordered", 1.0, rows)
 
@@ -57,7 +58,7 @@ def _exchange(doc: Any, words: Words, rng: random.Random) -> bool:
     """Swaps two names, numbers, modifiers or phrases of one kind."""
     kinds: list[Callable[[Any], Sequence[tuple[Any, Any]]]] = [_entities, _modifiers]
     rng.shuffle(kinds)
-    # Most sentences have a subject and an object, and not all of them are wanted.
+    # Most sentences have a subject and an object. Only some of them are used.
     for kind in [*kinds, _phrases] if rng.random() < 0.4 else kinds:
         choices = kind(doc)
         if choices:
@@ -67,7 +68,7 @@ def _exchange(doc: Any, words: Words, rng: random.Random) -> bool:
 
 
 def _listed(one: Any, two: Any) -> bool:
-    """Whether two spans are members of one list, where order has no meaning."""
+    """Whether two spans stand in one list, where order does not matter."""
     first, second = one.root, two.root
     listed = second.dep_ == "conj" and second in first.subtree
     return listed or first.head == second or second.head == first
@@ -109,7 +110,8 @@ def _turn_list(doc: Any, words: Words, rng: random.Random) -> bool:
         last = members[0]
         first = doc[token.left_edge.i : links[0].i] if len(links) == 1 else None
         second = doc[last.left_edge.i : last.right_edge.i + 1]
-        # A modifier ("old men and women") may belong to both or to one: such lists stay.
+        # A modifier ("old men and women") may belong to both or to one, so such lists are not
+        # changed.
         if (first and links[0].i + 1 == second.start and first.end > token.i
                 and len(first) <= 5 and len(second) <= 5
                 and not any(t.dep_ in ("det", "amod", "poss", "compound", "prep")

@@ -1,10 +1,10 @@
 """``python -m tools.training.selection``: trains the bundled ranker, in a few minutes on a CPU.
 
 The data are a pool of snippets with questions (DSTC9), the gold snippets of DSTC9's responses, and
-general questions with passages. First the projection and the weights of word pieces are trained by
-contrast: a paraphrase against the questions and answers of the same entity, with the similarities
-of all-MiniLM-L6-v2 as a second target. Then the weights of the evidence are trained on dialogues
-that are made from the pool.
+general questions with passages. First, the projection and the weights of word pieces are trained by
+contrast. A paraphrase must be nearest to its own question and answer among those of the same
+entity. The similarities of all-MiniLM-L6-v2 are a second target. Then the weights of the evidence
+are trained on dialogues that are made from the pool.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ STEPS, BATCH, NEGATIVES = 1500, 64, 6
 
 
 class Vectors(nn.Module):
-    """:class:`q2_metric.models.bundled.selection.TextVectors` with gradients."""
+    """Like :class:`q2_metric.models.bundled.selection.TextVectors`, but in torch, with gradients.
+    """
 
     def __init__(self, pieces: Floats) -> None:
         super().__init__()
@@ -137,7 +138,7 @@ def _step(
     owned = torch.tensor(owners)[None, :] == torch.arange(len(batch))[:, None]
     within = (q_q + 0.5 * q_a).masked_fill(~owned, -1e4)
     loss = F.cross_entropy(within, torch.arange(len(batch)))
-    # The teacher reads the intended words, the student the misheard words.
+    # The teacher reads the intended words. The student reads the misheard words.
     meant = torch.from_numpy(np.stack([teacher[text] for text, _ in batch]))
     for logits, texts, weight in ((q_q, data.questions, 0.5), (q_a, data.answers, 0.25)):
         known = torch.from_numpy(np.stack([teacher[texts[i]] for i in candidates]))
@@ -150,7 +151,7 @@ def _step(
 
 
 def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
-    """Trains the weights of the evidence, by softmax regression over all snippets of the pool."""
+    """Trains the weights of the evidence by softmax regression over all snippets of the pool."""
     places = {snippet.key: i for i, snippet in enumerate(index.pool)}
     text = nn.Parameter(torch.tensor([10.0, 5.0]))
     mention = nn.Parameter(torch.tensor([3.0] + [0.0] * (len(MENTION_FEATURES) - 1)))
@@ -191,8 +192,9 @@ def train_weights(asked: Sequence[SelectionCase], index: PoolIndex) -> Weights:
 def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
     """Trains the weights of the bundled detector.
 
-    Positives are questions from the paraphrases, negatives are requests to a database. The
-    positives are compared with a pool of other questions, so none of them is in its pool.
+    Positive examples are questions from the paraphrases. Negative examples are requests to a
+    database. The positive examples are compared with a pool of other questions, so that none of
+    them occurs in that pool.
     """
     rng = random.Random(seed)
     questions = sorted({text for text, _ in data.paraphrases})
@@ -226,7 +228,7 @@ def train_detection(data: Data, vectors: TextVectors, seed: int) -> Floats:
 
 
 def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list[SelectionCase]:
-    """Dialogues about the held-out entities, or about the others."""
+    """Makes dialogues about the held-out entities, or about all other entities."""
     rng = random.Random(seed)
     names = representatives(data.pool)
     pairs = [pair for pair in data.paraphrases if data.held_out(pair[1]) == held_out]
@@ -236,7 +238,7 @@ def make_dialogues(data: Data, count: int, *, held_out: bool, seed: int) -> list
 
 def within_entity(pairs: Sequence[Pair], index: PoolIndex, similar: SimilarVectors,
                   vectors: TextVectors) -> float:
-    """R@1 among the snippets of the right entity, for written texts."""
+    """R@1 among the snippets of the right entity, for written questions."""
     hits = 0
     for query, (_, place) in zip(vectors([text for text, _ in pairs]), pairs, strict=True):
         own = np.flatnonzero(index.entity == index.entity[place])

@@ -1,8 +1,8 @@
 """Makes spoken questions and dialogues about a pool, from the pool itself.
 
-Two entities often have the same question in other words. The other words serve as those of another
-person; fillers, openings and misheard words make them speech. No dialogue of DSTC9 or DSTC10 is
-read.
+Two entities often have the same question in different words. The second wording is used as what a
+user says. Fillers, openings and misheard words turn it into speech. No dialogue of DSTC9 or DSTC10
+is read.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ FIRST, SECOND = ("the first one sounds good", "the second one please")
 
 
 def noisy(words: Sequence[str], rng: random.Random, rate: float) -> list[str]:
-    """The words as a speech recogniser may have heard them, each wrong with probability
-    ``rate``."""
+    """The words as a speech recogniser may hear them. Each word is wrong with probability ``rate``.
+    """
     heard: list[str] = []
     for word in words:
         if rng.random() >= rate or len(word) < 3:
@@ -72,7 +72,7 @@ def noisy(words: Sequence[str], rng: random.Random, rate: float) -> list[str]:
 
 
 def spoken_question(text: str, rng: random.Random, rate: float = 0.07) -> str:
-    """A written question as somebody may say it in the middle of a dialogue."""
+    """A written question in the form in which somebody may ask it during a dialogue."""
     words = [*rng.choice(OPENINGS).split(), *spoken_words(text), *rng.choice(CLOSINGS).split()]
     with_fillers: list[str] = []
     for word in noisy(words, rng, rate):
@@ -84,7 +84,7 @@ def spoken_question(text: str, rng: random.Random, rate: float = 0.07) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SelectionCase:
-    """A dialogue and the snippet that its last turn asks for."""
+    """A dialogue, and the snippet that its last turn asks for."""
 
     dialogue: Dialogue
     gold: Snippet
@@ -95,17 +95,18 @@ def dialogue(
 ) -> SelectionCase:
     """A dialogue of one to three topics that ends in the question about the entity of ``gold``.
 
-    Most often this entity is the last topic; otherwise it is an earlier one that is named again.
+    In most dialogues, this entity is the last topic. In the others, it is an earlier topic that is
+    named again.
 
     Args:
         question: the question, without the name of the entity.
-        by_domain: one snippet of each entity with a name, by domain.
+        by_domain: for each domain, one snippet of each entity that has a name.
     """
     others = [rng.choice(by_domain[rng.choice(list(by_domain))]) for _ in range(rng.randrange(3))]
     again = bool(others) and rng.random() < 0.2
     topics = [gold, *others] if again else [*others, gold]
     turns: list[Turn] = []
-    # Sights also locate other things: "near Union Square".
+    # The names of sights also say where other things are: "near Union Square".
     areas = "attraction" if "attraction" in by_domain else rng.choice(list(by_domain))
     for topic in topics:
         if topic.entity_name is None:
@@ -143,7 +144,7 @@ def _said(snippet: Snippet, rng: random.Random, rate: float) -> str:
 
 
 def representatives(pool: Pool) -> dict[str, list[Snippet]]:
-    """One snippet of each entity with a name, by domain."""
+    """For each domain, one snippet of each entity that has a name."""
     one = {(s.domain, s.entity_id): s for s in pool if s.entity_name}
     found: dict[str, list[Snippet]] = {}
     for snippet in one.values():

@@ -1,4 +1,5 @@
-"""Pairs of texts and snippets that train the bundled ranker (see ``selection``)."""
+"""Makes the pairs of texts and snippets on which the bundled ranker is trained (see ``selection``).
+"""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ Pair = tuple[str, int]
 
 QA_SOURCES = ("squad_train_pieces", "qed_dev_nq", "squadshifts_wiki", "friendsqa", "policyqa")
 HELD_OUT = 5
-"""One entity in this number is held out for development."""
+"""One of this many entities is held out for development."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The pool as texts without names, and the queries with their snippets."""
+    """The pool's texts without names, and the queries, each with its snippet."""
 
     pool: Pool
     questions: list[str]
@@ -44,7 +45,7 @@ class Data:
 
 
 def read_data(knowledge: Path, labels: Sequence[Path], qa: Path | None, limit: int) -> Data:
-    """The pool and its queries. :func:`mine` adds the paraphrases."""
+    """Reads the pool and its queries. :func:`mine` adds the paraphrases."""
     pool = read_knowledge(knowledge)
     places = {snippet.key: i for i, snippet in enumerate(pool)}
     responses = []
@@ -72,7 +73,8 @@ def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
             for line in file:
                 row = json.loads(line)
                 if row["answer"]:
-                    # The sentence or two around the answer, about as long as a snippet.
+                    # The one or two sentences around the answer, which are about as long as a
+                    # snippet.
                     start = row["start"]
                     around = row["context"][max(0, start - 150) : start + 150]
                     pairs.append((row["question"], around))
@@ -81,9 +83,10 @@ def _qa_pairs(folder: Path, limit: int) -> list[tuple[str, str]]:
 
 
 def mine(data: Data, teacher: dict[str, Floats], count: int, seed: int) -> list[Pair]:
-    """Questions of other entities that ask for the same thing, found by the teacher.
+    """For each question, a question of another entity that asks for the same thing. The teacher's
+    vectors find it.
 
-    Question and answer are similar, but worded differently.
+    Both the questions and their answers must be similar, but worded differently.
     """
     rng = np.random.default_rng(seed)
     questions = np.stack([teacher[text] for text in data.questions])
@@ -107,7 +110,7 @@ def _entity(snippet: Snippet) -> tuple[str, str]:
 
 
 def teach(texts: Sequence[str]) -> dict[str, Floats]:
-    """The vectors of all-MiniLM-L6-v2, of unit length."""
+    """The teacher's vectors of the texts (all-MiniLM-L6-v2), of unit length."""
     import torch
     from torch.nn import functional as F
     from transformers import AutoModel, AutoTokenizer

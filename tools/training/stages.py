@@ -1,6 +1,6 @@
-"""The stages that made the shipped weights: how many examples, and at which rate.
+"""The stages that made the shipped weights: the number of examples and the learning rates of each.
 
-Each stage starts from the averaged weights of the one before, with a new schedule and more data
+Each stage starts from the averaged weights of the stage before, with a new schedule and more data
 (docs/results/training.md).
 """
 
@@ -13,7 +13,7 @@ from tools.training.train import TrainingSchedule
 
 @dataclass(frozen=True, slots=True)
 class TrainingStage:
-    """A stage: the examples of its schedule, and where it was stopped."""
+    """A stage: the number of examples in its schedule, and the point at which it was stopped."""
 
     schedule: int
     rate: float = 1.5e-4
@@ -25,13 +25,13 @@ class TrainingStage:
     tokens: int = 5120
 
     def settings(self, scale: float, seed: int) -> TrainingSchedule:
-        """The schedule of the training loop, with ``scale`` times the examples."""
+        """The schedule for the training loop. The number of examples is multiplied by ``scale``."""
         return TrainingSchedule(int(self.schedule * scale), tokens=self.tokens, length=self.length,
                                 rate=self.rate, head_rate=self.head_rate, warmup=self.warmup,
                                 average=self.average, seed=seed)
 
     def end(self, scale: float) -> int | None:
-        """The number of examples after which it stops, if that is before the end of the
+        """The number of examples after which the stage stops; ``None`` if it runs to the end of its
         schedule."""
         return None if self.stop is None else int(self.stop * scale)
 
@@ -65,17 +65,18 @@ WIDE = (
                   average=0.999),
 )
 DEEP = TrainingStage(60_000, rate=5e-5, head_rate=3e-4, warmup=0.06, length=160, tokens=3072)
-"""All layers of MPNet, on the pairs of the first wide stage."""
+"""The stage of the network with all layers of MPNet, on the pairs of the first wide stage."""
 NARROW = replace(WIDE[0], rate=1.2e-4, head_rate=5e-4)
-"""The small encoder on the pairs of the first wide stage, at its own rate."""
+"""The stage of the small encoder on the pairs of the first wide stage, with learning rates of its
+own."""
 
 UNLABELLED, UNLABELLED_RATE = 11_000, 3.0
-"""Number of unlabelled responses in the later wide stages, and their rate."""
+"""Number and rate of the unlabelled responses in the later wide stages."""
 UNLABELLED_LAST, UNLABELLED_LAST_RATE = 24_000, 1.4
-"""The same for the last wide stage."""
+"""Number and rate of the unlabelled responses in the last wide stage."""
 
 COMPARED_SHARE = 0.25
-"""Share of comparisons among the examples of the third stage."""
+"""Share of answer comparisons among the examples of the third stage."""
 
 GENERAL_SEED = 17
 CONTRASTED_SEED = 18
@@ -88,4 +89,4 @@ CONTRASTED_FROZEN = 1
 WIDE_FROZEN = 2
 DEEP_FROZEN = 4
 UNANSWERED_FROZEN = 1
-"""Number of lower layers that stay frozen, with the embeddings."""
+"""Number of lower layers that stay frozen in the stage "unanswered", besides the embeddings."""

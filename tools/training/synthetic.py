@@ -1,9 +1,9 @@
-"""Contrastive pairs made from sentences, in the style of a dialogue model.
+"""Makes contrastive pairs from sentences, in the style of a dialogue model.
 
 A premise is a sentence of an encyclopaedia. The hypothesis retells a part of it: a clause, with a
-pronoun for the name and a chatty opening. With one change (a name, a number, a noun, a role, a
-negation, an invented addition) it is no longer supported. spaCy's parse finds the places for
-changes.
+pronoun for the name and a chatty opening. After one change (a name, a number, a noun, a role, a
+negation, an invented addition), the hypothesis is no longer supported. spaCy's parse shows where a
+change is possible.
 """
 
 from __future__ import annotations
@@ -66,14 +66,16 @@ _PRONOUNS = ("it", "they", "he", "she")
 
 
 def _join(tokens: Sequence[Any], replaced: dict[int, str]) -> str:
-    """Joins the words in order; each group in ``replaced`` appears once, in place of its tokens."""
+    """Joins the words in order. A group of tokens in ``replaced`` is written once, as its
+    replacement."""
     return " ".join(
         text for text in (replaced.get(t.i, t.text) for t in tokens) if text
     )
 
 
 def _clause(doc: Any, rng: random.Random) -> tuple[list[Any], list[Any]] | None:
-    """(subject, rest) of a random clause of a sentence; adjuncts are dropped at random."""
+    """The (subject, rest) of a random clause of a sentence. Optional phrases are dropped at random.
+    """
     verbs = [
         t for t in doc
         if t.pos_ in ("VERB", "AUX") and t.dep_ in ("ROOT", "conj", "relcl", "ccomp")
@@ -103,8 +105,8 @@ def _clause(doc: Any, rng: random.Random) -> tuple[list[Any], list[Any]] | None:
 def _kept(
     token: Any, verb: Any, subject: Any, light: float, rng: random.Random
 ) -> list[Any]:
-    """The token and the kept tokens below it. ``light`` raises the chance that an adjunct is
-    dropped."""
+    """A token and those tokens below it that are kept. A higher ``light`` drops more optional
+    phrases."""
     kept = []
     for child in token.children:
         if (
@@ -141,10 +143,11 @@ def _chat(text: str, rng: random.Random) -> str:
 
 
 def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
-    """The text with a date or count told less exactly; with ``wrong``, with another date or count.
+    """Tells a date or count of the text less exactly. With ``wrong``, it becomes another date or
+    count.
 
     "on May 21, 1881" becomes "in 1881", "back in may 1881", "in the 1880s" or "in the late 19th
-    century"; "23,768" becomes "over 23,000". ``None`` if the text has neither.
+    century"; "23,768" becomes "over 23,000". ``None`` if the text has neither a date nor a count.
     """
     dates, counts = list(_DATE.finditer(text)), list(_COUNT.finditer(text))
     if not dates:
@@ -185,7 +188,7 @@ def loosen(text: str, rng: random.Random, wrong: bool = False) -> str | None:
 
 
 def retell(doc: Any, pool: Replacements, rng: random.Random) -> list[TrainingExample]:
-    """Up to two pairs from a sentence: one supported, one changed."""
+    """At most two pairs from a sentence: one supported, one changed."""
     retellings = [_told(doc, wanted, pool, rng) for wanted in ("supported", "changed")]
     found = [pair for pair in retellings if pair is not None]
     if rng.random() < 0.12:
@@ -231,8 +234,8 @@ def _told(doc: Any, wanted: str, pool: Replacements, rng: random.Random) -> Trai
 
 
 def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, str], str]:
-    """The replacements of the subject's tokens, and the knowledge; sometimes a pronoun replaces the
-    subject in one of them."""
+    """The words that replace the subject's tokens, and the knowledge. Sometimes a pronoun replaces
+    the subject in one of the two."""
     head = next((t for t in subject if t.head not in subject), subject[0])
     pronoun = head.pos_ == "PRON"
     style = rng.random()
@@ -240,7 +243,7 @@ def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, 
         new = _pronoun(subject, head.text, rng)
         return {t.i: (new if n == 0 else "") for n, t in enumerate(subject)}, doc.text
     if style < 0.6 and not pronoun and subject[0].i == 0:
-        # The knowledge says "it" where the response has the name.
+        # The knowledge has "it" where the response has the name.
         end = subject[-1].idx + len(subject[-1].text)
         new = _pronoun(subject, head.text, rng)
         if subject[-1].i - subject[0].i + 1 == len(subject):

@@ -1,4 +1,4 @@
-"""The training loop: seeded, resumable after a kill, on CPU or GPU."""
+"""The training loop. It is seeded, resumes after a kill, and runs on CPU or GPU."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Evaluate = Callable[[nn.Module], dict[str, float]]
 class TrainingSchedule:
     """How long and how fast to train.
 
-    ``examples`` counts drawn examples, ``tokens`` is the padded size of a batch, and ``length`` the
-    longest row in tokens (longer texts lose their end).
+    ``examples`` is the number of drawn examples. ``tokens`` is the size of a batch in padded
+    tokens. ``length`` is the maximum length of a row in tokens; longer texts lose their end.
     """
 
     examples: int
@@ -46,7 +46,7 @@ class TrainingSchedule:
     evaluate_every: int = 1500
 
     def scale(self, seen: int) -> float:
-        """The factor of the learning rates after this number of examples: it rises to 1, then falls
+        """The factor for the learning rates after ``seen`` examples. It rises to 1 and then falls
         to 0."""
         part = seen / self.examples
         falling = (1 - part) / (1 - self.warmup) if part > self.warmup else 1.0
@@ -66,13 +66,13 @@ def train(
 ) -> None:
     """Trains ``network`` in place and leaves its averaged weights in it.
 
-    ``stop`` ends the run after this number of examples, before the end of the schedule. ``folder``
-    gets ``state.safetensors`` (weights, average, optimiser, progress) every few minutes, and
-    ``log.jsonl``. Started again with the same settings and examples, the run resumes after the last
-    save.
+    With ``stop``, the run ends after this number of examples, before the end of the schedule. Every
+    few minutes, ``state.safetensors`` (weights, average, optimiser, progress) is written to
+    ``folder``, and a log to ``log.jsonl``. If the same run is started again, it resumes after the
+    last save.
 
     Raises:
-        ValueError: ``folder`` has a run with other settings or examples.
+        ValueError: ``folder`` contains a run with other settings or examples.
     """
     folder.mkdir(parents=True, exist_ok=True)
     network.to(device).train()
@@ -83,7 +83,7 @@ def train(
     log.write(bfloat16=half)
     stream = batches(sources, tokenizer, tokens=settings.tokens, length=settings.length,
                      seed=settings.seed)
-    next(islice(stream, at.step, at.step), None)  # examples of an earlier run
+    next(islice(stream, at.step, at.step), None)  # skips the examples of the earlier run
     clock = _Clock(at.seen)
     while at.seen < (stop or settings.examples):
         rows, examples = next(stream)
@@ -109,7 +109,7 @@ def train(
 
 @dataclass(slots=True)
 class _Place:
-    """The progress of a run, and what it is a run of."""
+    """The progress of a run, and the settings and data that identify the run."""
 
     settings: TrainingSchedule
     read: list[list[Any]]
@@ -125,7 +125,7 @@ def _resumed(
     learner: Learner, path: Path, settings: TrainingSchedule, sources: Sequence[ExampleSource],
     device: torch.device,
 ) -> _Place:
-    """Where the run starts: at the beginning, or after the progress saved in ``path``."""
+    """The point from which the run goes on: the beginning, or the progress saved in ``path``."""
     at = _Place(settings, [[source.name, source.rate, len(source.examples)] for source in sources])
     if path.exists():
         saved = progress_of(path)
@@ -138,7 +138,7 @@ def _resumed(
 
 
 class _Clock:
-    """The time that a run takes, and its smoothed loss."""
+    """Measures the time of a run, and smooths its loss."""
 
     def __init__(self, seen: int) -> None:
         self.loss = 0.0
@@ -149,11 +149,11 @@ class _Clock:
         self.loss = self.loss + 0.02 * (value - self.loss) if self.loss else value
 
     def pace(self, seen: int) -> float:
-        """Examples a second since the start."""
+        """The number of examples per second since the start."""
         return (seen - self._seen) / (time.monotonic() - self._started)
 
     def since_saved(self) -> float:
-        """Seconds since the last save."""
+        """The number of seconds since the last save."""
         return time.monotonic() - self.saved
 
     def minutes(self) -> float:

@@ -1,9 +1,9 @@
-"""``python -m tools.training.word_order --data FOLDER``: makes the table of
-``text/word_order.tsv``.
+"""``python -m tools.training.word_order --data FOLDER``: makes the table ``text/word_order.tsv``.
 
-It counts which words follow which, in the sentences of the annotated sets and of model responses,
-each once. The sources in ``KEPT`` are left out, to measure on them how many real sentences and how
-many shuffled ones the rule takes for words in no order.
+The command counts which words follow which, in the sentences of the annotated sets and of model
+responses. Each sentence counts once. The sources in ``KEPT`` are left out of the counts. On these
+sources, the command measures how many real sentences and how many shuffled sentences the rule takes
+for words in random order.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ KEPT = frozenset("""
     dialsummeval dstc9_human_accuracy quotesum_dev factcheck_gpt_stance
 """.split())
 LENGTH = 1500
-"""Most characters of a text that are read."""
+"""Maximum characters of a text that are read."""
 OFTEN = 1000
-"""A contraction of a function word that occurs this often is a class of its own."""
+"""A contraction of a function word is a class of its own if it occurs at least this often."""
 PRIOR = 5.0
-"""Weight of the prior: words, in the proportions of all words, that count as having followed a
-class."""
+"""Weight of the prior: the number of words, in the proportions of all words, that are added to the
+words counted after each class."""
 
 
 def texts(folder: Path, kept: bool) -> Iterator[str]:
-    """Premises and hypotheses of the sources; of the sources in ``KEPT`` only hypotheses."""
+    """The premises and hypotheses of the sources. With ``kept``, only the hypotheses of the sources
+    in ``KEPT``."""
     for file in sorted([*folder.glob("groundedness/*.gz"), *folder.glob("groundedness2/*.gz")]):
         if (file.name.split(".")[0] in KEPT) == kept:
             for row in read_jsonl(file):
@@ -51,7 +52,7 @@ def texts(folder: Path, kept: bool) -> Iterator[str]:
 
 
 def count(found: set[str]) -> dict[str, dict[str, float]]:
-    """The table: for each class, the log ratio of each class that may follow."""
+    """Makes the table: for each class, the log ratio of each class that can follow."""
     words = Counter(word for text in found for word in re.findall(r"[a-z]+'[a-z]+", text))
     known = FUNCTION_WORDS | {
         word for word, times in words.items()
