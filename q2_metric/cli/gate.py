@@ -54,11 +54,11 @@ def gate(**options: Any) -> None:
     FILE and the baseline are outputs of q2 score --out, or files of rows, which are scored first.
     (To choose models, columns or settings, run q2 score.)
 
-    Without --baseline, every response whose score is under --threshold fails. With --baseline, a
-    response fails if its score is under --threshold now but was not in the baseline. It also fails
-    if it claims nothing now but had a score in the baseline. The gate also fails if the mean fell:
-    the 95 % interval of the paired differences is below 0. Rows are matched by id, or by their
-    knowledge, question and history.
+    Without --baseline, every response whose score is under --threshold fails. With --baseline, such
+    a response fails unless it also failed in the baseline. A response that claims nothing now also
+    fails if it had a score in the baseline. The gate also fails if the mean fell: the 95 % interval
+    of the paired differences is below 0. Rows are matched by id, or by their knowledge, question
+    and history.
 
     On GitHub Actions, the failures also appear as annotations and in the step summary.
 

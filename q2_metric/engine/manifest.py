@@ -201,7 +201,7 @@ def contents(out: str | Path) -> str | None:
 
 
 def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
-    """Checks that the file at an output's path was written by the same command, so may be replaced.
+    """Checks that an output may be replaced, because the same command wrote it.
 
     Beside an output that ``q2 score`` wrote lies a manifest with the output's SHA-256.
 

@@ -30,7 +30,7 @@ def experiment(columns: ScoreColumns, sets: Mapping[str, Sequence[Labelled]]) ->
         sets: rows by name, all with the same metrics.
 
     Raises:
-        InputError: a set has only one class; or a metric raises an InputError.
+        InputError: a set has only one class, or a metric raises an InputError.
     """
     truths = truths_of(sets)
     scores = {

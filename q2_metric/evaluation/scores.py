@@ -127,7 +127,7 @@ class ScoreColumns:
             complete: raise an error if a source lacks some of the examples.
 
         Raises:
-            InputError: a source lacks some of the examples; or a metric raises an InputError.
+            InputError: a source lacks some of the examples, or a metric raises an InputError.
         """
         by_name: dict[str, list[ScoreSummary | None]] = {}
         reading = self.reading_of(title)

@@ -23,7 +23,7 @@ class Judged:
 
     It holds the values by name (:attr:`Judge.names`), the evidence in words, and the unsupported
     claims in the form of ``claims`` of ``q2 score --out``. A value is ``None`` if the response does
-    not count in its mean.
+    not count in the mean of this value.
     """
 
     numbers: Mapping[str, float | None]

@@ -22,8 +22,8 @@ def grounded_scorer(
     """A scorer for ``mlflow.genai.evaluate(scorers=[…])``, with one feedback for each value of a
     row.
 
-    The field ``knowledge`` is in the row's ``inputs`` or ``expectations``, as is ``history``, which
-    may be missing. ``outputs`` is the response. The rationale of a feedback names the unsupported
+    The row's ``inputs`` or ``expectations`` contain the field ``knowledge`` and, optionally,
+    ``history``. ``outputs`` is the response. The rationale of a feedback names the unsupported
     claims first. The metadata of a feedback contains the signature and, in ``unsupported``, these
     claims as JSON text in the form of ``claims`` of ``q2 score --out``.
 

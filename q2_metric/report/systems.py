@@ -107,7 +107,7 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
     """The series over time that at least three runs form; ``None`` if they form no series.
 
     The runs are checkpoints, whose names differ in one number, or runs that ended on different
-    days. They must be in this order (see :func:`in_order`).
+    days. They must be given in the order of their numbers or days (see :func:`in_order`).
 
     >>> series(["runs/step-500.jsonl", "runs/step-1000.jsonl", "runs/step-1500.jsonl"]).steps
     [500, 1000, 1500]

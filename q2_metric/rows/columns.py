@@ -71,9 +71,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 class Columns:
     """Names of the columns to read; ``None`` for the usual names (:data:`ALIASES`).
 
-    ``history=""`` means that no history is read. ``knowledge=""`` means that the rows have no
-    knowledge and it is chosen later. ``outputs.answer`` names the field "answer" of the object
-    "outputs".
+    ``history=""`` means that no history is read. ``knowledge=""`` means that no knowledge is read,
+    because it is chosen later. ``outputs.answer`` names the field "answer" of the object "outputs".
     """
 
     response: str | None = None

@@ -46,10 +46,9 @@ _loadable: set[str] = set()
 
 
 def check_loads(options: Options) -> None:
-    """Loads the metrics and releases them, so that a missing model is noticed before the
-    generation.
+    """Loads the metrics and releases them, so that a missing model is noticed at once.
 
-    The generation may take hours.
+    The generation, which comes first, may take hours.
 
     Raises:
         ModelError, MissingExtra: the preset's models cannot be loaded.
