@@ -197,9 +197,9 @@ class LazyMean(Metric):  # type: ignore[misc]  # ParlAI has no types
     """The mean of one reported value over responses. Responses are scored when the mean is read.
 
     A LazyMean is immutable, like every ParlAI metric. ``a + b`` takes the same time however many
-    responses ``a`` holds, because the sum appends to the list of ``a``, and each object remembers
-    how much of the list it covers. When a worker process pickles its report, its own responses are
-    scored, and only their mean is sent.
+    responses ``a`` holds: the sum shares the list of ``a`` and appends to it. Each object knows its
+    own length. When a worker process pickles a report, the responses of this process are scored,
+    and only the mean is sent.
     """
 
     __slots__ = ("_length", "_name", "_responses", "_settled")

@@ -156,8 +156,10 @@ def reliability_table(
     *,
     bins: int = st.N_BINS,
 ) -> Table:
-    """Expected calibration error by metric and set, for raw scores and for scores stretched to [0,
-    1]."""
+    """Expected calibration error by metric and set.
+
+    There are two figures: for the scores themselves, and for the scores mapped linearly to [0, 1].
+    """
     metrics = list(dict.fromkeys(metric for columns in scores.values() for metric in columns))
     lines: list[tuple[Cell, ...]] = []
     for metric in metrics:

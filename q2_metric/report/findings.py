@@ -116,7 +116,7 @@ def shipped() -> Reliability:
 
 
 def of_question(question: Mapping[str, Any]) -> str:
-    """The kind of the finding that a question gives.
+    """The kind of finding that a question's result belongs to.
 
     Args:
         question: an item of ``questions`` of the output.

@@ -101,9 +101,9 @@ def groupings(
 def _names_systems(
     values: Mapping[str, Mapping[int, _Group]], runs: Sequence[SystemRun]
 ) -> bool:
-    """Whether the values of a column are only the names of the systems.
+    """Whether a column only repeats the names of the systems.
 
-    Each value must be the name of the one system whose rows have it.
+    True if each value is the name of one system, and only the rows of this system have the value.
     """
     names = {runs[place].name: place for place in range(len(runs))}
     return len(runs) > 1 and all(list(there) == [names.get(value)]

@@ -43,8 +43,9 @@ def system_correlation(
     Each repeat follows the authors' code (sys_level.py). It draws ``size`` contexts with
     replacement, the same contexts for all systems. A system with the share c of inconsistent
     responses has the inconsistent response in ``round(c * size)`` random contexts, and the
-    consistent response in the others. Its score is the mean over its responses. If all systems of a
-    repeat have equal scores, the correlation of the repeat counts as 0.
+    consistent response in the others. The score of a system is the mean over the system's
+    responses. If all systems of a repeat have equal scores, the correlation of the repeat counts as
+    0.
 
     Args:
         consistent, inconsistent: scores of the two responses of each context, in the same

@@ -1,4 +1,8 @@
-"""Control experiments: knowledge of other turns, and length (Q², appendices C and D)."""
+"""Control experiments of the Q² paper (appendices C and D).
+
+One scores responses against the knowledge of another turn. The other asks how well the length of a
+response alone separates consistent from inconsistent responses.
+"""
 
 from __future__ import annotations
 

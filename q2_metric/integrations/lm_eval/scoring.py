@@ -48,7 +48,7 @@ _loadable: set[str] = set()
 def check_loads(options: Options) -> None:
     """Loads the metrics and releases them, so that a missing model is noticed at once.
 
-    The generation, which comes first, may take hours.
+    The generation, which runs before the scoring, may take hours.
 
     Raises:
         ModelError, MissingExtra: the preset's models cannot be loaded.
