@@ -1,8 +1,8 @@
-"""A transformer encoder that reads the end of a dialogue and a text, and returns one number per
-head.
+"""A transformer encoder with heads. It reads the end of a dialogue and a text, and each head
+returns a number.
 
-RSS (two heads) and the detector (one head) use it. The base is any encoder of the Hub or a local
-folder. A trained model is a folder with the encoder, its tokenizer and ``heads.safetensors``.
+RSS uses the encoder with two heads, the detector with one. The base is any encoder of the Hub or a
+local folder. A trained model is a folder with the encoder, its tokenizer and ``heads.safetensors``.
 """
 
 from __future__ import annotations

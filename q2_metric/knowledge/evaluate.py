@@ -65,7 +65,8 @@ def evaluate(
 
 
 def error_kind(ranking: Sequence[Ranked], gold: Sequence[Key]) -> ErrorKind | None:
-    """The kind of error of the first snippet (Bae et al., section 4.4); ``None`` if it is right.
+    """The kind of error of the first snippet (Bae et al., section 4.4); ``None`` if that snippet is
+    right.
 
     An empty ranking counts as a domain error. With several gold snippets, the smallest error
     counts.

@@ -1,7 +1,7 @@
 """Writes a response that is grounded in the chosen snippet (Bae et al., section 3.4).
 
 An encoder–decoder (by default BART) reads the snippet's question and answer, and the end of the
-dialogue. It writes the response with a beam of 5.
+dialogue. It writes the response by beam search with 5 beams.
 """
 
 from __future__ import annotations

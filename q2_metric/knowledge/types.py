@@ -93,8 +93,8 @@ class Snippet:
 
 
 class Pool:
-    """The snippets from which a ranker chooses, in order. A pool equals only itself, so its indexes
-    can be cached.
+    """The snippets from which a ranker chooses, in order. Two pools are never equal, even with the
+    same snippets. So indexes of a pool can be cached by pool.
 
     Args:
         snippets: at least one snippet, with unique keys.

@@ -1,12 +1,12 @@
-"""Checks whether the knowledge agrees with whole claims, after Q²'s questions about their parts.
+"""Checks whether the knowledge agrees with a whole claim, and weights Q²'s questions accordingly.
 
-A claim is here a sentence of the response. The reader finds the answer "Bluetooth" in "it does not
-support Bluetooth". It finds the trail in "the trail is 42 km long", although the question says 24
-km. Both answers are right, but they support nothing. So an answer counts for less if entailment
-finds its claim contradicted. It counts for nothing if the knowledge's sentence with the answer
-denies the claim. A claim without an answered question is judged by entailment and counts like one
-question. If values or arithmetic decide about a claim (:mod:`q2_metric.metrics.ruled`), they also
-decide about its questions.
+A claim is here a sentence of the response. Q²'s reader can find the right answer in a sentence that
+does not support the claim. It finds "Bluetooth" in "it does not support Bluetooth". For a question
+that says "24 km", it finds the trail in "the trail is 42 km long". So an answer counts for less if
+entailment finds its claim contradicted. The answer counts for nothing if the knowledge's sentence
+with the answer denies the claim. A claim without an answered question is judged by entailment and
+counts like one question. If values or arithmetic decide about a claim
+(:mod:`q2_metric.metrics.ruled`), this decision also applies to the claim's questions.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class Entry:
 
 
 def given_of(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Those of the keywords that have one of these names and are not ``None``."""
+    """The keywords whose name is in ``names`` and whose value is not ``None``."""
     return {name: keywords[name] for name in names if keywords.get(name) is not None}
 
 

@@ -45,7 +45,7 @@ FALLBACK_SCORE = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
 
 
 class Q2:
-    """Scores responses by question generation and question answering.
+    """Scores responses by generating questions about them and answering these from the knowledge.
 
     >>> Q2.from_preset("bundled").score([Example("...", "...")])  # doctest: +SKIP
     """

@@ -1,9 +1,9 @@
 """The registry of metrics: an :class:`Entry` for each, and lookups for other modules.
 
 A metric is a file with a class that implements :class:`q2_metric.types.Metric`, and one entry in
-:data:`METRICS`. The command line, reports and plug-ins read its name, title, columns, settings and
-models from the entry, so none of them contains a metric's name. Importing this module is fast,
-because a metric's class is loaded at its first use.
+:data:`METRICS`. The command line, reports and plug-ins read a metric's name, title, columns,
+settings and models from its entry. So their code contains no metric's name. Importing this module
+is fast, because a metric's class is loaded at its first use.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ def check_names(names: Iterable[str] | str) -> list[str]:
 
 
 def listed(names: Iterable[str] | str) -> list[str]:
-    """Names of metrics in lower case, each once. Whether the metrics exist is not checked.
+    """Normalises names of metrics: lower case, each name once. The metrics need not exist.
 
-    A name "package.module:Class" is replaced by the name of that metric, which is registered.
+    A name "package.module:Class" registers that metric and is replaced by the metric's own name.
 
     Raises:
         InputError: the value is not a list of names, or the class does not exist.

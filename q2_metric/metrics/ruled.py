@@ -38,9 +38,9 @@ from q2_metric.text.values import (
 from q2_metric.types import Example, Judgement, Stances
 
 HELD = 0.9
-"""Minimum support of a claim that its values confirm."""
+"""Minimum support of a claim that the knowledge's values confirm."""
 REFUTED = 0.1
-"""Maximum support of a claim that values contradict."""
+"""Maximum support of a claim that the knowledge's values contradict."""
 OPPOSED = 0.25
 """Maximum support of a claim that the nearest sentence of the knowledge denies or leaves open."""
 ABOUT = 0.5
@@ -84,7 +84,8 @@ def ruled(
     examples: Sequence[Example], judged: Sequence[Sequence[Judgement]],
     places: Sequence[tuple[int, int]], stances: Stances | None, values: bool,
 ) -> list[list[Judgement]]:
-    """The judgements of each example after the rules. A rule that decides sets support and verdict.
+    """Applies the rules to the judgements of each example. A rule that decides sets support and
+    verdict.
 
     Args:
         examples: the examples as the metric read them.

@@ -253,8 +253,8 @@ def load_nli(
     """Loads the NLI model of a preset. Arguments are those of :func:`load_backbone`.
 
     Raises:
-        InputError, MissingExtra, ModelError: as for :func:`load_backbone`.
-        InputError: also for ``labels`` of a bundled model.
+        InputError: as for :func:`load_backbone`, and for ``labels`` of a bundled model.
+        MissingExtra, ModelError: as for :func:`load_backbone`.
     """
     stage = preset(chosen).nli
     if options.get("labels") and stage.kind == "bundled" and model is None:

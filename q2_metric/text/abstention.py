@@ -100,7 +100,8 @@ _REFERS = re.compile(
     r"(?:desk|help ?desk|support|service|care|services|team|front desk|reception|website|helpline"
     rf"|hotline|administrator|department|representative|provider|staff)(?: directly)?(?: {_MORE})?"
 )
-"""A sentence that advises to ask somebody else. A number or an address would make it a claim."""
+"""Matches advice to ask somebody else, such as "please contact support". With a number or an
+address, the advice would be a claim."""
 _OF_AI = re.compile(rf"(?:i|we) (?:{_NOT} have|{_CANNOT} (?:have|access|provide|give|offer))\b"
                     r".*\b(?:access|opinions?|emotions?|feelings?|beliefs?|preferences?|experiences?"
                     r"|information|data|ability)\b.*")

@@ -189,7 +189,7 @@ def _only_asks(part: str, words: Sequence[str]) -> bool:
 
 
 def _opened(words: Sequence[str]) -> list[str]:
-    """The words after opening words such as "so", "and" or "oh"."""
+    """The words of a clause without opening words such as "so", "and" or "oh"."""
     place = 0
     while place < len(words) - 1 and words[place] in _OPENERS:
         place += 1

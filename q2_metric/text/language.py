@@ -1,10 +1,10 @@
 """Decides whether a text is in any human language, by its groups of letters and its common words.
 
 Every language uses few of all possible groups of letters, does not repeat one group endlessly, and
-has common words that recur. A text without one of these properties is keyboard noise ("asdf qwer
-zxcv"), a repeated syllable, letters in random order, or pieces of words. The table ``language.tsv``
-holds the letter groups and the common words of 42 languages. ``python -m tools.training.language``
-makes this table.
+has common words that recur. A text that lacks one of these three properties is keyboard noise
+("asdf qwer zxcv"), a repeated syllable, letters in random order, or pieces of words. The table
+``language.tsv`` holds the letter groups and the common words of 42 languages. ``python -m
+tools.training.language`` makes this table.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ KNOWN = 0.65
 DISTINCT = 0.34
 """Minimum share of different groups among a text's letter groups."""
 READ = 300
-"""Number of letter groups in which ``DISTINCT`` is checked, because every long text repeats groups.
-"""
+"""Maximum number of letter groups that are examined for ``DISTINCT``. Every longer text repeats
+groups."""
 LONGEST = 60
 """Maximum number of letters examined in a word."""
 STRETCH = 10

@@ -19,8 +19,8 @@ from q2_metric.text.truecase import capitalised, truecase
 class Repaired:
     """A repaired text. Character ``i`` of ``text`` is at position ``places[i]`` of ``original``.
 
-    ``raised`` holds the positions of characters of ``text`` that are capitals only because they
-    start a sentence.
+    ``raised`` holds the positions of those capitals of ``text`` that only mark the start of a
+    sentence.
     """
 
     original: str

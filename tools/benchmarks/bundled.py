@@ -3,10 +3,10 @@
     python -m tools.benchmarks bundled [--preset bundled-small] [--rows N] [--turns T]
                                        [--dtype int8]
 
-Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call. In alternation, the
-same models score a part of the responses one at a time, and each model is called for one item at a
-time, as in the reference implementations. The result is the ratio of the two speeds. With
-``--dtype``, both sides use this number format, and float32 is timed too.
+Scores annotated Wizard of Wikipedia responses with Q² and SCALE in one call. This is timed in
+alternation with the way of the reference implementations: the same models score a part of the
+responses one at a time, and each model is called for one item at a time. The result is the ratio of
+the two speeds. With ``--dtype``, both sides use this number format, and float32 is timed too.
 """
 
 from __future__ import annotations

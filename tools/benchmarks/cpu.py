@@ -33,7 +33,7 @@ Pairs = list[tuple[str, str]]
 LAYER = ((384, 1152), (384, 384), (384, 1536), (1536, 384))
 """The shapes of the matrix products in a layer of the bundled networks."""
 FORMATS = {"int8": "onnx", "bfloat16": "torch"}
-"""The number formats besides float32, and the runtime that computes in them."""
+"""The number formats besides float32, each with the runtime that computes in it."""
 
 
 class Unsorted(BundledEntailment):

@@ -34,7 +34,8 @@ def tricks(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def learnt(found: Mapping[str, Any]) -> str:
-    """A table of what the trained models say, and their mean score on other rows."""
+    """A table of the trained models: what they say, and their mean score on rows outside the
+    training."""
     lines = [
         [f"{METRICS[run.split(':')[0]]}, {run.split(':')[1]}", str(trained["steps"]),
          f"{trained['mean_of_first_20_steps']:.2f}", f"{trained['mean_of_last_20_steps']:.2f}",

@@ -263,8 +263,8 @@ def _sizes(network: str) -> tuple[int, int, int]:
 
 
 def share_of_rate(needed: float, seconds: float, rate: float, dtype: str) -> dict[str, Any]:
-    """The entries of a speed record about operations: those that were needed, and the CPU's matrix
-    throughput."""
+    """The entries of a speed record about operations: how many the work needed, and which share of
+    the CPU's matrix throughput it reached."""
     return {
         "number_format": dtype,
         "seconds": round(seconds, 2),

@@ -86,7 +86,7 @@ def filled(text: str) -> str:
 
 
 def first_result(readme: str) -> re.Match[str]:
-    """The match of the README's first result."""
+    """Finds the README's first result: its command and its output."""
     found = RESULT.search(readme)
     if found is None:
         raise SystemExit("README.md has no block with $ q2 explain")

@@ -220,8 +220,8 @@ class Contrasts:
         return re.sub(r"\s+([,.;])", r"\1", re.sub(r",\s*(?=[,.])", "", kept)).strip()
 
     def _put(self, query: str, old: str, new: str, answer: str) -> str | None:
-        """The question with ``new`` in place of ``old``, in the same case; ``None`` if ``new`` is
-        the answer."""
+        """Replaces ``old`` in the question by ``new``, in the same case; ``None`` if ``new`` is the
+        answer."""
         place = find(query, old)
         if place is None or (answer and _overlap(new, answer)):
             return None

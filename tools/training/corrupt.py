@@ -166,7 +166,7 @@ def _swap(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Chang
 
 
 def _repeat(clause: ParsedClause, pool: Replacements, rng: random.Random) -> Change | None:
-    """Repeats a noun of the clause in place of another."""
+    """Replaces a noun of the clause by another noun of the clause, which then occurs twice."""
     nouns = [t for t in clause.rest if t.pos_ == "NOUN"]
     if len(nouns) < 2:
         return None

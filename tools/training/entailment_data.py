@@ -378,8 +378,8 @@ def general(
     folder: Path, rates: Mapping[str, float] = GENERAL_RATES, seed: int = 4,
     sentences: int = 5_000, replayed: Mapping[str, float] = REPLAYED_RATES, answered: float = 0.06,
 ) -> list[ExampleSource]:
-    """Sources of many rows that are seen once, some rows of earlier stages (``replayed``), and
-    answer pairs."""
+    """The sources of the stage "general": many rows that are seen once, some rows of earlier stages
+    (``replayed``), and answer pairs (``answered`` is their rate)."""
     rng = random.Random(seed)
     found = [*_groundedness(folder / "groundedness2", rates),
              *_groundedness(folder / "groundedness", replayed), *_begin(folder)]

@@ -1,10 +1,9 @@
 """``python -m tools.training.judged STATE --shape deep``: evaluates SCALE with an unexported
 network.
 
-Prints the ROC-AUC on the development sets, and on the sources that no network was trained on.
-Responses are judged as with ``bundled-small``, by sentences, but by this network. With
-``--beside``, they are also judged by the mean of this network's probabilities and those of the
-shipped networks.
+Prints the ROC-AUC on the development sets, and on the sources that no network was trained on. SCALE
+judges sentences as with ``bundled-small``, but by the given network. With ``--beside``, it also
+judges by the mean of the probabilities of this network and of the shipped networks.
 """
 
 from __future__ import annotations

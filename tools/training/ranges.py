@@ -1,8 +1,9 @@
 """Measures the ranges for 8 bits: the input ranges of each matrix product of the bundled networks.
 
 The ranges are measured once, on training texts, and stored beside the weights. So no score depends
-on other rows. A channel that is far larger than the others is scaled down before it is rounded, and
-its weights are scaled up. The scaling is only partial, because the weights are rounded too.
+on other rows. A channel whose inputs are far larger than those of other channels is scaled down
+before it is rounded, and its weights are scaled up. The channel is not scaled down fully, because
+the weights are rounded too.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The data are a pool of snippets with questions (DSTC9), the gold snippets of DSTC9's responses, and
 general questions with passages. First, the projection and the weights of word pieces are trained by
-contrast. A paraphrase must be nearest to its own question and answer among those of the same
-entity. The similarities of all-MiniLM-L6-v2 are a second target. Then the weights of the evidence
-are trained on dialogues that are made from the pool.
+contrast. Among the questions and answers of its entity, a paraphrase must be nearest to its own.
+The similarities of all-MiniLM-L6-v2 are a second target. Then the weights of the evidence are
+trained on dialogues that are made from the pool.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Vectors(nn.Module):
 
 
 def train_vectors(data: Data, teacher: dict[str, Floats], steps: int, seed: int) -> Vectors:
-    """Trains the projection and the weights of word pieces."""
+    """Trains the parts of the sentence vectors: the projection, and the weights of word pieces."""
     torch.manual_seed(seed)
     rng = random.Random(seed)
     model = Vectors(piece_vectors())

@@ -145,7 +145,7 @@ def _session(prefix: str, threads: int, dtype: str) -> Any:
 
 
 def _graph(prefix: str, dtype: str) -> str:
-    """The name of the file with a network's graph."""
+    """The name of the file that contains a network's graph."""
     return f"{prefix}.onnx" if dtype == "float32" else f"{prefix}.{dtype}.onnx"
 
 

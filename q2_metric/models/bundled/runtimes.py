@@ -24,7 +24,7 @@ ON_ONNX = ("float32", "int8")
 FASTER = 1.15
 """Minimum speed-up by 8 bits for which "auto" chooses 8 bits."""
 TURNS = 3
-"""Number of rounds in which the speed of both formats is measured."""
+"""Number of rounds in which "auto" measures the speed of both number formats."""
 
 MOST_AT_ONCE = 8
 """Maximum number of batches that run at the same time. Each of them needs its own memory."""

@@ -25,7 +25,7 @@ from q2_metric.models.english.vocabulary import (
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A verb and what belongs to it.
+    """A clause: a verb and the words that belong to the verb.
 
     ``subject`` is the subject's text, as written before the verb. ``subject_bits`` is the set of
     the subject's words. It is 0 if the subject comes from elsewhere (a shared subject, or the noun

@@ -1,4 +1,4 @@
-"""Writes noun phrases and auxiliaries as they stand in a question."""
+"""Writes noun phrases and auxiliaries in the form that they have in a question."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ QUOTES = words("\" “ ” « »")
 REPORTING = words("know hear think believe read say see agree guess learn find mean show suggest")
 """Verbs after which "that" always begins a clause, even if the parser disagrees."""
 CAUSATIVE = words("let make help have see watch hear feel")
-"""Verbs with a bare infinitive after them ("let him go")."""
+"""Verbs that are followed by an infinitive without "to" ("let him go")."""
 PRESUPPOSING = words("""
     know realize realise notice forget remember believe understand mind care hear learn see wait
     mention

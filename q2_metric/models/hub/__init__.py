@@ -1,1 +1,1 @@
-"""Models of the Hugging Face Hub, on torch."""
+"""Runs models of the Hugging Face Hub in torch."""

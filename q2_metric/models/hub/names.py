@@ -65,11 +65,11 @@ def check_packages(feature: str) -> None:
 
 @cache
 def commit(name: str) -> str:
-    """The commit in the local cache that a Hub name stands for. If the model's config is missing,
-    it is downloaded.
+    """The commit of a Hub model in the local cache. If the model's config is missing, it is
+    downloaded.
 
     Raises:
-        Exception: huggingface_hub raises it if there is no such model or revision, or if the Hub
+        Exception: an error of huggingface_hub. There is no such model or revision, or the Hub
             cannot be reached.
     """
     from huggingface_hub import try_to_load_from_cache

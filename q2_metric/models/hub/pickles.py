@@ -34,7 +34,7 @@ def check_weights(models: Iterable[str]) -> None:
     Raises:
         PicklesRefused: some models have no safetensors and may not be read from a pickle; the
             message names all of them.
-        Exception: huggingface_hub raises it if a model cannot be found.
+        Exception: an error of huggingface_hub, if a model cannot be found.
     """
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     pickled = [name for name in dict.fromkeys(models)

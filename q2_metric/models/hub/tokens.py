@@ -25,8 +25,8 @@ def has_segments(config: Any) -> bool:
     """Whether a model reads ``token_type_ids``, which say for each token to which of two texts it
     belongs.
 
-    Some tokenizers of transformers 5 (ALBERT, XLNet, RemBERT …) do not make these ids although the
-    model needs them. Without the ids, the model reads both texts as one.
+    Some tokenizers of transformers 5 (ALBERT, XLNet, RemBERT …) do not return ``token_type_ids``
+    although the model needs them. Without the ids, the model reads both texts as one.
     """
     segments = getattr(config, "type_vocab_size", None) or 0
     return segments > 1 or config.model_type in SEGMENTED

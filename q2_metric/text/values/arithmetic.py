@@ -189,8 +189,8 @@ CLAUSES = re.compile(r"[;.](?=\s|$)|, | and | but | while | whereas ")
 
 
 def _only_value(parts: Sequence[str], words: set[str], others: set[str]) -> Value | None:
-    """The value in those parts that contain these words and none of the other words, if there is
-    only one."""
+    """The only value in the parts that contain ``words`` and none of ``others``; ``None`` if there
+    are several values, or none."""
     if not words or not others:
         return None
     values = [value for part in parts if words <= stems(part) and not others & stems(part)

@@ -164,7 +164,7 @@ def _numbers(text: str) -> Iterator[Value]:
 
 
 def _durations(text: str) -> Iterator[Value]:
-    """Finds "half an hour" and "a decade" where they say how long something takes."""
+    """Finds durations in words, such as "half an hour" and "a decade"."""
     for match in _A_TIME.finditer(text):
         count = (0.5 if match[1] else 1.0) + (0.5 if match[3] else 0.0)
         dimension, base = in_base(count, UNITS[match[2].lower()])

@@ -1,8 +1,8 @@
 """Decides claims by their values, independently of the network.
 
-A claim follows from a sentence with the same words in the same order and the same values in any
-notation. It is contradicted if its value belongs to another row of a table. Sentences that deny
-something or leave it open are not used.
+A claim follows from a sentence that has the claim's words in the same order and the claim's values
+in any notation. The claim is contradicted if its value belongs to another row of a table. Sentences
+that deny something or leave it open are not used.
 """
 
 from __future__ import annotations
