@@ -3,8 +3,8 @@
 Every language uses few of all possible groups of letters, does not repeat one group endlessly, and
 has common words that recur. A text that lacks one of these three properties is keyboard noise
 ("asdf qwer zxcv"), a repeated syllable, letters in random order, or pieces of words. The table
-``language.tsv`` holds the letter groups and the common words of 42 languages. ``python -m
-tools.training.language`` makes this table.
+``language.tsv`` holds the letter groups and the common words of 42 languages.
+``python -m tools.training.language`` makes this table.
 """
 
 from __future__ import annotations

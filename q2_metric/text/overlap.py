@@ -46,7 +46,8 @@ def word_tokens(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """All words except function words and single letters, and all numbers, in order."""
+    """The content words of a text, in order: all numbers, and all words except function words and
+    single letters."""
     return [word for word in word_tokens(text)
             if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
 

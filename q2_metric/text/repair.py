@@ -1,9 +1,10 @@
 """Repairs tokenised, lower-case dialogue text so that a parser of edited English reads it.
 
-Dialogue systems trained on Wizard of Wikipedia write ``i ' m not sure , but it ' s from the u . s
-.``. A parser trained on edited English parses ``I'm not sure, but it's from the U.S.`` far better.
-A repair only deletes blanks and changes the case of single characters. So every character of the
-repaired text has exactly one position in the original.
+Dialogue systems trained on Wizard of Wikipedia write
+``i ' m not sure , but it ' s from the u . s .``. A parser trained on edited English parses
+``I'm not sure, but it's from the U.S.`` far better. A repair only deletes blanks and changes the
+case of single characters. So every character of the repaired text has exactly one position in the
+original.
 """
 
 from __future__ import annotations

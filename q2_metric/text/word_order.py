@@ -2,10 +2,10 @@
 
 A response could consist of the knowledge's words in random order. It would overlap with the
 knowledge completely and state nothing. The test is the likelihood ratio of two models of a text. In
-the first, each word depends on the word before, as in English. In the second, each word is
-independent of it, as after a shuffle. Words are replaced by classes, so that the topic does not
-matter. A function word is a class of its own. Any other word is represented by its ending. ``python
--m tools.training.word_order`` makes the table of log ratios (``word_order.tsv``).
+the first, each word depends on the word before, as in English. In the second, words are independent
+of each other, as after a shuffle. Words are replaced by classes, so that the topic does not matter.
+A function word is a class of its own. Any other word is represented by its ending.
+``python -m tools.training.word_order`` makes the table of log ratios (``word_order.tsv``).
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ def read(file: str) -> Any:
 
 
 def figure(file: str, keys: str, form: str | None) -> str:
-    """The value in the results, in the form in which a page writes it: ``0.766``, ``73.2 [70.3,
-    76.1]``."""
+    """The value in the results, in the form in which a page writes it: ``0.766``,
+    ``73.2 [70.3, 76.1]``."""
     found = read(file)
     for key in keys.split("/"):
         if isinstance(found, list):

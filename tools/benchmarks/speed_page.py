@@ -53,7 +53,7 @@ RATIOS = {
     "scale": ("SCALE, random Flan-T5-small size", "scale-score", "against_scale_score"),
     "long-knowledge": ("SCALE, bundled, long knowledge", "all chunks", "scores"),
 }
-"""For each benchmark: what it runs, with what this is compared, and the key of the ratio."""
+"""For each benchmark: what it times, what it compares this with, and the key of the ratio."""
 
 
 def summary(records: dict[str, Record]) -> str:

@@ -4,8 +4,8 @@ For each kind of finding (:mod:`q2_metric.report.findings`), this command takes 
 such a finding, from a sample of each development set. It measures the share of these responses that
 people call supported. A response with two findings counts half for each. All sets have the same
 weight. Within a set, supported and other responses have the same weight, so that a share of 0.5
-means that the finding carries no information. The shares are shown beside the marks of ``q2
-explain`` and of the report. Run the command again after new weights. Scores are kept in
+means that the finding carries no information. The shares are shown beside the marks of
+``q2 explain`` and of the report. Run the command again after new weights. Scores are kept in
 ``Q2_CACHE``.
 """
 

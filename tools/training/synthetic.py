@@ -234,8 +234,8 @@ def _told(doc: Any, wanted: str, pool: Replacements, rng: random.Random) -> Trai
 
 
 def _named(doc: Any, subject: list[Any], rng: random.Random) -> tuple[dict[int, str], str]:
-    """The words that replace the subject's tokens, and the knowledge. Sometimes a pronoun replaces
-    the subject in one of the two."""
+    """The words that replace the subject's tokens in the response, and the knowledge. In some
+    pairs, a pronoun replaces the subject in the response or in the knowledge."""
     head = next((t for t in subject if t.head not in subject), subject[0])
     pronoun = head.pos_ == "PRON"
     style = rng.random()

@@ -3,8 +3,8 @@ chains.
 
 The backend is coreferee. It runs on the spaCy pipeline that the package already has, and needs no
 torch. ``python -m coreferee install en`` fetches coreferee's English model from GitHub. After that,
-no network is needed. Of the other libraries on the package index (2026-11-25), fastcoref and
-maverick-coref have had no release since June 2025 and fetch their weights from the Hub.
+no network is needed. Two other libraries on the package index (2026-11-25), fastcoref and
+maverick-coref, have had no release since June 2025 and fetch their weights from the Hub.
 """
 
 from __future__ import annotations

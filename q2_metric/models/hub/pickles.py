@@ -1,8 +1,7 @@
 """Decides which models may be read from a pickle, although a pickle can contain code.
 
-The published models of the presets are trusted by name. torch's weights-only reader reads them, and
-it runs no code from a pickle. For any other model, the user must allow it by name
-(:data:`PICKLES`).
+The published models of the presets are trusted by name. torch's weights-only reader reads them,
+which runs no code from a pickle. The user must allow every other model by name (:data:`PICKLES`).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from q2_metric.models.english.tree import Word
 
 
 def do_form(verb: Word, plural: bool, subject: str) -> str | None:
-    """The form of "do" with the tense and number of the verb; ``None`` if the verb's form has none.
-    """
+    """The form of "do" that has the verb's tense and number; ``None`` for verb forms without a
+    tense."""
     if verb.tag in ("VBD", "VBN"):
         return "did"
     if verb.tag == "VBZ":

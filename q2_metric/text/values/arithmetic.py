@@ -155,8 +155,8 @@ def _combined(
 
 
 def _few(value: Value, text: str) -> bool:
-    """Whether a number only says how many things there are, as in "the two shops", and is not their
-    sum."""
+    """Whether a number only says how many things there are, and is not their sum: "two" in "the two
+    shops"."""
     before = text[max(0, value.start - 4) : value.start].lower()
     told = before.endswith(("the ", "all ")) or not text[value.start].isdigit()
     return value.kind == "number" and value.low <= 10 and told
