@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 WORDS: Mapping[str, str] = {
-    "mean": "of the responses that count",
-    "95 % interval": "where the mean of other such responses would be (bootstrap)",
-    "coverage": "share of responses with a valid question of Q²",
-    "no answer": "share of questions that the knowledge does not answer",
-    "fallback": "share of responses without a valid question, judged as a whole by NLI",
-    "no claim": "share of responses that claim nothing",
-    "n": "responses that count in the mean",
+    "mean": "the mean score of the responses that count",
+    "95 % interval":
+        "the range in which the mean of other such responses would probably be (bootstrap)",
+    "coverage": "the share of responses with a valid question of Q²",
+    "no answer": "the share of questions that the knowledge does not answer",
+    "fallback": "the share of responses without a valid question, which NLI judges as a whole",
+    "no claim": "the share of responses that claim nothing",
+    "n": "the number of responses that count in the mean",
 }
 """What each number means, by its title."""
