@@ -100,7 +100,6 @@ class EnglishStances:
         verdicts = {pair: disagree(found[pair[0]], found[pair[1]]) for pair in suspects}
         return [verdicts.get(pair, False) for pair in pairs]
 
-
     def affirmed(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
         """For each (claim, sentence): whether the sentence states the claim, with the same
         participants."""

@@ -59,18 +59,18 @@ def of_another(claim: str, sentences: Sequence[str]) -> bool:
         elif len(meant) == 1 and said <= stems(sentence) and not OPEN.search(
                 sentence[: meant[0].end]):
             own.append((sentence, meant[0]))
+    if not holders or any(REFERRING.search(sentence) or OPEN.search(sentence[: other.end])
+                          for sentence, other in holders):
+        return False
     text = " ".join(sentences)
-    return bool(holders) and (
-        any(all(_names_another(said, other, holder) for holder in holders) for other in own)
-        or all(_has_another_name(claim, said, holder, text) for holder in holders))
+    return any(all(_names_another(said, other, holder) for holder in holders) for other in own) or (
+        all(_has_another_name(claim, said, holder, text) for holder in holders))
 
 
 def _has_another_name(claim: str, said: set[str], holder: tuple[str, Value], text: str) -> bool:
     """Whether a sentence contains the whole claim except for one name, and has another name in its
     place."""
     sentence, value = holder
-    if REFERRING.search(sentence) or OPEN.search(sentence[: value.end]):
-        return False
     missing = said - stems(sentence)
     names = {word for word in _NAME.findall(claim) if stems(word) & missing and word in text
              and word.lower() not in text}
@@ -86,8 +86,7 @@ def _names_another(said: set[str], own: tuple[str, Value], holder: tuple[str, Va
     missing = said - stems(sentence)
     rivals = stems(sentence[: value.start]) - said
     named = stems(own[0][: own[1].start])
-    return bool(missing and rivals - named) and missing <= named and not (
-        REFERRING.search(sentence) or OPEN.search(sentence[: value.end]))
+    return bool(missing and rivals - named) and missing <= named
 
 
 def mispaired(claim: str, sentence: str) -> bool:
@@ -109,7 +108,7 @@ def mispaired(claim: str, sentence: str) -> bool:
 def _dated(text: str) -> list[tuple[Value, Value]]:
     """The amounts of a text with their dates, if amounts and dates alternate in the text."""
     values = [value for value in values_in(text)
-              if value.kind in (*_MEASURES, "date", "weekday") and value.kind != "ordinal"]
+              if value.kind in (*_MEASURES, "date", "weekday")]
     dated = [value.kind in ("date", "weekday") for value in values]
     if len(values) % 2 or any(one == other for one, other in itertools.pairwise(dated)):
         return []
@@ -128,12 +127,12 @@ def respectively(claim: str, sentences: Sequence[str]) -> bool | None:
     values = values_in(claim)
     if len(values) != 1:
         return None
+    said = stems(without_values(claim))
     for sentence in sentences:
         found = _RESPECTIVELY.search(sentence)
         listed = _listed(sentence[: found.start()]) if found else []
-        named = [value for names, value in listed if names & stems(without_values(claim))]
+        named = [value for names, value in listed if names & said]
         if len(named) == 1:
-            said = stems(without_values(claim))
             shared = said & stems(sentence)
             verdict = compare_values(values[0], named[0])
             if verdict is False and 2 * len(shared) >= len(said):
