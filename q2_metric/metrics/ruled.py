@@ -105,8 +105,13 @@ def supports(pairs: Sequence[tuple[str, str]], found: Sequence[float]) -> list[f
     """The support of each claim by its passage. Where values decide, they correct the network's
     support, which is ``found``."""
     held = [by_values(claim, text, text) for text, claim in pairs]
-    return [support if one is None else max(support, HELD) if one else min(support, REFUTED)
+    return [support if one is None else _bounded(support, one)
             for one, support in zip(held, found, strict=True)]
+
+
+def _bounded(support: float, held: bool) -> float:
+    """The support of a claim that values confirm (``held``) or contradict."""
+    return max(support, HELD) if held else min(support, REFUTED)
 
 
 def _decided(found: Sequence[_Near], stances: Stances | None, values: bool) -> list[Judgement]:
@@ -140,11 +145,8 @@ def _those(holds: Callable[[Sequence[tuple[str, str]]], list[bool]],
 def _with(judged: Judgement, verdict: bool | None) -> Judgement:
     if verdict is None:
         return judged
-    if verdict:
-        return replace(judged, support=max(judged.support, HELD), verdict="supported",
-                       rule="values")
-    return replace(judged, support=min(judged.support, REFUTED), verdict="contradicted",
-                   rule="values")
+    return replace(judged, support=_bounded(judged.support, verdict), rule="values",
+                   verdict="supported" if verdict else "contradicted")
 
 
 def by_values(claim: str, chunk: str, knowledge: str) -> bool | None:
